@@ -1,0 +1,197 @@
+# halflife: the whole build. `make help` lists what can be asked for.
+
+MODE    ?= release
+PREFIX  ?= /usr/local
+DESTDIR ?=
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+
+# --- what is built, from what -----------------------------------------------------------------------------------------
+
+OUT      := build/$(MODE)
+MODULES  := base core net kube store serve control
+LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
+CLI_SRC  := $(wildcard src/cli/*.c)
+CORE_SRC := $(wildcard src/core/*.c)
+FAKE_SRC := $(wildcard test/fake/*.c)
+HELP_SRC := $(wildcard test/support/*.c)
+TEST_SRC := $(wildcard test/unit/*/test_*.c test/scenario/test_*.c test/fault/test_*.c)
+FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
+BENCH_SRC := $(wildcard bench/bench_*.c)
+
+obj       = $(1:%.c=$(OUT)/%.o)
+TESTS    := $(TEST_SRC:%.c=$(OUT)/%)
+FUZZERS  := $(FUZZ_SRC:%.c=$(OUT)/%)
+BENCHES  := $(BENCH_SRC:%.c=$(OUT)/%)
+PROGRAM  := $(OUT)/halflife
+FAKE     := $(OUT)/fake-apiserver
+
+LIBRARIES := libcurl jansson yaml-0.1 sqlite3 libmicrohttpd gnutls
+LIB_FLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
+LIB_LINK  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lm -pthread
+
+# --- how ---------------------------------------------------------------------------------------------------------------
+
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
+	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wdouble-promotion -Wimplicit-fallthrough $(WERROR)
+
+# -ffp-contract=off: the same histogram on every platform (a fused multiply-add rounds once instead of twice).
+BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -pthread -fno-common -ffp-contract=off -g $(WARN) $(LIB_FLAGS)
+HARDEN      := -fPIE -fstack-protector-strong -fcf-protection -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+FLAGS_release := -O2 $(HARDEN)
+FLAGS_debug   := -Og
+FLAGS_asan    := -O1 -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FLAGS_tsan    := -O1 -fsanitize=thread -fno-omit-frame-pointer
+FLAGS_cov     := -O0 --coverage
+FLAGS_fuzz    := -O1 -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+LINK_release  := -pie -Wl,-z,relro,-z,now
+LINK_asan     := $(FLAGS_asan)
+LINK_tsan     := $(FLAGS_tsan)
+LINK_cov      := --coverage
+
+ifeq ($(filter $(MODE),release debug asan tsan cov fuzz),)
+$(error MODE is one of release debug asan tsan cov fuzz)
+endif
+
+OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))
+OUR_LDFLAGS := $(LINK_$(MODE))
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all help
+
+all: $(PROGRAM) ## the program: build/release/halflife
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z0-9_.-]+:.*## / { printf "  %-22s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+# A change of compiler or flags rebuilds everything; $(OUT)/flags is touched only when they differ.
+FLAGS_NOW := $(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) $(OUR_LDFLAGS) $(LDFLAGS)
+$(OUT)/flags: force
+	@mkdir -p $(@D)
+	@echo '$(FLAGS_NOW)' | cmp -s - $@ || echo '$(FLAGS_NOW)' > $@
+.PHONY: force
+
+$(OUT)/%.o: %.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+
+# Only this object knows the version, so that a commit does not rebuild the rest.
+$(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
+
+$(OUT)/libhalflife.a: $(call obj,$(LIB_SRC))
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(PROGRAM): $(call obj,$(CLI_SRC)) $(OUT)/libhalflife.a
+	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+
+$(FAKE): $(call obj,$(FAKE_SRC)) $(OUT)/libhalflife.a
+	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+
+# Tests may use the command line's own parts (settings, tables), never its main.
+TEST_CLI := $(filter-out %/main.o,$(call obj,$(CLI_SRC)))
+TEST_FAKE := $(filter-out %/main.o,$(call obj,$(FAKE_SRC)))
+$(TESTS): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
+	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -lcmocka -o $@
+
+# A fuzz target replays its corpus with any compiler; MODE=fuzz with clang makes it a fuzzer.
+ifeq ($(MODE),fuzz)
+$(FUZZERS): $(OUT)/%: $(OUT)/%.o $(TEST_CLI) $(OUT)/libhalflife.a
+	$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) $^ $(LIB_LINK) -o $@
+else
+$(FUZZERS): $(OUT)/%: $(OUT)/%.o $(OUT)/test/fuzz/replay.o $(TEST_CLI) $(OUT)/libhalflife.a
+	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+endif
+
+$(BENCHES): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
+	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+
+-include $(shell [ -d $(OUT) ] && find $(OUT) -name '*.d')
+
+# --- tests ---------------------------------------------------------------------------------------------------------------
+
+.PHONY: test test-run check check-core check-layers check-format asan tsan coverage fuzz compilers
+
+test: ## unit, scenario and fault tests (installs what is missing first)
+	@.ci/packages
+	@$(MAKE) --no-print-directory test-run MODE=$(if $(filter release,$(MODE)),debug,$(MODE))
+
+test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
+	@test/run $(OUT)
+
+check: check-core check-layers check-format ## everything that gates: purity, layers, format, tests with both compilers' warnings as errors
+	@$(MAKE) --no-print-directory test WERROR=-Werror
+
+# Built apart, without hardening, so that nothing but what core itself calls is left undefined.
+CORE_ONE := build/core/core.o
+$(CORE_ONE): $(CORE_SRC) $(wildcard include/core/*.h include/base/*.h src/core/*.h)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@for f in $(CORE_SRC); do \
+		$(CC) -std=gnu17 -D_GNU_SOURCE -Iinclude -ffp-contract=off -O2 -fno-pie -fno-stack-protector -U_FORTIFY_SOURCE \
+			-c $$f -o $(@D)/part_$$(basename $$f .c).o || exit 1; done
+	@$(LD) -r $(@D)/part_*.o -o $@
+
+check-core: $(CORE_ONE) ## core calls memory and maths only, and holds no data but constants
+	@! nm -u $< | awk '{ print $$NF }' | grep -vxE \
+		'mem(cpy|move|set|cmp|chr)|str(n?len|n?cmp)|(exp2|ldexp|frexp|floor|ceil|round|trunc|fmin|fmax)|__u?(div|mod)ti3|__assert_fail'
+	@size -A $< | awk '($$1 ~ /^\.(data|bss)/) && $$2 > 0 { print "core has mutable data: " $$1; bad = 1 } END { exit bad }'
+	@echo "core is pure"
+
+check-layers: ## includes follow the chain of modules
+	@test/layers
+
+check-format: ## the tree is as .clang-format wants it
+	@if command -v clang-format >/dev/null; then \
+		git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; \
+	else echo "clang-format is not installed: format not checked"; fi
+
+asan: ## the tests under the address and undefined behaviour sanitizers
+	@$(MAKE) --no-print-directory test MODE=asan
+
+tsan: ## the tests under the thread sanitizer
+	@$(MAKE) --no-print-directory test MODE=tsan
+
+compile_commands.json: ## for editors and static analysis
+	@{ echo '['; for f in $(LIB_SRC) $(CLI_SRC) $(FAKE_SRC) $(HELP_SRC) $(TEST_SRC) $(BENCH_SRC); do \
+		printf '{"directory":"%s","file":"%s","command":"%s"},\n' "$(CURDIR)" "$$f" '$(CC) $(subst ",\",$(OUR_CFLAGS)) -c '$$f; \
+	done | sed '$$ s/,$$//'; echo ']'; } > $@
+
+.PHONY: bench bench-peer demo e2e cluster-up cluster-down install clean compile_commands.json
+
+bench: ## one line a subject: name, value, unit, budget
+	@.ci/packages
+	@$(MAKE) --no-print-directory bench-run MODE=release
+bench-run: $(BENCHES) $(PROGRAM)
+	@for b in $(sort $(BENCHES)); do $$b || exit 1; done
+
+demo: ## the whole loop without a cluster, in a minute
+	@.ci/packages
+	@$(MAKE) --no-print-directory demo-run MODE=release
+demo-run: $(PROGRAM) $(FAKE)
+	@test/demo $(OUT)
+
+e2e: ## the scenarios on a real control plane (needs Go)
+	@.ci/packages
+	@$(MAKE) --no-print-directory all MODE=release
+	@test/cluster/run e2e $(ARGS)
+
+cluster-up: ## start a real control plane on loopback and print its kubeconfig (needs Go)
+	@test/cluster/run up
+
+cluster-down: ## stop it
+	@test/cluster/run down
+
+bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs Go)
+	@.ci/packages
+	@$(MAKE) --no-print-directory all MODE=release
+	@test/cluster/run peer
+
+install: all ## into $(DESTDIR)$(PREFIX)
+	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/crds crds/*.yaml
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples manifests/samples/*.yaml
+	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/halflife/LICENSE
+
+clean: ## remove what was built
+	rm -rf build compile_commands.json
