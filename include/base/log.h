@@ -1,0 +1,35 @@
+/*
+ * Structured logs on stderr, text or JSON, one line a message: a constant message, then key and value. Only control and cli log.
+ * Lines are written whole by one write(2), so threads do not mix. Values are quoted and escaped as needed and cut at 1 KiB.
+ */
+#ifndef HALFLIFE_BASE_LOG_H
+#define HALFLIFE_BASE_LOG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARN, LOG_ERROR };
+
+struct kv {
+        const char *key;
+        enum { KV_IS_TEXT, KV_IS_INT, KV_IS_REAL } kind;
+        const char *text;
+        int64_t integer;
+        double real;
+};
+#define KV(k, v)      ((struct kv){.key = (k), .kind = KV_IS_TEXT, .text = (v)})
+#define KV_INT(k, v)  ((struct kv){.key = (k), .kind = KV_IS_INT, .integer = (int64_t)(v)})
+#define KV_REAL(k, v) ((struct kv){.key = (k), .kind = KV_IS_REAL, .real = (v)})
+
+void log_setup(enum log_level least, bool json);
+void log_write(enum log_level level, const char *message, const struct kv *kv, int count);
+
+#define LOG_KVS_(...)       (const struct kv[]){__VA_ARGS__}
+#define LOG_(level, msg, ...)                                                                                          \
+        log_write(level, msg, LOG_KVS_(__VA_ARGS__), (int)(sizeof(LOG_KVS_(__VA_ARGS__)) / sizeof(struct kv)))
+#define log_debug(msg, ...) LOG_(LOG_DEBUG, msg, __VA_ARGS__)
+#define log_info(msg, ...)  LOG_(LOG_INFO, msg, __VA_ARGS__)
+#define log_warn(msg, ...)  LOG_(LOG_WARN, msg, __VA_ARGS__)
+#define log_error(msg, ...) LOG_(LOG_ERROR, msg, __VA_ARGS__)
+
+#endif

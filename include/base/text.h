@@ -1,0 +1,43 @@
+/*
+ * A run of bytes that someone else owns: not NUL-terminated, never NULL when len > 0.
+ */
+#ifndef HALFLIFE_BASE_TEXT_H
+#define HALFLIFE_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct text {
+        const char *p;
+        size_t len;
+};
+
+#define TEXT(literal) ((struct text){"" literal, sizeof(literal) - 1})
+/* For printf: "%.*s", TEXT_ARG(t) */
+#define TEXT_ARG(t) (int)(t).len, (t).p
+
+static inline struct text text_of(const char *s)
+{
+        return (struct text){s, s ? strlen(s) : 0};
+}
+
+static inline bool text_equal(struct text a, struct text b)
+{
+        return a.len == b.len && (a.len == 0 || memcmp(a.p, b.p, a.len) == 0);
+}
+
+static inline bool text_is(struct text a, const char *s)
+{
+        return text_equal(a, text_of(s));
+}
+
+/* Bytewise, a prefix sorts first: the API server's own order of names. */
+static inline int text_compare(struct text a, struct text b)
+{
+        size_t shorter = a.len < b.len ? a.len : b.len;
+        int way = shorter ? memcmp(a.p, b.p, shorter) : 0;
+        return way ? way : (a.len > b.len) - (a.len < b.len);
+}
+
+#endif
