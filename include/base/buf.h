@@ -1,6 +1,6 @@
 /*
- * A growing run of bytes with the most it may ever hold, given at birth. Going over is an ordinary error (ERR_TOOBIG) that
- * leaves the buffer as it was. data is always NUL-terminated once something was added.
+ * A growing run of bytes with the most it may ever hold, given at birth. Going over is an ordinary error (ERR_TOOBIG)
+ * that leaves the buffer as it was. data is always NUL-terminated once something was added.
  */
 #ifndef HALFLIFE_BASE_BUF_H
 #define HALFLIFE_BASE_BUF_H

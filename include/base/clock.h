@@ -1,5 +1,6 @@
 /*
- * Two clocks, two types, so the compiler refuses to mix them. Read once at the top of a turn; everything below takes a value.
+ * Two clocks, two types, so the compiler refuses to mix them. Read once at the top of a turn; everything below takes a
+ * value.
  */
 #ifndef HALFLIFE_BASE_CLOCK_H
 #define HALFLIFE_BASE_CLOCK_H
@@ -24,7 +25,8 @@ enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS, D
 struct now now_read(void);
 struct mono mono_read(void);
 
-/* RFC 3339 ("2026-11-21T11:54:02Z", fractions to ms, offsets), as the API server writes times. Returns 0 or ERR_INVALID. */
+/* RFC 3339 ("2026-11-21T11:54:02Z", fractions to ms, offsets), as the API server writes times. Returns 0 or
+ * ERR_INVALID. */
 int wall_parse(const char *s, size_t len, struct wall *ret);
 enum { WALL_TEXT_MAX = 32 };
 /* "2026-11-21T11:54:02Z"; whole seconds, rounded down. Returns out. */

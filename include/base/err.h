@@ -1,9 +1,10 @@
 /*
  * Errors: a code to act on, a text to read.
  *
- * Functions that can fail return 0 (or a documented value >= 0) or one of the negative codes below, and, where they take a
- * struct err, leave in it what failed and why. The struct is the caller's and of fixed size, so reporting cannot itself fail.
- * Texts start in lower case, quote their subject and tell the way out; each caller on the way up may wrap them once.
+ * Functions that can fail return 0 (or a documented value >= 0) or one of the negative codes below, and, where they
+ * take a struct err, leave in it what failed and why. The struct is the caller's and of fixed size, so reporting cannot
+ * itself fail. Texts start in lower case, quote their subject and tell the way out; each caller on the way up may wrap
+ * them once.
  */
 #ifndef HALFLIFE_BASE_ERR_H
 #define HALFLIFE_BASE_ERR_H

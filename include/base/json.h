@@ -12,10 +12,11 @@
  *                             json_skip(&j);
  *     if (json_done(&j) < 0) …
  *
- * Errors stick: after the first one every call gives its empty answer and loops end, so that a reader checks once, at the end, by
- * json_done. What has the wrong type is an error where it was asked for by json_text, json_int, json_bool; `null` reads as
- * absent (empty text, 0, false, no member) because the API server writes it so. Depth is at most JSON_DEPTH_MAX. Keys and strings are
- * checked to be UTF-8. Of duplicate keys each is seen, in order. Streams are cut into whole values by net/stream first.
+ * Errors stick: after the first one every call gives its empty answer and loops end, so that a reader checks once, at
+ * the end, by json_done. What has the wrong type is an error where it was asked for by json_text, json_int, json_bool;
+ * `null` reads as absent (empty text, 0, false, no member) because the API server writes it so. Depth is at most
+ * JSON_DEPTH_MAX. Keys and strings are checked to be UTF-8. Of duplicate keys each is seen, in order. Streams are cut
+ * into whole values by net/stream first.
  */
 #ifndef HALFLIFE_BASE_JSON_H
 #define HALFLIFE_BASE_JSON_H
@@ -43,9 +44,11 @@ void json_init(struct json *j, const char *p, size_t len);
 /* What comes next: one of { [ " 0 (number) t f n, or 0 at the end or after an error. */
 char json_peek(struct json *j);
 
-/* Enter an object '{' or array '['; false (and no error) when the value is null. The end is consumed by json_key / json_item. */
+/* Enter an object '{' or array '['; false (and no error) when the value is null. The end is consumed by json_key /
+ * json_item. */
 bool json_enter(struct json *j, char bracket);
-/* The next member's key, escapes undone only where there are none: keys with escapes come raw, and match nothing we know. */
+/* The next member's key, escapes undone only where there are none: keys with escapes come raw, and match nothing we
+ * know. */
 bool json_key(struct json *j, struct text *ret_key);
 /* Is there a next element in this array? */
 bool json_item(struct json *j);

@@ -1,6 +1,7 @@
 /*
- * Structured logs on stderr, text or JSON, one line a message: a constant message, then key and value. Only control and cli log.
- * Lines are written whole by one write(2), so threads do not mix. Values are quoted and escaped as needed and cut at 1 KiB.
+ * Structured logs on stderr, text or JSON, one line a message: a constant message, then key and value. Only control and
+ * cli log. Lines are written whole by one write(2), so threads do not mix. Values are quoted and escaped as needed and
+ * cut at 1 KiB.
  */
 #ifndef HALFLIFE_BASE_LOG_H
 #define HALFLIFE_BASE_LOG_H
@@ -24,7 +25,11 @@ struct kv {
 void log_setup(enum log_level least, bool json);
 void log_write(enum log_level level, const char *message, const struct kv *kv, int count);
 
-#define LOG_KVS_(...)       (const struct kv[]){__VA_ARGS__}
+#define LOG_KVS_(...)                                                                                                  \
+        (const struct kv[])                                                                                            \
+        {                                                                                                              \
+                __VA_ARGS__                                                                                            \
+        }
 #define LOG_(level, msg, ...)                                                                                          \
         log_write(level, msg, LOG_KVS_(__VA_ARGS__), (int)(sizeof(LOG_KVS_(__VA_ARGS__)) / sizeof(struct kv)))
 #define log_debug(msg, ...) LOG_(LOG_DEBUG, msg, __VA_ARGS__)

@@ -10,7 +10,8 @@
 
 struct zone; /* immutable once read */
 
-/* Read an IANA zone ("Europe/Berlin", "UTC") from dir (NULL: $TZDIR, else /usr/share/zoneinfo). Names that leave dir are refused. */
+/* Read an IANA zone ("Europe/Berlin", "UTC") from dir (NULL: $TZDIR, else /usr/share/zoneinfo). Names that leave dir
+ * are refused. */
 int zone_read(const char *dir, const char *name, struct zone **ret, struct err *err);
 void zone_free(struct zone *z);
 
@@ -18,8 +19,9 @@ void zone_free(struct zone *z);
 int32_t zone_offset(const struct zone *z, int64_t at_s);
 
 /*
- * The instants at which the clock on the wall shows local (seconds since 1970 as if the zone were UTC): two where the hour is repeated,
- * one as a rule, none where it is skipped; then ret[0] is the first instant after the gap. Returns 0, 1 or 2.
+ * The instants at which the clock on the wall shows local (seconds since 1970 as if the zone were UTC): two where the
+ * hour is repeated, one as a rule, none where it is skipped; then ret[0] is the first instant after the gap. Returns 0,
+ * 1 or 2.
  */
 int zone_instants(const struct zone *z, int64_t local_s, int64_t ret[static 2]);
 

@@ -1,0 +1,124 @@
+/*
+ * The correction rules: an ordered list of pure functions from model to target, each naming its reason; and the gates,
+ * an ordered list of holds on changes that halflife starts. Order is the policy. Everything is int64: millicores or
+ * bytes.
+ */
+#ifndef HALFLIFE_CORE_CORRECT_H
+#define HALFLIFE_CORE_CORRECT_H
+
+#include "core/recommend.h"
+
+/* The closed list of reasons (documented beside the CRD). */
+enum reason {
+        REASON_NONE,
+        REASON_LOWERED,
+        REASON_RAISED,
+        REASON_STATIC,
+        REASON_AT_ORIGINAL,
+        REASON_MEMORY_OFF,
+        REASON_CPU_OFF,
+        REASON_CONTAINER_IGNORED,
+        REASON_INIT,
+        REASON_NOT_IN_TEMPLATE,
+        REASON_NO_ORIGINAL,
+        REASON_LEARNING,
+        REASON_STALE,
+        REASON_RECOMMEND_ONLY,
+        REASON_OPTED_OUT,
+        REASON_PAUSED,
+        REASON_HPA_HOLD,
+        REASON_LIMIT_RANGE,
+        REASON_LIMIT_BOUND,
+        REASON_QOS,
+        REASON_BELOW_MIN_CHANGE,
+        REASON_COOLDOWN,
+        REASON_OUTSIDE_WINDOW,
+        REASON_BUDGET,
+        REASON_ROLLOUT_BLOCKED,
+        REASON_GUARD,
+        REASON_CONTESTED,
+        REASON_MANAGED,
+        REASON_IMMUTABLE,
+        REASON_ORPHANED,
+        REASON_FUSE,
+        REASON_STEP_LIMITED,
+        REASON_QUOTA,
+        REASON_OTHER_AUTOSCALER,
+        REASONS
+};
+const char *reason_name(enum reason r); /* "Lowered", …; "" for REASON_NONE */
+
+/* An amount that may be absent. */
+struct amount {
+        bool set;
+        int64_t value;
+};
+
+enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
+
+/* What the rules judge: one container, one resource. */
+struct correct_facts {
+        enum resource resource;
+        const struct resource_policy *policy;
+        enum container_role role;
+        bool ignored; /* containers[].mode Ignore */
+        enum state state;
+        struct estimate estimate;
+        struct amount original; /* effective: request, else limit, else the LimitRange's defaultRequest */
+        struct amount limit;
+        struct amount range_min;   /* LimitRange min */
+        struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
+        struct amount last_good;   /* target published before, for Stale and a lost database */
+        bool guaranteed;           /* the pod's QoS class by its originals */
+        bool keep_guaranteed;
+};
+
+struct correction {
+        struct amount target;   /* unset: nothing to say (no original and no model) */
+        enum reason reason;     /* of the rule that set the target */
+        bool under_provisioned; /* the model wants more than the original */
+        bool qos_changes;       /* the target takes the pod out of Guaranteed */
+};
+void correct(const struct correct_facts *f, struct correction *ret);
+
+/* ceil(value * thousandths / 1000), up to a multiple of step (>= 1); saturates at INT64_MAX. value, thousandths >= 0.
+ */
+int64_t correct_scale(int64_t value, int thousandths, int64_t step);
+
+/* What the gates judge. Workload-wide facts first, then those of one container's resource. */
+struct gate_facts {
+        struct wall now;
+        const struct apply_policy *apply;
+        enum state state; /* of the workload */
+        bool apply_never; /* the setting `apply: never`, or the annotation on workload or namespace */
+        bool source_away; /* usage cannot be read at all: nothing is applied */
+        bool paused;
+        bool immutable; /* kinds that cannot be patched */
+        bool contested, managed, orphaned, held;
+        bool rollout_blocked;
+        bool window_open;
+        bool budget_left;
+        int64_t changed_ms; /* when halflife last changed this workload; 0: never */
+        bool after_kill;    /* a kill since then */
+
+        enum resource resource;
+        bool hpa_holds;        /* an HPA's utilization metric on this resource and apply.hpa is Hold */
+        struct amount current; /* in the template now, effective */
+        struct amount original, target;
+        enum reason rule; /* why the target is what it is */
+};
+
+struct gate_verdict {
+        enum reason hold;  /* REASON_NONE: may be written */
+        int64_t value;     /* what to write when not held: the target, or a step towards it */
+        bool step_limited; /* maxDecreasePercent bounds this step */
+        int64_t again_ms;  /* > 0: worth looking again after that long (cooldown) */
+};
+/* A resource whose target equals its current value, or that has no target, is REASON_BELOW_MIN_CHANGE or the rule's own
+ * reason. */
+void gate(const struct gate_facts *f, struct gate_verdict *ret);
+
+/* |target - current| / current >= percent / 100, in integers; current 0 and target > 0 counts as changed. */
+bool gate_changed_enough(int64_t current, int64_t target, int percent);
+
+#endif

@@ -1,0 +1,40 @@
+/*
+ * The table of workload kinds: the one place that knows what a kind is called, where its pod template is and what may
+ * be done to it. Kinds named in a profile that are not in it are taken to hold a pod template at spec.template (found
+ * by discovery).
+ */
+#ifndef HALFLIFE_CORE_KIND_H
+#define HALFLIFE_CORE_KIND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/text.h"
+
+enum kind_flags {
+        KIND_DEFAULT = 1,      /* targeted when a profile names no targets */
+        KIND_UNOWNED_ONLY = 2, /* a target only without a controller owner (ReplicaSet, Job) */
+        KIND_IMMUTABLE = 4,    /* its template cannot be patched to any effect (Job, ReplicaSet): recommend only */
+        KIND_BY_RUNS = 8,      /* ready after runs (CronJob); a patch takes effect at the next run, no rollout */
+};
+
+struct kind {
+        const char *group, *version, *kind, *plural, *singular, *short_name;
+        const char *template_path; /* JSON pointer of the pod template */
+        unsigned flags;
+};
+
+extern const struct kind kinds[];
+extern const size_t kinds_count;
+/* The row of a group ("" is core) and kind; NULL: not in the table. */
+const struct kind *kind_find(struct text group, struct text kind);
+/* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case. NULL: unknown. */
+const struct kind *kind_by_name(struct text name);
+
+/* metadata.name of a target's Recommendation: "<kind>-<name>", with ".group" behind kinds outside core, apps and batch;
+ * at most 253 bytes, else 236 bytes, '-', 16 hex digits of the SHA-256 of the whole. out holds KIND_NAME_MAX bytes.
+ * Returns out. */
+enum { KIND_NAME_MAX = 254 };
+char *kind_recommendation_name(struct text group, struct text kind, struct text name, char out[static KIND_NAME_MAX]);
+
+#endif

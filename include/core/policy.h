@@ -1,0 +1,50 @@
+/*
+ * A profile's numbers after defaulting: what the arithmetic and the rules need, as plain values.
+ * CPU is in millicores, memory in bytes, factors in thousandths, times in milliseconds, percentiles in tenths of a per
+ * cent.
+ */
+#ifndef HALFLIFE_CORE_POLICY_H
+#define HALFLIFE_CORE_POLICY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum resource { CPU, MEMORY, RESOURCES };
+static inline const char *resource_name(enum resource r)
+{
+        return r == CPU ? "cpu" : "memory";
+}
+
+struct resource_policy {
+        bool enabled;
+        int percentile;       /* 500..1000 */
+        int multiplier;       /* thousandths */
+        int64_t half_life_ms; /* 1 min .. 720 h */
+        int64_t round_to;     /* >= 1 */
+        int64_t min;          /* 0: none */
+        int64_t max;          /* 0: none */
+        int64_t window_ms;    /* memory: 0 every sample counts, else only the peak of each window */
+        int64_t oom_hold_ms;  /* memory */
+        int oom_bump;         /* memory, thousandths */
+};
+
+enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT };
+enum hpa_mode { HPA_HOLD, HPA_IGNORE };
+
+struct apply_policy {
+        enum apply_mode mode;
+        enum hpa_mode hpa;
+        int64_t min_history_ms;
+        int min_change_percent;
+        int max_decrease_percent;
+        int64_t cooldown_ms;
+        int min_replicas;
+        bool keep_guaranteed;
+};
+
+/* The defaults of the CRDs (a test holds the two together); min_change, cooldown and min_replicas depend on the mode.
+ */
+void resource_policy_defaults(enum resource r, struct resource_policy *ret);
+void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret);
+
+#endif

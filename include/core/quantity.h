@@ -1,0 +1,36 @@
+/*
+ * Kubernetes quantities ("250m", "1.5Gi", "2e3"): numbers with a suffix, fixed point to 10^-9, read and printed exactly
+ * as k8s.io/apimachinery/pkg/api/resource does.
+ */
+#ifndef HALFLIFE_CORE_QUANTITY_H
+#define HALFLIFE_CORE_QUANTITY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+/* Digits behind the point of the units asked for. */
+enum { QUANTITY_NANO = 9, QUANTITY_MILLI = 3, QUANTITY_WHOLE = 0 };
+
+/*
+ * Parse into whole units of 10^-digits: QUANTITY_MILLI gives millicores, QUANTITY_WHOLE bytes. s need not end in NUL.
+ * What is finer than one unit rounds away from zero, as Kubernetes' own Value() does: "1n" of CPU is 1 millicore.
+ * Returns 0, or ERR_INVALID with *reterr_at the first byte refused (len: the value is beyond int64_t). reterr_at may be
+ * NULL.
+ */
+int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, size_t *reterr_at);
+
+/*
+ * Canonical text of any quantity, as Kubernetes prints what it parsed (inputs that look canonical are kept verbatim).
+ * out holds QUANTITY_TEXT_MAX bytes and is NUL-terminated. Returns 0; ERR_INVALID for what Kubernetes refuses;
+ * ERR_TOOBIG where the canonical text needs more room.
+ */
+enum { QUANTITY_TEXT_MAX = 64 };
+int quantity_canonical(const char *s, size_t len, char out[static QUANTITY_TEXT_MAX]);
+
+/* Millicores as Kubernetes prints them ("454m", "2"), bytes in binary form ("812Mi", "1500"). Return out. */
+char *quantity_print_cpu(int64_t milli, char out[static QUANTITY_TEXT_MAX]);
+char *quantity_print_memory(int64_t bytes, char out[static QUANTITY_TEXT_MAX]);
+
+#endif

@@ -1,0 +1,108 @@
+/*
+ * What one history (a workload's container) has learned: a histogram for CPU and one for memory, the memory window with
+ * its open peak, the kills beside the histogram, and the counters that state and confidence come from.
+ */
+#ifndef HALFLIFE_CORE_USAGE_H
+#define HALFLIFE_CORE_USAGE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "core/histogram.h"
+
+enum sample_verdict {
+        SAMPLE_ACCEPTED,
+        SAMPLE_DUPLICATE, /* the timestamp accepted last: not an error */
+        SAMPLE_REORDERED, /* older than that */
+        SAMPLE_FUTURE,    /* more than 5 min after the later of our clock and the server's Date */
+        SAMPLE_INVALID,   /* NaN, infinite, negative */
+        SAMPLE_ABSURD,    /* above 1e5 cores or 1e15 bytes */
+        SAMPLE_NO_MEMORY, /* memory of zero: metrics-server's sign of a missing value */
+        SAMPLE_VERDICTS
+};
+const char *sample_verdict_name(enum sample_verdict v); /* "accepted", "duplicate", … (a metric's label) */
+
+struct sample {
+        struct wall at;
+        bool has[RESOURCES];
+        double value[RESOURCES]; /* cores, bytes */
+        double cpu_weight; /* the original CPU request in cores; below 0.1 counts as 0.1. times step/60 s for back-fill
+                            */
+};
+
+/* What a (pod UID, container) remembers between samples: kept with the pod, stored with the history. */
+struct sample_door {
+        int64_t last_ms; /* timestamp accepted last; 0: none yet */
+};
+
+enum { USAGE_KILLS = 4 };
+struct usage_kill {
+        int64_t at_ms;
+        double bytes; /* the kill sample: max(m * oomBump, m + 100Mi) */
+};
+
+struct usage {
+        struct histogram of[RESOURCES];
+        int64_t first_ms, newest_ms;                      /* of the samples accepted; 0: none */
+        int64_t samples;                                  /* accepted */
+        int64_t spacing_ms;                               /* between the last two timestamps of one door */
+        int64_t sampled_minutes;                          /* distinct minutes with a sample */
+        int64_t running_minutes;                          /* distinct minutes with a running pod; >= sampled_minutes */
+        int64_t last_sampled_minute, last_running_minute; /* since 1970 */
+        int64_t window_ms;                                /* memory; 0: every sample counts */
+        int64_t peak_at_ms;                               /* of the open window's peak; 0: no open peak */
+        double peak;                                      /* bytes */
+        int64_t runs;                                     /* of a CronJob: distinct Jobs seen with a sample */
+        int64_t last_run_ms;                              /* start of the newest run counted */
+        struct usage_kill kill[USAGE_KILLS];              /* newest first; at_ms 0: empty */
+        int32_t kill_steps;                               /* bumps since kill_steps_ms: at most three a half-life */
+        int64_t kill_steps_ms;
+        int64_t kills; /* counted ever */
+};
+
+void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);
+/* Half-lives or the window changed in the profile: rescale what was learned and go on. */
+void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES]);
+
+/*
+ * Judge a sample and, where it is accepted, fold it. latest is the later of our clock and the server's Date. Refused
+ * samples change nothing but memory of zero, which is refused alone: the CPU of such a sample is folded. Returns the
+ * verdict in *ret_verdict and 0; or ERR_NOSPACE with *ret_room telling which histogram wants how much: lend and call
+ * again (nothing has changed).
+ */
+struct usage_room {
+        enum resource resource;
+        int cap;
+};
+int usage_add(struct usage *u, struct sample_door *door, const struct sample *s, struct wall latest,
+              enum sample_verdict *ret_verdict, struct usage_room *ret_room);
+/* A pod of it ran during the minute of at. */
+void usage_running(struct usage *u, struct wall at);
+
+/*
+ * An out-of-memory kill. last_bytes: the container's last memory sample (0: none); limit_bytes: its limit where the
+ * limit is what killed it (0: not). Keeps the kill sample beside the histogram.
+ */
+void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
+               double limit_bytes);
+/* Largest kill sample not older than oomHold; 0: none. */
+double usage_kill_hold(const struct usage *u, const struct resource_policy *memory, struct wall now);
+
+/* Percentile in cores or bytes, the open peak counted. ERR_INVALID: no data. */
+int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
+
+/* Add what src has learned into dst (a rename, an import). ERR_INVALID: different half-lives; ERR_NOSPACE as in
+ * usage_add. */
+int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room);
+
+/*
+ * Exact save and load: little-endian, versioned, the doubles bit by bit, a CRC-32C at the end. usage_pack returns the
+ * length, at most USAGE_PACK_MAX. usage_unpack lends from room (2 * HISTOGRAM_BUCKETS doubles) and returns 0, or
+ * ERR_DAMAGED when a byte does not check out (count, sum, NaN, shape, CRC), or ERR_INVALID for a version it does not
+ * know; *ret is untouched on failure.
+ */
+enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_BUCKETS };
+size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX]);
+int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS]);
+
+#endif
