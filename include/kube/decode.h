@@ -1,0 +1,155 @@
+/*
+ * Objects cut down to what halflife uses. A view points into the JSON it was read from or into the arena: keep neither
+ * longer. Texts that were absent are {"", 0} (len 0). Quantities are parsed: CPU in millicores, memory in bytes,
+ * rounded away from zero.
+ */
+#ifndef HALFLIFE_KUBE_DECODE_H
+#define HALFLIFE_KUBE_DECODE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "core/correct.h"
+
+#define ANNOTATION_ORIGINAL "halflife.dev/original-resources"
+#define ANNOTATION_APPLIED  "halflife.dev/applied-resources"
+#define ANNOTATION_BASIS    "halflife.dev/utilization-basis"
+#define ANNOTATION_APPLY    "halflife.dev/apply"
+#define ANNOTATION_HOLD     "halflife.dev/hold"
+
+enum { VIEW_CONTAINERS = 64, VIEW_LABELS = 128, VIEW_METRICS = 32, VIEW_OWNERS = 32, UID_BYTES = 16 };
+
+struct label {
+        struct text key, value;
+};
+
+struct owner_ref {
+        struct text api_version, kind, name, uid; /* kind "" : no controller owner */
+};
+
+/* Halflife's own annotations, from wherever they stand. */
+struct our_annotations {
+        struct text original, applied, basis, apply, hold;
+};
+
+struct object_view {
+        struct text ns, name, uid, version; /* resourceVersion: opaque */
+        int64_t generation;
+        struct wall created, deleted; /* deleted ms 0: it lives */
+        struct owner_ref owner;       /* the controller */
+        struct our_annotations annotation;
+        struct label *label; /* in the arena */
+        int labels;
+};
+
+struct container_view {
+        struct text name;
+        enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
+        struct amount request[RESOURCES], limit[RESOURCES];
+};
+
+struct kill_view { /* an OOM kill seen in state or lastState */
+        bool seen;
+        struct wall at;
+};
+
+struct container_status_view {
+        struct text name;
+        int64_t restarts;
+        struct wall running_since;  /* ms 0: it does not run */
+        struct kill_view now, last; /* state.terminated, lastState.terminated with reason OOMKilled */
+};
+
+struct pod_view {
+        struct object_view meta;
+        bool running, finished; /* phase Running; Succeeded or Failed */
+        struct wall started;
+        bool node_pressure; /* evicted or condition saying the node was short of memory */
+        struct container_view container[VIEW_CONTAINERS];
+        int containers;
+        struct container_status_view status[VIEW_CONTAINERS];
+        int statuses;
+};
+
+/* Who owns a container's request by server-side apply (managedFields, operation Apply, not halflife). */
+struct field_owner {
+        struct text container, manager;
+        bool of[RESOURCES];
+};
+
+struct workload_view {
+        struct object_view meta;
+        struct our_annotations template_annotation;
+        struct label *template_label;
+        int template_labels;
+        struct container_view container[VIEW_CONTAINERS];
+        int containers;
+        struct field_owner owner[VIEW_OWNERS];
+        int owners;
+        int64_t replicas;     /* wanted; DaemonSet: desiredNumberScheduled; CronJob: 1 */
+        struct text selector; /* raw JSON of spec.selector */
+        /* a rollout's facts; kinds without them leave them calm */
+        bool paused, on_delete, recreate, suspended;
+        int64_t partition;
+        int64_t observed_generation, updated, available, status_replicas;
+        bool deadline_exceeded;
+};
+
+struct hpa_metric_view {
+        enum resource resource;
+        struct text container; /* ContainerResource; "" : the whole pod */
+        bool utilization;
+};
+struct hpa_view {
+        struct object_view meta;
+        struct text target_api_version, target_kind, target_name;
+        struct hpa_metric_view metric[VIEW_METRICS];
+        int metrics;
+};
+
+struct limit_range_view { /* of type Container; several items: the strictest */
+        struct object_view meta;
+        struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], max[RESOURCES],
+                ratio[RESOURCES]; /* ratio: thousandths */
+};
+
+struct pod_metrics_container_view {
+        struct text name;
+        bool has[RESOURCES];
+        int64_t cpu_nano, memory_bytes;
+};
+struct pod_metrics_view {
+        struct text ns, name;
+        struct wall at;
+        struct pod_metrics_container_view container[VIEW_CONTAINERS];
+        int containers;
+};
+
+/* Each reads one object. 0, or ERR_INVALID with what is wrong; the view is then not to be used. Unknown members are
+ * skipped; what is over a VIEW_ bound is ERR_TOOBIG. */
+int decode_object(struct text json, struct arena *a, struct object_view *ret, struct err *err); /* metadata only */
+int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err);
+/* template_path: JSON pointer of the pod template ("/spec/template"). */
+int decode_workload(struct text json, const char *template_path, const char *field_manager, struct arena *a,
+                    struct workload_view *ret, struct err *err);
+int decode_hpa(struct text json, struct arena *a, struct hpa_view *ret, struct err *err);
+int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
+int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
+
+/* An RFC 4122 text as 16 bytes; any other text: a hash of it. Never all zero. */
+void uid_bytes(struct text uid, uint8_t out[static UID_BYTES]);
+
+/*
+ * The resources recorded in our annotations: {"app":{"requests":{"cpu":"2"},"limits":{…}}, …}. Calls each once per
+ * container; 0 or ERR_INVALID (somebody edited it: it is then taken as absent).
+ */
+struct recorded {
+        struct text container;
+        struct amount request[RESOURCES], limit[RESOURCES];
+};
+int decode_recorded(struct text json, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
+                    struct err *err);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * Cutting a stream of bytes into JSON values, wherever the chunks fall (within a rune, an escape, a number).
+ *
+ * A list gives the members of its top-level array "items" one by one, and the rest of the document (kind, metadata)
+ * with items left empty; a watch gives each top-level value. A value is handed over whole and lives until the call
+ * returns; longer than the bound ends the stream with ERR_TOOBIG. Only structure is judged here (strings, nesting); the
+ * reader of a value checks the rest.
+ */
+#ifndef HALFLIFE_NET_STREAM_H
+#define HALFLIFE_NET_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum stream_shape { STREAM_WATCH, STREAM_LIST };
+
+struct stream {
+        enum stream_shape shape;
+        struct buf value;    /* the value under way, when it spans chunks */
+        struct buf envelope; /* list: the document without its items */
+        int64_t left;        /* bytes that may still come */
+        int state, depth;    /* of the scanner */
+        int items_depth;     /* list: depth at which the elements of items stand */
+        bool in_string, escaped, started, finished;
+        char key[8]; /* the top-level key read last, to recognise "items" */
+        int key_len;
+        int (*each)(void *arg, struct text value); /* < 0 ends the stream with that code */
+        void *arg;
+};
+
+enum { STREAM_ITEM_MAX = 4 << 20, STREAM_ENVELOPE_MAX = 1 << 20 };
+#define STREAM_LIST_MAX (INT64_C(2) << 30)
+
+void stream_init(struct stream *s, enum stream_shape shape, size_t item_max, int64_t total_max,
+                 int (*each)(void *arg, struct text value), void *arg);
+void stream_release(struct stream *s);
+/* Feed bytes. 0, ERR_INVALID (not JSON), ERR_TOOBIG, or what each returned. After a failure the stream takes nothing
+ * more. */
+int stream_feed(struct stream *s, const char *p, size_t len, struct err *err);
+/* At the end of the body: 0 when it ended between values (watch) or after the whole document (list: a body cut in its
+ * middle is ERR_RETRY). */
+int stream_end(struct stream *s, struct err *err);
+/* List, after stream_end: the document with "items":[] for reading metadata. */
+struct text stream_envelope(const struct stream *s);
+
+#endif
