@@ -1,0 +1,35 @@
+/*
+ * Prometheus' text format (0.0.4), written family by family into a buffer.
+ */
+#ifndef HALFLIFE_SERVE_METRICS_H
+#define HALFLIFE_SERVE_METRICS_H
+
+#include <stdint.h>
+
+#include "base/buf.h"
+
+enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
+
+/* One row of the documented list: everything halflife exports is in such a table (README's list is checked against it).
+ */
+struct metric {
+        const char *name, *help;
+        enum metric_type type;
+};
+
+/* # HELP and # TYPE; then its samples. label NULL: none; else pairs as "verb=\"get\",code=\"200\"", values escaped by
+ * metric_label. */
+int metric_family(struct buf *out, const struct metric *m);
+int metric_sample(struct buf *out, const struct metric *m, const char *labels, double value);
+/* A duration histogram with fixed bounds (seconds). */
+enum { METRIC_BOUNDS = 12 };
+struct metric_seconds {
+        uint64_t count[METRIC_BOUNDS + 1];
+        double sum;
+};
+void metric_observe(struct metric_seconds *s, double seconds);
+int metric_seconds_sample(struct buf *out, const struct metric *m, const char *labels, const struct metric_seconds *s);
+/* key="value" with \ " and newline escaped, cut at 128 bytes. Returns out. */
+char *metric_label(const char *key, const char *value, char *out, size_t size);
+
+#endif
