@@ -56,7 +56,26 @@ struct amount {
 
 enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
 
-/* What the rules judge: one container, one resource. */
+/*
+ * What the rules judge: one container, one resource. In order:
+ *
+ * 1. target = ceil(model * multiplier / 1000), up to round_to, then clamped to [min, max]. Ready and Held take the
+ *    model (a hold is a matter of the gates); Stale, Learning, NoData and a resource without an estimate stand on
+ *    last_good (`Stale`, `Learning`), clamped as well; without one on the original.
+ * 2. below the original: target (`Lowered`).
+ * 3. else the original (`AtOriginal`); under_provisioned tells where model * multiplier alone is above it.
+ * 4. what the profile does not manage stands at its original: an init container (`Init`), an ignored container
+ *    (`ContainerIgnored`), a resource turned off (`MemoryOff`, `CPUOff`).
+ * 5. raised to the LimitRange's min and to limit / ratio, at most to the original (`LimitRange`, also where it stays
+ *    below the original): admission would refuse the pod otherwise.
+ * 6. no original: nothing to lower (`NoOriginal`); the target is then what the container needs, set only where the
+ *    model or last_good tells it.
+ * 7. a Guaranteed pod: with keep_guaranteed the original (`QoS`), else qos_changes.
+ * 8. never above the limit (`LimitBound`).
+ * 9. containers that only pods have: judged as all others, but a lowered target says `NotInTemplate`.
+ *
+ * Rules 3, 5, 7 and 8 keep the reasons `Stale` and `Learning`.
+ */
 struct correct_facts {
         enum resource resource;
         const struct resource_policy *policy;
@@ -85,7 +104,16 @@ void correct(const struct correct_facts *f, struct correction *ret);
  */
 int64_t correct_scale(int64_t value, int thousandths, int64_t step);
 
-/* What the gates judge. Workload-wide facts first, then those of one container's resource. */
+/*
+ * What the gates judge. Workload-wide facts first, then those of one container's resource. The first hold in this order
+ * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
+ * `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`, `Immutable`, `Orphaned`,
+ * `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`.
+ *
+ * Windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place of the
+ * cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands below
+ * its original, the original is put back, waiting for neither as well.
+ */
 struct gate_facts {
         struct wall now;
         const struct apply_policy *apply;
@@ -94,7 +122,8 @@ struct gate_facts {
         bool source_away; /* usage cannot be read at all: nothing is applied */
         bool paused;
         bool immutable; /* kinds that cannot be patched */
-        bool contested, managed, orphaned, held;
+        bool contested, managed, orphaned;
+        bool held; /* by a person, on the Recommendation: holds as `Paused` */
         bool rollout_blocked;
         bool window_open;
         bool budget_left;
@@ -110,12 +139,13 @@ struct gate_facts {
 
 struct gate_verdict {
         enum reason hold;  /* REASON_NONE: may be written */
-        int64_t value;     /* what to write when not held: the target, or a step towards it */
+        int64_t value;     /* what to write when not held: the target, a step towards it, or the original put back */
         bool step_limited; /* maxDecreasePercent bounds this step */
         int64_t again_ms;  /* > 0: worth looking again after that long (cooldown) */
 };
-/* A resource whose target equals its current value, or that has no target, is REASON_BELOW_MIN_CHANGE or the rule's own
- * reason. */
+/* A resource whose target equals its current value, or that has no target, holds by the rule's own reason
+ * (REASON_BELOW_MIN_CHANGE where there is none): nothing is to be written and nothing is held back. current unset: what
+ * stands is the original. */
 void gate(const struct gate_facts *f, struct gate_verdict *ret);
 
 /* |target - current| / current >= percent / 100, in integers; current 0 and target > 0 counts as changed. */
