@@ -1,0 +1,219 @@
+#include <assert.h>
+#include <stddef.h>
+
+#include "core/correct.h"
+
+static const char *const reason_text[REASONS] = {
+        [REASON_NONE] = "",
+        [REASON_LOWERED] = "Lowered",
+        [REASON_RAISED] = "Raised",
+        [REASON_STATIC] = "Static",
+        [REASON_AT_ORIGINAL] = "AtOriginal",
+        [REASON_MEMORY_OFF] = "MemoryOff",
+        [REASON_CPU_OFF] = "CPUOff",
+        [REASON_CONTAINER_IGNORED] = "ContainerIgnored",
+        [REASON_INIT] = "Init",
+        [REASON_NOT_IN_TEMPLATE] = "NotInTemplate",
+        [REASON_NO_ORIGINAL] = "NoOriginal",
+        [REASON_LEARNING] = "Learning",
+        [REASON_STALE] = "Stale",
+        [REASON_RECOMMEND_ONLY] = "RecommendOnly",
+        [REASON_OPTED_OUT] = "OptedOut",
+        [REASON_PAUSED] = "Paused",
+        [REASON_HPA_HOLD] = "HPAHold",
+        [REASON_LIMIT_RANGE] = "LimitRange",
+        [REASON_LIMIT_BOUND] = "LimitBound",
+        [REASON_QOS] = "QoS",
+        [REASON_BELOW_MIN_CHANGE] = "BelowMinChange",
+        [REASON_COOLDOWN] = "Cooldown",
+        [REASON_OUTSIDE_WINDOW] = "OutsideWindow",
+        [REASON_BUDGET] = "Budget",
+        [REASON_ROLLOUT_BLOCKED] = "RolloutBlocked",
+        [REASON_GUARD] = "Guard",
+        [REASON_CONTESTED] = "Contested",
+        [REASON_MANAGED] = "Managed",
+        [REASON_IMMUTABLE] = "Immutable",
+        [REASON_ORPHANED] = "Orphaned",
+        [REASON_FUSE] = "Fuse",
+        [REASON_STEP_LIMITED] = "StepLimited",
+        [REASON_QUOTA] = "Quota",
+        [REASON_OTHER_AUTOSCALER] = "OtherAutoscaler",
+};
+
+const char *reason_name(enum reason r)
+{
+        assert(r < REASONS);
+        return reason_text[r];
+}
+
+static int64_t saturate(__int128 v)
+{
+        return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+int64_t correct_scale(int64_t value, int thousandths, int64_t step)
+{
+        assert(value >= 0 && thousandths >= 0 && step >= 1);
+        __int128 scaled = ((__int128)value * thousandths + 999) / 1000;
+        return saturate((scaled + step - 1) / step * step);
+}
+
+static int64_t clamp(const struct resource_policy *p, int64_t v)
+{
+        if (v < p->min)
+                v = p->min;
+        if (p->max > 0 && v > p->max)
+                v = p->max;
+        return v;
+}
+
+static void set_target(struct correction *c, int64_t value, enum reason why)
+{
+        c->target = (struct amount){true, value};
+        c->reason = why;
+}
+
+static void keep_original(const struct correct_facts *f, struct correction *c, enum reason why)
+{
+        c->target = f->original;
+        c->reason = why;
+}
+
+/* A rule that only moves the target leaves it said that nothing new was learned: the gates go by that. */
+static enum reason unless_unlearned(const struct correction *c, enum reason why)
+{
+        return c->reason == REASON_LEARNING || c->reason == REASON_STALE ? c->reason : why;
+}
+
+typedef void correct_rule(const struct correct_facts *f, struct correction *c);
+
+/* Held is left to the gates: a hold never changes a target. */
+static bool model_counts(const struct correct_facts *f)
+{
+        return f->estimate.known && (f->state == STATE_READY || f->state == STATE_HELD);
+}
+
+static void scale_model(const struct correct_facts *f, struct correction *c)
+{
+        if (model_counts(f))
+                set_target(c, correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to),
+                           REASON_LOWERED);
+}
+
+/* A restart, a lost database or a silent source never takes back what was published. */
+static void stand_on_last_good(const struct correct_facts *f, struct correction *c)
+{
+        if (model_counts(f))
+                return;
+        c->reason = f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
+        c->target = f->last_good.set ? f->last_good : f->original;
+}
+
+static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
+{
+        if (c->target.set)
+                c->target.value = clamp(f->policy, c->target.value);
+}
+
+static void stop_at_original(const struct correct_facts *f, struct correction *c)
+{
+        if (!f->original.set || !c->target.set || c->target.value < f->original.value)
+                return;
+        keep_original(f, c, unless_unlearned(c, REASON_AT_ORIGINAL));
+}
+
+static void tell_under_provisioned(const struct correct_facts *f, struct correction *c)
+{
+        c->under_provisioned = model_counts(f) && f->original.set && f->role != ROLE_INIT &&
+                               correct_scale(f->estimate.model, f->policy->multiplier, 1) > f->original.value;
+}
+
+static enum reason unmanaged(const struct correct_facts *f)
+{
+        if (f->role == ROLE_INIT)
+                return REASON_INIT;
+        if (f->ignored)
+                return REASON_CONTAINER_IGNORED;
+        if (!f->policy->enabled)
+                return f->resource == MEMORY ? REASON_MEMORY_OFF : REASON_CPU_OFF;
+        return REASON_NONE;
+}
+
+static void leave_unmanaged(const struct correct_facts *f, struct correction *c)
+{
+        enum reason why = unmanaged(f);
+        if (why)
+                keep_original(f, c, why);
+}
+
+/* The least that admission lets through: LimitRange min, and limit / maxLimitRequestRatio. */
+static int64_t range_floor(const struct correct_facts *f)
+{
+        int64_t least = f->range_min.set ? f->range_min.value : 0;
+        if (f->range_ratio.set && f->range_ratio.value > 0 && f->limit.set) {
+                __int128 ratio = f->range_ratio.value;
+                int64_t by_ratio = saturate(((__int128)f->limit.value * 1000 + ratio - 1) / ratio);
+                if (by_ratio > least)
+                        least = by_ratio;
+        }
+        return least;
+}
+
+static void raise_to_range(const struct correct_facts *f, struct correction *c)
+{
+        int64_t least = range_floor(f);
+        if (!c->target.set || c->target.value >= least || unmanaged(f))
+                return;
+        if (f->original.set && f->original.value < least)
+                least = f->original.value;
+        if (c->target.value < least)
+                set_target(c, least, unless_unlearned(c, REASON_LIMIT_RANGE));
+}
+
+static void need_original(const struct correct_facts *f, struct correction *c)
+{
+        if (!f->original.set && !unmanaged(f))
+                c->reason = REASON_NO_ORIGINAL;
+}
+
+static bool is_lowered(const struct correct_facts *f, const struct correction *c)
+{
+        return f->original.set && c->target.set && c->target.value < f->original.value;
+}
+
+static void keep_qos(const struct correct_facts *f, struct correction *c)
+{
+        if (!f->guaranteed || !is_lowered(f, c))
+                return;
+        if (f->keep_guaranteed)
+                keep_original(f, c, unless_unlearned(c, REASON_QOS));
+        else
+                c->qos_changes = true;
+}
+
+static void stop_at_limit(const struct correct_facts *f, struct correction *c)
+{
+        if (f->limit.set && c->target.set && c->target.value > f->limit.value)
+                set_target(c, f->limit.value, unless_unlearned(c, REASON_LIMIT_BOUND));
+}
+
+static void mark_injected(const struct correct_facts *f, struct correction *c)
+{
+        if (f->role == ROLE_INJECTED && is_lowered(f, c))
+                c->reason = REASON_NOT_IN_TEMPLATE;
+}
+
+static correct_rule *const rules[] = {
+        scale_model,    stand_on_last_good, clamp_to_policy, stop_at_original, tell_under_provisioned, leave_unmanaged,
+        raise_to_range, need_original,      keep_qos,        stop_at_limit,    mark_injected,
+};
+
+void correct(const struct correct_facts *f, struct correction *ret)
+{
+        assert(f->policy && f->policy->round_to >= 1);
+        assert(!f->original.set || f->original.value >= 0);
+        *ret = (struct correction){0};
+        for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
+                rules[i](f, ret);
+        assert(!ret->target.set || !f->original.set || ret->target.value <= f->original.value);
+}

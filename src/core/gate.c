@@ -1,0 +1,178 @@
+#include <assert.h>
+#include <stddef.h>
+
+#include "core/correct.h"
+
+enum { INCREASE_WAIT_MS = HOUR_MS, MEBIBYTE = 1 << 20 };
+
+/* The change in question: from what stands to what is wanted. */
+struct move {
+        int64_t from, to;
+        bool put_back; /* the original, because an HPA holds the resource */
+        bool at_once;  /* waits for neither minChange nor time */
+};
+
+typedef enum reason gate_rule(const struct gate_facts *f, const struct move *m, struct gate_verdict *v);
+
+static bool is_decrease(const struct move *m)
+{
+        return m->to < m->from;
+}
+
+static struct move move_of(const struct gate_facts *f)
+{
+        struct move m = {.from = f->current.set ? f->current.value : f->original.value, .to = f->target.value};
+        m.put_back = f->hpa_holds && f->original.set && m.from < f->original.value;
+        if (m.put_back)
+                m.to = f->original.value;
+        m.at_once = m.put_back || (f->after_kill && m.to > m.from);
+        return m;
+}
+
+/* Where the rules have no change to ask for: nothing to lower, nothing learned, nothing of ours, or it stands already.
+ */
+static enum reason by_rule(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        bool asks = m->put_back || (f->target.set && f->rule != REASON_NO_ORIGINAL && f->rule != REASON_LEARNING &&
+                                    f->rule != REASON_STALE);
+        if (asks && f->rule != REASON_INIT && f->rule != REASON_NOT_IN_TEMPLATE && m->from != m->to)
+                return REASON_NONE;
+        return f->rule ? f->rule : REASON_BELOW_MIN_CHANGE;
+}
+
+static enum reason by_state(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        if (f->state == STATE_NO_DATA || f->state == STATE_LEARNING)
+                return REASON_LEARNING;
+        return f->state == STATE_STALE || f->source_away ? REASON_STALE : REASON_NONE;
+}
+
+static enum reason by_mode(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->apply->mode == APPLY_RECOMMEND && !f->orphaned ? REASON_RECOMMEND_ONLY : REASON_NONE;
+}
+
+static enum reason by_pause(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->paused || f->held ? REASON_PAUSED : REASON_NONE;
+}
+
+static enum reason by_opt_out(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->apply_never ? REASON_OPTED_OUT : REASON_NONE;
+}
+
+static enum reason by_hpa(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        return f->hpa_holds && !m->put_back ? REASON_HPA_HOLD : REASON_NONE;
+}
+
+static enum reason by_guard(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->state == STATE_HELD && !f->contested && !f->orphaned ? REASON_GUARD : REASON_NONE;
+}
+
+static enum reason by_contest(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->contested ? REASON_CONTESTED : REASON_NONE;
+}
+
+static enum reason by_manager(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->managed ? REASON_MANAGED : REASON_NONE;
+}
+
+static enum reason by_kind(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->immutable ? REASON_IMMUTABLE : REASON_NONE;
+}
+
+static enum reason by_orphan(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->orphaned ? REASON_ORPHANED : REASON_NONE;
+}
+
+static enum reason by_min_change(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        bool enough = m->at_once || gate_changed_enough(m->from, m->to, f->apply->min_change_percent);
+        return enough ? REASON_NONE : REASON_BELOW_MIN_CHANGE;
+}
+
+/* A last change further ahead than a whole wait was written by a wrong clock: it holds nothing. */
+static enum reason by_cooldown(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        int64_t wait = is_decrease(m) ? f->apply->cooldown_ms : INCREASE_WAIT_MS;
+        int64_t passed = f->now.ms - f->changed_ms;
+        if (m->at_once || f->changed_ms == 0 || passed >= wait || passed < -wait)
+                return REASON_NONE;
+        v->again_ms = wait - passed;
+        return REASON_COOLDOWN;
+}
+
+static enum reason by_window(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        return is_decrease(m) && !f->window_open ? REASON_OUTSIDE_WINDOW : REASON_NONE;
+}
+
+static enum reason by_budget(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        return is_decrease(m) && !f->budget_left ? REASON_BUDGET : REASON_NONE;
+}
+
+static enum reason by_rollout(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->rollout_blocked ? REASON_ROLLOUT_BLOCKED : REASON_NONE;
+}
+
+static gate_rule *const gates[] = {
+        by_rule,    by_state, by_mode,   by_pause,      by_opt_out,  by_hpa,    by_guard,  by_contest,
+        by_manager, by_kind,  by_orphan, by_min_change, by_cooldown, by_window, by_budget, by_rollout,
+};
+
+bool gate_changed_enough(int64_t current, int64_t target, int percent)
+{
+        if (current == 0)
+                return target > 0;
+        __int128 change = (__int128)target - current;
+        if (change < 0)
+                change = -change;
+        return change * 100 >= (__int128)current * percent;
+}
+
+/* The lowest value one step may reach: at least one unit down, so that a small request gets there too; memory in whole
+ * Mi where that still is a step, because people read it in their manifests. */
+static int64_t step_floor(const struct gate_facts *f, int64_t from)
+{
+        int64_t most = (int64_t)((__int128)from * f->apply->max_decrease_percent / 100);
+        int64_t least = from - (most > 0 ? most : 1);
+        int64_t rounded = (int64_t)(((__int128)least + MEBIBYTE - 1) / MEBIBYTE * MEBIBYTE);
+        return f->resource == MEMORY && rounded < from ? rounded : least;
+}
+
+void gate(const struct gate_facts *f, struct gate_verdict *ret)
+{
+        struct move m = move_of(f);
+        assert(!f->original.set || !f->target.set || m.to <= f->original.value);
+        *ret = (struct gate_verdict){.value = m.to};
+        for (size_t i = 0; i < sizeof gates / sizeof gates[0] && !ret->hold; i++)
+                ret->hold = gates[i](f, &m, ret);
+        if (is_decrease(&m) && m.to < step_floor(f, m.from)) {
+                ret->value = step_floor(f, m.from);
+                ret->step_limited = true;
+        }
+}

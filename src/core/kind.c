@@ -1,0 +1,120 @@
+#include "core/kind.h"
+#include "sha256.h"
+
+#define TEMPLATE "/spec/template"
+
+/* In the order in which a bare name is looked up: Kubernetes' own first. Versions are the ones to ask for where
+ * discovery has not told another. */
+const struct kind kinds[] = {
+        {"apps", "v1", "Deployment", "deployments", "deployment", "deploy", TEMPLATE, KIND_DEFAULT},
+        {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", TEMPLATE, KIND_DEFAULT},
+        {"apps", "v1", "DaemonSet", "daemonsets", "daemonset", "ds", TEMPLATE, KIND_DEFAULT},
+        {"batch", "v1", "CronJob", "cronjobs", "cronjob", "cj", "/spec/jobTemplate/spec/template",
+         KIND_DEFAULT | KIND_BY_RUNS},
+        {"apps", "v1", "ReplicaSet", "replicasets", "replicaset", "rs", TEMPLATE,
+         KIND_DEFAULT | KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+        {"batch", "v1", "Job", "jobs", "job", "", TEMPLATE, KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+        {"apps.kruise.io", "v1beta1", "CloneSet", "clonesets", "cloneset", "clone", TEMPLATE, KIND_DEFAULT},
+        {"apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets", "statefulset", "asts", TEMPLATE, KIND_DEFAULT},
+        {"apps.kruise.io", "v1beta1", "DaemonSet", "daemonsets", "daemonset", "ads", TEMPLATE, KIND_DEFAULT},
+        {"argoproj.io", "v1alpha1", "Rollout", "rollouts", "rollout", "ro", TEMPLATE, KIND_DEFAULT},
+};
+const size_t kinds_count = sizeof kinds / sizeof kinds[0];
+
+enum { NAME_LONGEST = KIND_NAME_MAX - 1, NAME_KEPT = 236, HASH_DIGITS = 16 };
+
+static char lower(char c)
+{
+        return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+static bool equal_any_case(struct text t, const char *s)
+{
+        if (t.len != strlen(s))
+                return false;
+        for (size_t i = 0; i < t.len; i++)
+                if (lower(t.p[i]) != lower(s[i]))
+                        return false;
+        return true;
+}
+
+const struct kind *kind_find(struct text group, struct text kind)
+{
+        for (size_t i = 0; i < kinds_count; i++)
+                if (text_is(kind, kinds[i].kind) && text_is(group, kinds[i].group))
+                        return &kinds[i];
+        return NULL;
+}
+
+static bool goes_by(const struct kind *k, struct text name)
+{
+        return equal_any_case(name, k->plural) || equal_any_case(name, k->singular) ||
+               (name.len && equal_any_case(name, k->short_name));
+}
+
+const struct kind *kind_by_name(struct text name)
+{
+        struct text bare = name, group = {0};
+        const char *dot = name.len ? memchr(name.p, '.', name.len) : NULL;
+        if (dot) {
+                bare.len = (size_t)(dot - name.p);
+                group = (struct text){dot + 1, name.len - bare.len - 1};
+        }
+        for (size_t i = 0; i < kinds_count; i++)
+                if (goes_by(&kinds[i], bare) && (!dot || equal_any_case(group, kinds[i].group)))
+                        return &kinds[i];
+        return NULL;
+}
+
+/* The whole name, however long: its first bytes are kept, all of it is hashed. */
+struct name {
+        char *out;
+        size_t len;
+        struct sha256 hash;
+};
+
+static void name_add(struct name *n, struct text part)
+{
+        for (size_t i = 0; i < part.len; i++) {
+                char c = lower(part.p[i]);
+                if (n->len < NAME_LONGEST)
+                        n->out[n->len] = c;
+                n->len++;
+                sha256_add(&n->hash, &c, 1);
+        }
+}
+
+/* A '.' at the cut is left out as well: no label of a name may begin with the '-' that follows. */
+static void name_shorten(struct name *n)
+{
+        uint8_t digest[32];
+        sha256_finish(&n->hash, digest);
+        n->len = NAME_KEPT;
+        while (n->len && n->out[n->len - 1] == '.')
+                n->len--;
+        n->out[n->len++] = '-';
+        for (int i = 0; i < HASH_DIGITS; i++)
+                n->out[n->len++] = "0123456789abcdef"[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
+}
+
+static bool group_is_plain(struct text group)
+{
+        return group.len == 0 || text_is(group, "apps") || text_is(group, "batch");
+}
+
+char *kind_recommendation_name(struct text group, struct text kind, struct text name, char out[static KIND_NAME_MAX])
+{
+        struct name n = {.out = out};
+        sha256_init(&n.hash);
+        name_add(&n, kind);
+        if (!group_is_plain(group)) {
+                name_add(&n, TEXT("."));
+                name_add(&n, group);
+        }
+        name_add(&n, TEXT("-"));
+        name_add(&n, name);
+        if (n.len > NAME_LONGEST)
+                name_shorten(&n);
+        out[n.len] = '\0';
+        return out;
+}

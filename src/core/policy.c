@@ -1,0 +1,53 @@
+#include <assert.h>
+
+#include "base/clock.h"
+#include "core/policy.h"
+
+enum { MEBIBYTE = 1 << 20 };
+
+static const struct resource_policy resource_default[RESOURCES] = {
+        [CPU] = {.enabled = true,
+                 .percentile = 950,
+                 .multiplier = 1100,
+                 .half_life_ms = DAY_MS,
+                 .round_to = 1,
+                 .min = 10},
+        [MEMORY] = {.enabled = false,
+                    .percentile = 990,
+                    .multiplier = 1150,
+                    .half_life_ms = DAY_MS,
+                    .round_to = MEBIBYTE,
+                    .min = INT64_C(16) * MEBIBYTE,
+                    .oom_hold_ms = INT64_C(7) * DAY_MS,
+                    .oom_bump = 1200},
+};
+
+static const struct apply_policy apply_default[] = {
+        [APPLY_RECOMMEND] = {.mode = APPLY_RECOMMEND,
+                             .hpa = HPA_HOLD,
+                             .min_history_ms = DAY_MS,
+                             .min_change_percent = 10,
+                             .max_decrease_percent = 50,
+                             .cooldown_ms = INT64_C(12) * HOUR_MS,
+                             .min_replicas = 2},
+        /* Every change is a rollout: rarer, so that the owner's own revisions stay within revisionHistoryLimit. */
+        [APPLY_ROLLOUT] = {.mode = APPLY_ROLLOUT,
+                           .hpa = HPA_HOLD,
+                           .min_history_ms = DAY_MS,
+                           .min_change_percent = 20,
+                           .max_decrease_percent = 50,
+                           .cooldown_ms = INT64_C(7) * DAY_MS,
+                           .min_replicas = 2},
+};
+
+void resource_policy_defaults(enum resource r, struct resource_policy *ret)
+{
+        assert(r < RESOURCES);
+        *ret = resource_default[r];
+}
+
+void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
+{
+        assert(mode <= APPLY_ROLLOUT);
+        *ret = apply_default[mode];
+}

@@ -1,0 +1,21 @@
+/*
+ * SHA-256 (FIPS 180-4), for names alone: core calls no library.
+ */
+#ifndef HALFLIFE_SRC_CORE_SHA256_H
+#define HALFLIFE_SRC_CORE_SHA256_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct sha256 {
+        uint32_t state[8];
+        uint64_t len; /* bytes added */
+        uint8_t block[64];
+};
+
+void sha256_init(struct sha256 *s);
+void sha256_add(struct sha256 *s, const void *p, size_t len);
+/* The digest; s is used up. */
+void sha256_finish(struct sha256 *s, uint8_t out[static 32]);
+
+#endif
