@@ -19,7 +19,7 @@
 #define ANNOTATION_APPLY    "halflife.dev/apply"
 #define ANNOTATION_HOLD     "halflife.dev/hold"
 
-enum { VIEW_CONTAINERS = 64, VIEW_LABELS = 128, VIEW_METRICS = 32, VIEW_OWNERS = 32, UID_BYTES = 16 };
+enum { VIEW_CONTAINERS = 64, VIEW_LABELS = 128, VIEW_METRICS = 32, VIEW_OWNERS = 64, UID_BYTES = 16 };
 
 struct label {
         struct text key, value;
@@ -137,6 +137,24 @@ int decode_workload(struct text json, const char *template_path, const char *fie
 int decode_hpa(struct text json, struct arena *a, struct hpa_view *ret, struct err *err);
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
+
+/* One event of a watch. */
+enum watch_type { WATCH_ADDED, WATCH_MODIFIED, WATCH_DELETED, WATCH_BOOKMARK, WATCH_ERROR };
+struct watch_event {
+        enum watch_type type;
+        struct text object;       /* as it came; of an ERROR: the Status */
+        struct text version;      /* its metadata.resourceVersion */
+        bool initial_end;         /* BOOKMARK: the initial events of a watch-list are over */
+        int64_t code;             /* ERROR: the Status' code (410: expired) */
+        struct text reason, text; /* ERROR: the Status' reason and message */
+};
+int decode_watch_event(struct text json, struct arena *a, struct watch_event *ret, struct err *err);
+
+/* What a list says of itself, from its document without the items. */
+struct list_view {
+        struct text version, next; /* next: the continue token; "" : this was the last page */
+};
+int decode_list(struct text json, struct arena *a, struct list_view *ret, struct err *err);
 
 /* An RFC 4122 text as 16 bytes; any other text: a hash of it. Never all zero. */
 void uid_bytes(struct text uid, uint8_t out[static UID_BYTES]);
