@@ -29,17 +29,35 @@ struct mono mono_read(void);
  * ERR_INVALID. */
 int wall_parse(const char *s, size_t len, struct wall *ret);
 enum { WALL_TEXT_MAX = 32 };
-/* "2026-11-21T11:54:02Z"; whole seconds, rounded down. Returns out. */
+/* "2026-11-21T11:54:02Z"; whole seconds, rounded down; what lies outside the years 0 to 9999 is moved to their ends.
+ * Returns out. */
 char *wall_print(struct wall t, char out[static WALL_TEXT_MAX]);
+/* "2026-11-21T11:54:02.123Z" */
+char *wall_print_milli(struct wall t, char out[static WALL_TEXT_MAX]);
 /* MicroTime: "2026-11-21T11:54:02.123000Z" */
 char *wall_print_micro(struct wall t, char out[static WALL_TEXT_MAX]);
-/* HTTP's Date header ("Sat, 21 Nov 2026 11:54:02 GMT") */
+/* HTTP's Date header, in the one form that may be sent ("Sat, 21 Nov 2026 11:54:02 GMT") */
 int wall_parse_http(const char *s, struct wall *ret);
 
-/* Go durations: "1h30m", "336h", "90s", "250ms", "0"; no days. Returns 0 or ERR_INVALID. */
+/* A date of the Gregorian calendar, which goes on for ever both ways; month and day from 1. Days are counted from
+ * 1970-01-01. */
+struct date {
+        int64_t year;
+        int month, day;
+};
+int64_t day_of_date(struct date d);
+struct date date_of_day(int64_t day);
+int days_in_month(int64_t year, int month);
+
+/*
+ * Go durations: "1h30m", "336h", "1.5h", "90s", "250ms", "-5m", "0"; no days. What is finer than a millisecond rounds
+ * away from zero once, on the sum ("100us" is 1), so that nothing becomes nothing. Returns 0, or ERR_INVALID: malformed
+ * or beyond what Go holds (292 years).
+ */
 int duration_parse(const char *s, size_t len, int64_t *ret_ms);
 enum { DURATION_TEXT_MAX = 32 };
-/* The shortest exact spelling: "336h", "1h30m", "15s", "1.5s", "0s". Returns out. */
+/* Exact, as Go writes it but without parts that are zero: "336h", "1h30m", "15s", "1.5s", "250ms", "0s". Returns out.
+ */
 char *duration_print(int64_t ms, char out[static DURATION_TEXT_MAX]);
 
 #endif

@@ -15,8 +15,9 @@
  * Errors stick: after the first one every call gives its empty answer and loops end, so that a reader checks once, at
  * the end, by json_done. What has the wrong type is an error where it was asked for by json_text, json_int, json_bool;
  * `null` reads as absent (empty text, 0, false, no member) because the API server writes it so. Depth is at most
- * JSON_DEPTH_MAX. Keys and strings are checked to be UTF-8. Of duplicate keys each is seen, in order. Streams are cut
- * into whole values by net/stream first.
+ * JSON_DEPTH_MAX. Keys and strings are checked to be UTF-8, escaped surrogates to be pairs; U+0000 may be in a text, so
+ * its length counts. Of duplicate keys each is seen, in order. What was read counts only once json_done has said 0.
+ * Streams are cut into whole values by net/stream first.
  */
 #ifndef HALFLIFE_BASE_JSON_H
 #define HALFLIFE_BASE_JSON_H
