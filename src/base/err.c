@@ -1,0 +1,89 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* What came from outside may be cut inside a character or hold anything at all: such bytes become '?'. */
+static void clean(char *text)
+{
+        size_t len = strlen(text);
+        for (size_t i = 0; i < len;) {
+                size_t step = utf8_length(text + i, len - i);
+                if (step == 0)
+                        text[i] = '?';
+                i += step ? step : 1;
+        }
+}
+
+/* Copy s to out, which holds cap bytes, whole characters only. */
+static void copy(char *out, size_t cap, const char *s)
+{
+        size_t len = utf8_cut(s, strlen(s), cap - 1);
+        memcpy(out, s, len);
+        out[len] = '\0';
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
+        if (!err)
+                return code;
+        char text[ERR_TEXT_MAX + 4]; /* room for the rest of a character that the cut falls into */
+        va_list args;
+        va_start(args, fmt);
+        int len = vsnprintf(text, sizeof text, fmt, args);
+        va_end(args);
+        err->code = code;
+        copy(err->text, sizeof err->text, len < 0 ? "unknown error" : text);
+        clean(err->text);
+        return code;
+}
+
+int err_wrap(struct err *err, const char *fmt, ...)
+{
+        if (!err)
+                return ERR_IO;
+        char text[2 * ERR_TEXT_MAX];
+        va_list args;
+        va_start(args, fmt);
+        int len = vsnprintf(text, ERR_TEXT_MAX - 2, fmt, args);
+        va_end(args);
+        size_t used = len < 0 ? 0 : strlen(text);
+        memcpy(text + used, ": ", 2);
+        strcpy(text + used + 2, err->text);
+        copy(err->text, sizeof err->text, text);
+        clean(err->text);
+        return err->code;
+}
+
+const char *err_name(int code)
+{
+        switch (code) {
+        case ERR_INVALID:
+                return "invalid";
+        case ERR_RETRY:
+                return "retry";
+        case ERR_STALE:
+                return "stale";
+        case ERR_GONE:
+                return "gone";
+        case ERR_NOTFOUND:
+                return "notfound";
+        case ERR_DENIED:
+                return "denied";
+        case ERR_CONFLICT:
+                return "conflict";
+        case ERR_TOOBIG:
+                return "toobig";
+        case ERR_NOSPACE:
+                return "nospace";
+        case ERR_IO:
+                return "io";
+        case ERR_DAMAGED:
+                return "damaged";
+        default:
+                return code >= 0 ? "none" : "unknown";
+        }
+}
