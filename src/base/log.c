@@ -1,0 +1,169 @@
+#include "base/log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/utf8.h"
+
+/* A line's bound is more than any list of values comes to: a value is at most six bytes for each of its own. */
+enum { LOG_VALUE_MAX = 1024, LOG_LINE_MAX = 4 * 1024 * 1024 };
+
+static _Atomic int least_level = LOG_INFO;
+static atomic_bool as_json;
+static pthread_mutex_t one_line = PTHREAD_MUTEX_INITIALIZER;
+
+void log_setup(enum log_level least, bool json)
+{
+        atomic_store(&least_level, (int)least);
+        atomic_store(&as_json, json);
+}
+
+static void add(struct buf *b, const char *p, size_t len)
+{
+        (void)buf_add(b, p, len);
+}
+
+static void add_text(struct buf *b, const char *s)
+{
+        add(b, s, strlen(s));
+}
+
+/* Control characters, C1 among them (terminals obey those too), become escapes that JSON and people both read. */
+static void add_escaped_char(struct buf *b, const char *p, size_t len)
+{
+        static const char shorts[] = "\"\"\\\\\nn\rr\tt";
+        uint32_t code = len == 2 ? (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f) : (unsigned char)p[0];
+        for (const char *s = shorts; len == 1 && *s; s += 2) {
+                if (*s == *p) {
+                        add(b, (const char[]){'\\', s[1]}, 2);
+                        return;
+                }
+        }
+        if (len > 2 || (code >= 0x20 && code != 0x7f && (code < 0x80 || code > 0x9f)))
+                add(b, p, len);
+        else
+                (void)buf_printf(b, "\\u%04x", (unsigned)code);
+}
+
+static void add_escaped(struct buf *b, const char *s)
+{
+        size_t len = strlen(s), shown = utf8_cut(s, len, LOG_VALUE_MAX);
+        for (size_t i = 0, step; i < shown; i += step) {
+                step = utf8_length(s + i, shown - i);
+                if (step == 0) {
+                        step = 1;
+                        add_text(b, "\ufffd");
+                } else {
+                        add_escaped_char(b, s + i, step);
+                }
+        }
+        if (shown < len)
+                add_text(b, "\u2026");
+}
+
+static void add_quoted(struct buf *b, const char *s)
+{
+        add_text(b, "\"");
+        add_escaped(b, s);
+        add_text(b, "\"");
+}
+
+/* What reads unmistakably without quotes. */
+static bool is_plain(const char *s)
+{
+        for (const char *p = s; *p; p++)
+                if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || *p == '"' || *p == '=' || *p == '\\')
+                        return false;
+        return *s != '\0';
+}
+
+static void add_value(struct buf *b, const struct kv *kv, bool json)
+{
+        switch (kv->kind) {
+        case KV_IS_TEXT:
+                if (!kv->text)
+                        add_text(b, json ? "null" : "-");
+                else if (!json && is_plain(kv->text))
+                        add_escaped(b, kv->text);
+                else
+                        add_quoted(b, kv->text);
+                break;
+        case KV_IS_INT:
+                (void)buf_printf(b, "%" PRId64, kv->integer);
+                break;
+        case KV_IS_REAL:
+                if (json && !isfinite(kv->real))
+                        (void)buf_printf(b, "\"%g\"", kv->real);
+                else
+                        (void)buf_printf(b, "%.9g", kv->real);
+                break;
+        }
+}
+
+static void text_line(struct buf *b, enum log_level level, const char *at, const char *message, const struct kv *kv,
+                      int count)
+{
+        static const char *const name[] = {"DEBUG", "INFO ", "WARN ", "ERROR"};
+        (void)buf_printf(b, "%s %s ", at, name[level]);
+        add_escaped(b, message);
+        for (int i = 0; i < count; i++) {
+                (void)buf_printf(b, " %s=", kv[i].key);
+                add_value(b, &kv[i], false);
+        }
+}
+
+static void json_line(struct buf *b, enum log_level level, const char *at, const char *message, const struct kv *kv,
+                      int count)
+{
+        static const char *const name[] = {"debug", "info", "warn", "error"};
+        (void)buf_printf(b, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", at, name[level]);
+        add_quoted(b, message);
+        for (int i = 0; i < count; i++) {
+                add_text(b, ",");
+                add_quoted(b, kv[i].key);
+                add_text(b, ":");
+                add_value(b, &kv[i], true);
+        }
+        add_text(b, "}");
+}
+
+/* All of it, however slow the reader is; a reader that is gone loses its line, not ours. */
+static void write_whole(const char *p, size_t len)
+{
+        while (len > 0) {
+                ssize_t n = write(STDERR_FILENO, p, len);
+                if (n >= 0) {
+                        p += n;
+                        len -= (size_t)n;
+                } else if (errno == EAGAIN) {
+                        struct pollfd fd = {.fd = STDERR_FILENO, .events = POLLOUT};
+                        poll(&fd, 1, -1);
+                } else if (errno != EINTR) {
+                        return;
+                }
+        }
+}
+
+void log_write(enum log_level level, const char *message, const struct kv *kv, int count)
+{
+        if ((int)level < atomic_load(&least_level))
+                return;
+        char at[WALL_TEXT_MAX];
+        wall_print_milli(now_read().wall, at);
+        struct buf b __attribute__((cleanup(buf_release_auto)));
+        buf_init(&b, LOG_LINE_MAX);
+        (atomic_load(&as_json) ? json_line : text_line)(&b, level, at, message, kv, count);
+        add_text(&b, "\n");
+        pthread_mutex_lock(&one_line);
+        write_whole(b.data, b.len);
+        pthread_mutex_unlock(&one_line);
+}
