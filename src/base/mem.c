@@ -179,9 +179,12 @@ struct slab_block {
         struct slab_block *next;
 };
 
-/* A block beyond the classes, in a list of its own so that slab_free finds it. */
+/* A block beyond the classes, in a ring of such so that slab_free finds it. */
+struct ring {
+        struct ring *prev, *next;
+};
 struct slab_large {
-        struct slab_large *prev, *next;
+        struct ring ring; /* first: a ring that is not the head is a block */
         _Alignas(max_align_t) char data[];
 };
 
@@ -195,7 +198,7 @@ struct slab {
         char *fresh[SLAB_CLASSES]; /* where the newest chunk of a class is not cut yet, */
         size_t left[SLAB_CLASSES]; /* and the bytes left there */
         struct slab_chunk *chunk;
-        struct slab_large large; /* the head of a ring */
+        struct ring large; /* the head */
         size_t bytes;
 };
 
@@ -235,9 +238,9 @@ void slab_free(struct slab *s)
                 next = c->next;
                 free(c);
         }
-        for (struct slab_large *l = s->large.next, *next; l != &s->large; l = next) {
-                next = l->next;
-                free(l);
+        for (struct ring *r = s->large.next, *next; r != &s->large; r = next) {
+                next = r->next;
+                free(r);
         }
         free(s);
 }
@@ -246,9 +249,8 @@ static void *large_take(struct slab *s, size_t size)
 {
         struct slab_large *l = size > SIZE_MAX / 2 ? NULL : malloc(sizeof *l + size);
         l = checked(l);
-        l->next = s->large.next;
-        l->prev = &s->large;
-        l->next->prev = l->prev->next = l;
+        l->ring = (struct ring){.prev = &s->large, .next = s->large.next};
+        l->ring.next->prev = l->ring.prev->next = &l->ring;
         s->bytes += sizeof *l + size;
         return l->data;
 }
@@ -256,8 +258,8 @@ static void *large_take(struct slab *s, size_t size)
 static void large_give(struct slab *s, void *p, size_t size)
 {
         struct slab_large *l = (struct slab_large *)(void *)((char *)p - offsetof(struct slab_large, data));
-        l->prev->next = l->next;
-        l->next->prev = l->prev;
+        l->ring.prev->next = l->ring.next;
+        l->ring.next->prev = l->ring.prev;
         s->bytes -= sizeof *l + size;
         free(l);
 }
