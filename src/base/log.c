@@ -86,6 +86,18 @@ static bool is_plain(const char *s)
         return *s != '\0';
 }
 
+/* JSON has no words for what is not a number: there they are strings. */
+static void add_real(struct buf *b, double value, bool json)
+{
+        const char *quote = json && !isfinite(value) ? "\"" : "";
+        if (isnan(value))
+                (void)buf_printf(b, "%sNaN%s", quote, quote);
+        else if (isinf(value))
+                (void)buf_printf(b, "%s%cInf%s", quote, value > 0 ? '+' : '-', quote);
+        else
+                (void)buf_printf(b, "%.9g", value);
+}
+
 static void add_value(struct buf *b, const struct kv *kv, bool json)
 {
         switch (kv->kind) {
@@ -101,10 +113,7 @@ static void add_value(struct buf *b, const struct kv *kv, bool json)
                 (void)buf_printf(b, "%" PRId64, kv->integer);
                 break;
         case KV_IS_REAL:
-                if (json && !isfinite(kv->real))
-                        (void)buf_printf(b, "\"%g\"", kv->real);
-                else
-                        (void)buf_printf(b, "%.9g", kv->real);
+                add_real(b, kv->real, json);
                 break;
         }
 }
