@@ -1,0 +1,110 @@
+// The real control plane of the tests: see run beside this file for its verbs.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/plane"
+	"halflife.dev/cluster/programs"
+	"halflife.dev/cluster/usage"
+)
+
+const misuse = "usage: up | down | e2e [scenario...] | peer"
+
+func main() {
+	if len(os.Args) < 2 {
+		fail(2, misuse)
+	}
+	var err error
+	switch os.Args[1] {
+	case "up":
+		err = up()
+	case "down":
+		err = down()
+	case "usage": // started by up and e2e: folder of certificates, API server, port
+		err = tellUsage(os.Args[2], os.Args[3], os.Args[4])
+	default:
+		fail(2, misuse)
+	}
+	if err != nil {
+		fail(1, err.Error())
+	}
+}
+
+func fail(code int, text string) {
+	fmt.Fprintln(os.Stderr, "cluster:", text)
+	os.Exit(code)
+}
+
+// root is the repository: this program lies in build/cluster of it.
+func root() string {
+	self, err := os.Executable()
+	if err != nil {
+		fail(1, err.Error())
+	}
+	return filepath.Dir(filepath.Dir(filepath.Dir(self)))
+}
+
+func module() string { return filepath.Join(root(), "test", "cluster") }
+func upDir() string  { return filepath.Join(root(), "build", "cluster", "up") }
+
+func up() error {
+	if _, err := plane.StopSaved(upDir()); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(upDir()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(upDir(), 0o700); err != nil {
+		return err
+	}
+	pl, err := start(upDir(), true)
+	if err != nil {
+		return err
+	}
+	if err := pl.WaitForMetrics(90 * time.Second); err != nil {
+		pl.Stop()
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "kubectl is %s\n", pl.Set.Path("kubectl"))
+	fmt.Printf("export KUBECONFIG=%s\n", pl.Kubeconfig)
+	return nil
+}
+
+func down() error {
+	count, err := plane.StopSaved(upDir())
+	if err == nil {
+		fmt.Fprintf(os.Stderr, "%d processes ended\n", count)
+	}
+	return err
+}
+
+func start(dir string, detach bool) (*plane.Plane, error) {
+	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	return plane.Start(dir, module(), self, set, detach)
+}
+
+func tellUsage(dir, server, port string) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	c, err := kube.New(server, at("ca.crt"), at("admin.crt"), at("admin.key"))
+	if err != nil {
+		return err
+	}
+	return usage.Run(ctx, c, port, at("serving.crt"), at("serving.key"))
+}

@@ -1,0 +1,203 @@
+// Package plane starts a Kubernetes control plane on loopback from the built programs, and stops it by process id. kwok
+// plays the nodes, and the usage server of this module plays what a kubelet tells about its containers.
+package plane
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/programs"
+)
+
+// Plane is one running control plane; all it writes is under Dir.
+type Plane struct {
+	Dir                                                           string
+	Set                                                           programs.Set
+	Server                                                        string // the API server's address
+	Kubeconfig                                                    string // the administrator's
+	Etcd, APIServer, Controllers, Scheduler, Kwok, Usage, Metrics *Process
+
+	detach      bool
+	module      string
+	metricsPort int
+}
+
+// Nodes is how many there are; each has room for whatever the scenarios run.
+const Nodes = 3
+
+// Start brings a control plane up in dir, ready to schedule pods and to tell their usage. module is the folder of
+// go.mod, self the program that knows the verb "usage". On an error nothing is left running.
+func Start(dir, module, self string, set programs.Set, detach bool) (pl *Plane, err error) {
+	pl = &Plane{Dir: dir, Set: set, detach: detach, module: module}
+	defer func() {
+		if err != nil {
+			pl.Stop()
+		}
+	}()
+	port, err := freePorts(7)
+	if err != nil {
+		return pl, err
+	}
+	pl.Server = fmt.Sprintf("https://127.0.0.1:%d", port[2])
+	pl.Kubeconfig = filepath.Join(dir, "kubeconfig")
+	pl.metricsPort = port[6]
+	if err := pl.issueAll(); err != nil {
+		return pl, err
+	}
+	if err := pl.startAPI(port[0], port[1], port[2]); err != nil {
+		return pl, err
+	}
+	if err := pl.startControllers(); err != nil {
+		return pl, err
+	}
+	if err := pl.startNodes(self, port[4], port[5]); err != nil {
+		return pl, err
+	}
+	if err := pl.startMetrics(); err != nil {
+		return pl, err
+	}
+	return pl, pl.save()
+}
+
+// Stop ends every process of the control plane, the last started first.
+func (pl *Plane) Stop() {
+	for _, p := range pl.all() {
+		p.Signal(15)
+	}
+	for _, p := range pl.all() {
+		p.Stop()
+	}
+}
+
+func (pl *Plane) all() []*Process {
+	var list []*Process
+	for _, p := range []*Process{pl.Metrics, pl.Kwok, pl.Usage, pl.Scheduler, pl.Controllers, pl.APIServer, pl.Etcd} {
+		if p != nil {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// Client is the administrator's.
+func (pl *Plane) Client() (*kube.Client, error) {
+	return kube.New(pl.Server, pl.path("ca.crt"), pl.path("admin.crt"), pl.path("admin.key"))
+}
+
+// Kubectl is the administrator's too.
+func (pl *Plane) Kubectl() kube.Kubectl {
+	return kube.Kubectl{Path: pl.Set.Path("kubectl"), Kubeconfig: pl.Kubeconfig, Home: pl.Dir}
+}
+
+func (pl *Plane) path(name string) string { return filepath.Join(pl.Dir, name) }
+
+// state is what `down` needs to end what `up` began.
+type state struct {
+	Processes []*Process
+}
+
+func (pl *Plane) save() error {
+	data, err := json.Marshal(state{pl.all()})
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(pl.path("state.json"), data, 0o600)
+}
+
+// StopSaved ends what an earlier run left running in dir, as its state tells, and says how many processes that were.
+func StopSaved(dir string) (int, error) {
+	data, err := os.ReadFile(filepath.Join(dir, "state.json"))
+	if os.IsNotExist(err) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	var s state
+	if err := json.Unmarshal(data, &s); err != nil {
+		return 0, fmt.Errorf("state of the control plane in '%s': %w", dir, err)
+	}
+	count := 0
+	for _, p := range s.Processes {
+		if p.Running() {
+			p.Signal(15)
+			count++
+		}
+	}
+	for _, p := range s.Processes {
+		p.Stop()
+	}
+	return count, os.Remove(filepath.Join(dir, "state.json"))
+}
+
+func (pl *Plane) issueAll() error {
+	a, err := newAuthority(pl.Dir)
+	if err != nil {
+		return err
+	}
+	for _, c := range []struct{ name, user, group string }{
+		{"admin", "admin", "system:masters"},
+		{"serving", "kubernetes", ""},
+		{"proxy", "front-proxy-client", ""},
+	} {
+		if err := a.issue(c.name, c.user, c.group); err != nil {
+			return err
+		}
+	}
+	if err := a.issueServiceAccountKey(); err != nil {
+		return err
+	}
+	ca, err := os.ReadFile(pl.path("ca.crt"))
+	if err != nil {
+		return err
+	}
+	user := map[string]any{"client-certificate": pl.path("admin.crt"), "client-key": pl.path("admin.key")}
+	return WriteKubeconfig(pl.Kubeconfig, pl.Server, ca, user)
+}
+
+// WriteKubeconfig writes a kubeconfig of one context. JSON is YAML.
+func WriteKubeconfig(path, server string, ca []byte, user map[string]any) error {
+	type named map[string]any
+	data, err := json.MarshalIndent(named{
+		"apiVersion": "v1", "kind": "Config", "current-context": "halflife",
+		"clusters": []named{{"name": "halflife", "cluster": named{
+			"server": server, "certificate-authority-data": base64.StdEncoding.EncodeToString(ca)}}},
+		"users":    []named{{"name": "halflife", "user": user}},
+		"contexts": []named{{"name": "halflife", "context": named{"cluster": "halflife", "user": "halflife"}}},
+	}, "", " ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o600)
+}
+
+// KubeconfigFor writes the kubeconfig of a service account by its token.
+func (pl *Plane) KubeconfigFor(path, token string) error {
+	ca, err := os.ReadFile(pl.path("ca.crt"))
+	if err != nil {
+		return err
+	}
+	return WriteKubeconfig(path, pl.Server, ca, map[string]any{"token": token})
+}
+
+// ready asks until the answer is yes; a process that ended meanwhile is an error that tells the end of its log.
+func ready(p *Process, limit time.Duration, ask func() error) error {
+	deadline := time.Now().Add(limit)
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		if !p.Running() {
+			return fmt.Errorf("%s ended:\n%s", p.Name, p.Tail(2000))
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("%s is not ready after %s: %w\n%s", p.Name, limit, err, p.Tail(2000))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}

@@ -1,0 +1,163 @@
+package plane
+
+import (
+	"bytes"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// Process is one program of ours that runs, with its output in Log. It is ended by its process id alone.
+type Process struct {
+	Name string
+	Path string
+	Args []string
+	Log  string
+	PID  int
+
+	mu   sync.Mutex
+	done chan struct{} // closed when the process has ended; nil for one that another run of this program started
+	err  error
+}
+
+// Start runs the program, with its output appended to the log. A process that stays (detach) outlives this one; any
+// other is killed by the kernel should this one die without a word.
+func (p *Process) Start(detach bool, env ...string) error {
+	log, err := os.OpenFile(p.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.Command(p.Path, p.Args...)
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Env = append(os.Environ(), env...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if !detach {
+		cmd.SysProcAttr.Pdeathsig = syscall.SIGKILL
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.Name, err)
+	}
+	done := make(chan struct{})
+	p.mu.Lock()
+	p.PID, p.done = cmd.Process.Pid, done
+	p.mu.Unlock()
+	go func() {
+		err := cmd.Wait()
+		p.mu.Lock()
+		p.err = err
+		p.mu.Unlock()
+		close(done)
+	}()
+	return nil
+}
+
+// Running says whether the process is there and is still the program it was.
+func (p *Process) Running() bool {
+	p.mu.Lock()
+	pid, done := p.PID, p.done
+	p.mu.Unlock()
+	if done != nil {
+		select {
+		case <-done:
+			return false
+		default:
+			return true
+		}
+	}
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return pid > 0 && err == nil && bytes.HasPrefix(line, []byte(p.Path+"\x00"))
+}
+
+// Signal sends a signal to the process, if it still runs.
+func (p *Process) Signal(sig syscall.Signal) {
+	if p.Running() {
+		_ = syscall.Kill(p.PID, sig)
+	}
+}
+
+// Wait waits until the process has ended and gives its exit code (-1: by a signal).
+func (p *Process) Wait(limit time.Duration) (int, error) {
+	p.mu.Lock()
+	done := p.done
+	p.mu.Unlock()
+	deadline := time.Now().Add(limit)
+	if done != nil {
+		select {
+		case <-done:
+		case <-time.After(limit):
+			return 0, fmt.Errorf("%s still runs after %s", p.Name, limit)
+		}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if exit, ok := p.err.(*exec.ExitError); ok {
+			return exit.ExitCode(), nil
+		}
+		return 0, p.err
+	}
+	for p.Running() {
+		if time.Now().After(deadline) {
+			return 0, fmt.Errorf("%s still runs after %s", p.Name, limit)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	return 0, nil
+}
+
+// Stop ends the process: asked first, killed when it does not go.
+func (p *Process) Stop() {
+	p.Signal(syscall.SIGTERM)
+	if _, err := p.Wait(5 * time.Second); err != nil {
+		p.Kill()
+	}
+}
+
+// Kill ends the process at once.
+func (p *Process) Kill() {
+	p.Signal(syscall.SIGKILL)
+	_, _ = p.Wait(5 * time.Second)
+}
+
+// Tail is the end of the log, for a message.
+func (p *Process) Tail(bytesMost int) string {
+	data, _ := os.ReadFile(p.Log)
+	return string(data[max(0, len(data)-bytesMost):])
+}
+
+// Usage is what the process has used: CPU seconds, and bytes resident now.
+func (p *Process) Usage() (cpu float64, resident int64, err error) {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	if err != nil {
+		return 0, 0, err
+	}
+	field := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	user, _ := strconv.ParseFloat(string(field[11]), 64)
+	system, _ := strconv.ParseFloat(string(field[12]), 64)
+	pages, _ := strconv.ParseInt(string(field[21]), 10, 64)
+	const ticks = 100 // USER_HZ, the same on every Linux platform that Go and Kubernetes support
+	return (user + system) / ticks, pages * int64(os.Getpagesize()), nil
+}
+
+// freePorts gives n ports of loopback that nothing listens on now.
+func freePorts(n int) ([]int, error) {
+	var port []int
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer l.Close() // held until all are chosen, so that they differ
+		port = append(port, l.Addr().(*net.TCPAddr).Port)
+	}
+	return port, nil
+}
+
+func (pl *Plane) process(name, path string, args ...string) *Process {
+	return &Process{Name: name, Path: path, Args: args, Log: filepath.Join(pl.Dir, name+".log")}
+}

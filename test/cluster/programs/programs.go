@@ -1,0 +1,121 @@
+// Package programs builds the programs of a control plane from the modules that go.mod names, once for each go.sum.
+package programs
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// Set is a folder that holds the built programs, and the version of Kubernetes they are of.
+type Set struct {
+	Dir string
+}
+
+// Path is where the program of that name is.
+func (s Set) Path(name string) string { return filepath.Join(s.Dir, name) }
+
+type program struct{ name, pkg string }
+
+// ControlPlane is what one go.mod (test/cluster) builds; Peer what the other (test/cluster/peer) does.
+var (
+	ControlPlane = []program{
+		{"etcd", "go.etcd.io/etcd/server/v3"},
+		{"kube-apiserver", "k8s.io/kubernetes/cmd/kube-apiserver"},
+		{"kube-controller-manager", "k8s.io/kubernetes/cmd/kube-controller-manager"},
+		{"kube-scheduler", "k8s.io/kubernetes/cmd/kube-scheduler"},
+		{"kubectl", "k8s.io/kubernetes/cmd/kubectl"},
+		{"kwok", "sigs.k8s.io/kwok/cmd/kwok"},
+		{"metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"},
+	}
+	Peer = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
+)
+
+// Build makes sure that all programs of a module are in the cache folder of its go.sum and gives that folder. A program
+// that is there is not built again. Two builders at once wait for each other. Progress goes to talk.
+func Build(module string, list []program, talk io.Writer) (Set, error) {
+	sum, err := os.ReadFile(filepath.Join(module, "go.sum"))
+	if err != nil {
+		return Set{}, err
+	}
+	hash := sha256.Sum256(sum)
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return Set{}, fmt.Errorf("no cache folder (set XDG_CACHE_HOME): %w", err)
+	}
+	set := Set{Dir: filepath.Join(cache, "halflife", "cluster", hex.EncodeToString(hash[:8]))}
+	if err := os.MkdirAll(set.Dir, 0o755); err != nil {
+		return Set{}, err
+	}
+	lock, err := os.OpenFile(set.Path("lock"), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return Set{}, err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return Set{}, fmt.Errorf("lock '%s': %w", lock.Name(), err)
+	}
+	for _, p := range list {
+		if err := set.build(module, p, talk); err != nil {
+			return Set{}, err
+		}
+	}
+	return set, nil
+}
+
+func (s Set) build(module string, p program, talk io.Writer) error {
+	if _, err := os.Stat(s.Path(p.name)); err == nil {
+		return nil
+	}
+	start := time.Now()
+	fmt.Fprintf(talk, "building %s\n", p.name)
+	flags, err := versionFlags(module)
+	if err != nil {
+		return err
+	}
+	half := s.Path("." + p.name + ".half")
+	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", half, p.pkg)
+	cmd.Dir = module
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
+	}
+	if err := os.Rename(half, s.Path(p.name)); err != nil {
+		return err
+	}
+	fmt.Fprintf(talk, "built %s in %.0f s\n", p.name, time.Since(start).Seconds())
+	return nil
+}
+
+// versionFlags makes the Kubernetes programs report the version of the module they were built from.
+func versionFlags(module string) (string, error) {
+	const pkg = "k8s.io/component-base/version"
+	version, err := list(module, "{{.Version}}", "k8s.io/component-base")
+	if err != nil {
+		return "", err
+	}
+	part := strings.SplitN(strings.TrimPrefix(version, "v0."), ".", 2) // v0.36.3 is Kubernetes v1.36.3
+	return fmt.Sprintf("-s -w -X %s.gitVersion=v1.%s.%s -X %s.gitMajor=1 -X %s.gitMinor=%s",
+		pkg, part[0], part[1], pkg, pkg, part[0]), nil
+}
+
+// ModuleDir is where the source of a module lies that go.mod names.
+func ModuleDir(module, path string) (string, error) { return list(module, "{{.Dir}}", path) }
+
+func list(module, format, path string) (string, error) {
+	cmd := exec.Command("go", "list", "-m", "-f", format, path)
+	cmd.Dir = module
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return "", fmt.Errorf("go list %s: %w", path, err)
+	}
+	return strings.TrimSpace(string(out)), nil
+}

@@ -1,0 +1,14 @@
+//go:build tools
+
+// The programs of a control plane: named here so that go.mod and go.sum hold every module that building them needs.
+package main
+
+import (
+	_ "go.etcd.io/etcd/server/v3"
+	_ "k8s.io/kubernetes/cmd/kube-apiserver"
+	_ "k8s.io/kubernetes/cmd/kube-controller-manager"
+	_ "k8s.io/kubernetes/cmd/kube-scheduler"
+	_ "k8s.io/kubernetes/cmd/kubectl"
+	_ "sigs.k8s.io/kwok/cmd/kwok"
+	_ "sigs.k8s.io/metrics-server/cmd/metrics-server"
+)
