@@ -1,10 +1,10 @@
 /*
  * Maintenance windows: five cron fields in a zone, open for a duration of elapsed time.
  *
- * Fields: minute hour day-of-month month day-of-week; numbers, names (jan, mon; any case), lists, ranges, steps; 7 is
- * Sunday; where both day fields are restricted either one matches. A start in a skipped hour opens at the first instant
- * after the gap; a repeated one opens once, at its first pass. The zone's clock is the caller's function, because core
- * reads no file.
+ * Fields: minute hour day-of-month month day-of-week; numbers, names (jan, mon; any case), lists, ranges (upwards only:
+ * write 6-7 for sat-sun), steps ("a/n" runs from a to the field's end); 7 is Sunday; where both day fields are
+ * restricted either one matches. A start in a skipped hour opens at the first instant after the gap; a repeated one
+ * opens once, at its first pass. The zone's clock is the caller's function, because core reads no file.
  */
 #ifndef HALFLIFE_CORE_WINDOW_H
 #define HALFLIFE_CORE_WINDOW_H
@@ -33,7 +33,7 @@ struct window_clock {
 };
 
 /* Is it open at an instant? *ret_change (may be NULL): when that next changes, 0 where no change is found within a
- * year. */
+ * year, or within 4096 starts that run into each other. */
 bool window_open(const struct window *w, const struct window_clock *clock, struct wall at, struct wall *ret_change);
 
 #endif
