@@ -2,9 +2,9 @@
  * Cutting a stream of bytes into JSON values, wherever the chunks fall (within a rune, an escape, a number).
  *
  * A list gives the members of its top-level array "items" one by one, and the rest of the document (kind, metadata)
- * with items left empty; a watch gives each top-level value. A value is handed over whole and lives until the call
- * returns; longer than the bound ends the stream with ERR_TOOBIG. Only structure is judged here (strings, nesting); the
- * reader of a value checks the rest.
+ * with items left empty; a watch gives each top-level value. Values are objects. A value is handed over whole and lives
+ * until the call returns; longer than the bound ends the stream with ERR_TOOBIG. Only structure is judged here
+ * (strings, nesting); the reader of a value checks the rest.
  */
 #ifndef HALFLIFE_NET_STREAM_H
 #define HALFLIFE_NET_STREAM_H
@@ -19,13 +19,15 @@ enum stream_shape { STREAM_WATCH, STREAM_LIST };
 
 struct stream {
         enum stream_shape shape;
-        struct buf value;    /* the value under way, when it spans chunks */
-        struct buf envelope; /* list: the document without its items */
-        int64_t left;        /* bytes that may still come */
-        int state, depth;    /* of the scanner */
-        int items_depth;     /* list: depth at which the elements of items stand */
-        bool in_string, escaped, started, finished;
-        char key[8]; /* the top-level key read last, to recognise "items" */
+        struct buf value;        /* the value under way, when it spans chunks */
+        struct buf envelope;     /* list: the document without its items */
+        int64_t left;            /* bytes that may still come */
+        int state;               /* where in the document the next byte stands */
+        int depth;               /* of the value under way */
+        bool in_string, escaped; /* within that value; escaped: the byte before was a live backslash */
+        bool items_seen;
+        int failed;  /* the code that ended the stream */
+        char key[8]; /* the top-level key read last, to recognise "items"; longer ones are cut */
         int key_len;
         int (*each)(void *arg, struct text value); /* < 0 ends the stream with that code */
         void *arg;
@@ -34,6 +36,7 @@ struct stream {
 enum { STREAM_ITEM_MAX = 4 << 20, STREAM_ENVELOPE_MAX = 1 << 20 };
 #define STREAM_LIST_MAX (INT64_C(2) << 30)
 
+/* item_max: bytes of one value; total_max: bytes of the whole stream, 0: no bound (a watch). */
 void stream_init(struct stream *s, enum stream_shape shape, size_t item_max, int64_t total_max,
                  int (*each)(void *arg, struct text value), void *arg);
 void stream_release(struct stream *s);
