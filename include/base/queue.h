@@ -1,7 +1,8 @@
 /*
  * A work queue of keys, in the manner of client-go's: adding twice is once, adding during work is once more after it;
- * delayed adds; per-key back-off; bounded. Keys are opaque pointers that the caller keeps alive while queued. One
- * thread.
+ * delayed adds; per-key back-off; bounded. Keys are opaque pointers that the caller keeps alive while they are held:
+ * ready, waiting for their time, or taken and not yet done. An add makes a waiting key ready at once, also one that
+ * backs off (its failures still count). Keys are taken in the order they became ready. One thread.
  */
 #ifndef HALFLIFE_BASE_QUEUE_H
 #define HALFLIFE_BASE_QUEUE_H
