@@ -17,9 +17,12 @@ struct metrics_result {
 };
 
 /* Poll once. ns NULL: all namespaces. each is called in the server's order (namespace, name) while the answer arrives;
- * date is the answer's Date header. done once. */
-struct client_call *metrics_poll(struct client *c, const char *ns,
-                                 void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
-                                 void (*done)(void *arg, const struct metrics_result *r), void *arg);
+ * date is the answer's Date header. done once; the handle is valid until then, or until metrics_cancel (which calls
+ * nobody). */
+struct metrics_poll;
+struct metrics_poll *metrics_poll(struct client *c, const char *ns,
+                                  void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
+                                  void (*done)(void *arg, const struct metrics_result *r), void *arg);
+void metrics_cancel(struct metrics_poll *p);
 
 #endif
