@@ -1,0 +1,103 @@
+#include "decoder.h"
+
+int decode_object(struct text json, struct arena *a, struct object_view *ret, struct err *err)
+{
+        *ret = (struct object_view){0};
+        struct decoder d;
+        struct text key;
+        decoder_init(&d, json, a);
+        DECODER_EACH (&d, key)
+                if (text_is(key, "metadata"))
+                        decoder_meta(&d, ret);
+                else
+                        json_skip(&d.j);
+        return decoder_end(&d, "object", ret, err);
+}
+
+/* --- identity ------------------------------------------------------------------------------------------------------
+ */
+
+static int hex_digit(char c)
+{
+        return c >= '0' && c <= '9'   ? c - '0'
+               : c >= 'a' && c <= 'f' ? c - 'a' + 10
+               : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                      : -1;
+}
+
+static bool uid_parse(struct text uid, uint8_t out[static UID_BYTES])
+{
+        size_t at = 0;
+        if (uid.len != 36)
+                return false;
+        for (size_t i = 0; i < uid.len; i++) {
+                bool dash = i == 8 || i == 13 || i == 18 || i == 23;
+                if (dash != (uid.p[i] == '-'))
+                        return false;
+                if (dash)
+                        continue;
+                int high = hex_digit(uid.p[i]), low = hex_digit(uid.p[i + 1]);
+                if (high < 0 || low < 0)
+                        return false;
+                out[at++] = (uint8_t)(high << 4 | low);
+                i++;
+        }
+        return true;
+}
+
+static bool all_zero(const uint8_t id[static UID_BYTES])
+{
+        for (int i = 0; i < UID_BYTES; i++)
+                if (id[i])
+                        return false;
+        return true;
+}
+
+/* FNV-1a twice, from two starts: the same in every process, because it is written down. */
+static void uid_hash(struct text uid, uint8_t out[static UID_BYTES])
+{
+        uint64_t half[2] = {UINT64_C(0xcbf29ce484222325), UINT64_C(0x84222325cbf29ce4)};
+        for (int h = 0; h < 2; h++) {
+                for (size_t i = 0; i < uid.len; i++)
+                        half[h] = (half[h] ^ (uint8_t)uid.p[i]) * UINT64_C(0x100000001b3);
+                for (int i = 0; i < 8; i++)
+                        out[8 * h + i] = (uint8_t)(half[h] >> (8 * i));
+        }
+}
+
+void uid_bytes(struct text uid, uint8_t out[static UID_BYTES])
+{
+        if (uid_parse(uid, out) && !all_zero(out))
+                return;
+        uid_hash(uid, out);
+        if (all_zero(out))
+                out[0] = 1;
+}
+
+/* --- what we wrote down on a template -------------------------------------------------------------------------------
+ */
+
+int decode_recorded(struct text json, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
+                    struct err *err)
+{
+        struct decoder d;
+        struct text key;
+        int count = 0, rc = 0;
+        decoder_init(&d, json, a);
+        if (json_peek(&d.j) != '{')
+                return err_set(err, ERR_INVALID, "recorded resources are not a JSON object");
+        if (json_enter(&d.j, '{'))
+                while (rc >= 0 && json_key(&d.j, &key)) {
+                        struct recorded r = {.container = key};
+                        if (count++ == VIEW_CONTAINERS)
+                                decoder_refuse(&d, ERR_TOOBIG, "more than %d containers", VIEW_CONTAINERS);
+                        decoder_resources(&d, r.request, r.limit);
+                        if (!d.j.error)
+                                rc = each(arg, &r);
+                }
+        if (rc < 0)
+                return err_set(err, rc, "recorded resources: refused by their reader");
+        if (!d.why.code)
+                json_done(&d.j, &d.why);
+        return d.why.code ? err_set(err, d.why.code, "recorded resources: %s", d.why.text) : 0;
+}

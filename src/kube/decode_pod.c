@@ -1,0 +1,134 @@
+#include "decoder.h"
+
+static bool text_holds(struct text t, const char *word)
+{
+        return t.len > 0 && memmem(t.p, t.len, word, strlen(word)) != NULL;
+}
+
+/* {"reason":"OOMKilled","finishedAt":…}: of state or lastState */
+static void read_terminated(struct decoder *d, struct kill_view *ret)
+{
+        struct kill_view kill = {0};
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "reason"))
+                        kill.seen = text_is(json_text(&d->j, d->arena), "OOMKilled");
+                else if (text_is(key, "finishedAt"))
+                        kill.at = decoder_time(d, "finishedAt");
+                else
+                        json_skip(&d->j);
+        if (kill.seen)
+                *ret = kill;
+}
+
+static void read_running(struct decoder *d, struct wall *ret_since)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "startedAt"))
+                        *ret_since = decoder_time(d, "startedAt");
+                else
+                        json_skip(&d->j);
+}
+
+static void read_state(struct decoder *d, struct wall *ret_since, struct kill_view *ret_kill)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "terminated"))
+                        read_terminated(d, ret_kill);
+                else if (text_is(key, "running"))
+                        read_running(d, ret_since);
+                else
+                        json_skip(&d->j);
+}
+
+static void read_container_status(struct decoder *d, struct container_status_view *ret)
+{
+        struct wall ignored;
+        struct text key;
+        *ret = (struct container_status_view){.name = {"", 0}};
+        DECODER_EACH (d, key)
+                if (text_is(key, "name"))
+                        ret->name = json_text(&d->j, d->arena);
+                else if (text_is(key, "restartCount"))
+                        ret->restarts = json_int(&d->j);
+                else if (text_is(key, "state"))
+                        read_state(d, &ret->running_since, &ret->now);
+                else if (text_is(key, "lastState"))
+                        read_state(d, &ignored, &ret->last);
+                else
+                        json_skip(&d->j);
+}
+
+/* A pod that the node is about to kill says so in DisruptionTarget before its phase changes. */
+static void read_condition(struct decoder *d, struct pod_view *pod)
+{
+        struct text key, type = {"", 0}, reason = {"", 0}, message = {"", 0};
+        DECODER_EACH (d, key)
+                if (text_is(key, "type"))
+                        type = json_text(&d->j, d->arena);
+                else if (text_is(key, "reason"))
+                        reason = json_text(&d->j, d->arena);
+                else if (text_is(key, "message"))
+                        message = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+        if (text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet") &&
+            text_holds(message, "memory"))
+                pod->node_pressure = true;
+}
+
+static void read_statuses(struct decoder *d, const char *list, struct pod_view *pod)
+{
+        if (json_enter(&d->j, '['))
+                while (decoder_item(d, list, pod->statuses, VIEW_CONTAINERS))
+                        read_container_status(d, &pod->status[pod->statuses++]);
+}
+
+static void read_status(struct decoder *d, struct pod_view *pod)
+{
+        struct text key, phase = {"", 0}, reason = {"", 0}, message = {"", 0};
+        DECODER_EACH (d, key)
+                if (text_is(key, "phase"))
+                        phase = json_text(&d->j, d->arena);
+                else if (text_is(key, "reason"))
+                        reason = json_text(&d->j, d->arena);
+                else if (text_is(key, "message"))
+                        message = json_text(&d->j, d->arena);
+                else if (text_is(key, "startTime"))
+                        pod->started = decoder_time(d, "startTime");
+                else if (text_is(key, "containerStatuses"))
+                        read_statuses(d, "containerStatuses", pod);
+                else if (text_is(key, "initContainerStatuses"))
+                        read_statuses(d, "initContainerStatuses", pod);
+                else if (!text_is(key, "conditions"))
+                        json_skip(&d->j);
+                else if (json_enter(&d->j, '['))
+                        while (json_item(&d->j))
+                                read_condition(d, pod);
+        pod->running = text_is(phase, "Running");
+        pod->finished = text_is(phase, "Succeeded") || text_is(phase, "Failed");
+        if (text_is(reason, "Evicted") && text_holds(message, "memory"))
+                pod->node_pressure = true;
+}
+
+int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err)
+{
+        /* Not the two large arrays: a list of 100 000 pods would clear a gigabyte. Entries are cleared as they come. */
+        memset(ret, 0, offsetof(struct pod_view, container));
+        ret->containers = ret->statuses = 0;
+        struct decoder d;
+        struct text key;
+        decoder_init(&d, json, a);
+        DECODER_EACH (&d, key)
+                if (text_is(key, "metadata"))
+                        decoder_meta(&d, &ret->meta);
+                else if (text_is(key, "spec"))
+                        decoder_pod_spec(&d, ret->container, &ret->containers);
+                else if (text_is(key, "status"))
+                        read_status(&d, ret);
+                else
+                        json_skip(&d.j);
+        return decoder_end(&d, "pod", &ret->meta, err);
+}

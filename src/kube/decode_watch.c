@@ -1,0 +1,118 @@
+/*
+ * What lists and watches say around the objects they carry.
+ */
+#include "decoder.h"
+
+#define ANNOTATION_INITIAL_END "k8s.io/initial-events-end"
+
+static void read_annotations(struct decoder *d, bool *ret_end)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, ANNOTATION_INITIAL_END))
+                        *ret_end = text_is(json_text(&d->j, d->arena), "true");
+                else
+                        json_skip(&d->j);
+}
+
+static void read_event_meta(struct decoder *d, struct watch_event *e)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "resourceVersion"))
+                        e->version = json_text(&d->j, d->arena);
+                else if (text_is(key, "annotations") && e->type == WATCH_BOOKMARK)
+                        read_annotations(d, &e->initial_end);
+                else
+                        json_skip(&d->j);
+}
+
+static void read_status_object(struct decoder *d, struct watch_event *e)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "code"))
+                        e->code = json_int(&d->j);
+                else if (text_is(key, "reason"))
+                        e->reason = json_text(&d->j, d->arena);
+                else if (text_is(key, "message"))
+                        e->text = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+}
+
+static void read_event_object(struct decoder *d, struct watch_event *e)
+{
+        struct text key;
+        if (e->type == WATCH_ERROR) {
+                read_status_object(d, e);
+                return;
+        }
+        DECODER_EACH (d, key)
+                if (text_is(key, "metadata"))
+                        read_event_meta(d, e);
+                else
+                        json_skip(&d->j);
+}
+
+static bool type_of(struct text name, enum watch_type *ret)
+{
+        static const char *const names[] = {
+                [WATCH_ADDED] = "ADDED",       [WATCH_MODIFIED] = "MODIFIED", [WATCH_DELETED] = "DELETED",
+                [WATCH_BOOKMARK] = "BOOKMARK", [WATCH_ERROR] = "ERROR",
+        };
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (text_is(name, names[i])) {
+                        *ret = (enum watch_type)i;
+                        return true;
+                }
+        return false;
+}
+
+int decode_watch_event(struct text json, struct arena *a, struct watch_event *ret, struct err *err)
+{
+        *ret = (struct watch_event){.object = {"", 0}, .version = {"", 0}, .reason = {"", 0}, .text = {"", 0}};
+        struct text type = {"", 0}, key;
+        struct decoder d;
+        decoder_init(&d, json, a);
+        DECODER_EACH (&d, key)
+                if (text_is(key, "type"))
+                        type = json_text(&d.j, a);
+                else if (text_is(key, "object"))
+                        ret->object = json_raw(&d.j);
+                else
+                        json_skip(&d.j);
+        if (json_done(&d.j, err) < 0)
+                return err_wrap(err, "watch event");
+        if (!type_of(type, &ret->type))
+                return err_set(err, ERR_INVALID, "watch event of unknown type '%.*s'",
+                               (int)(type.len < 40 ? type.len : 40), type.p);
+        decoder_init(&d, ret->object, a);
+        if (json_peek(&d.j) != '{')
+                return err_set(err, ERR_INVALID, "watch event without an object");
+        read_event_object(&d, ret);
+        return json_done(&d.j, err) < 0 ? err_wrap(err, "watch event") : 0;
+}
+
+int decode_list(struct text json, struct arena *a, struct list_view *ret, struct err *err)
+{
+        *ret = (struct list_view){{"", 0}, {"", 0}};
+        struct decoder d;
+        struct text key, inner;
+        decoder_init(&d, json, a);
+        if (json_enter(&d.j, '{'))
+                while (json_key(&d.j, &key)) {
+                        if (!text_is(key, "metadata")) {
+                                json_skip(&d.j);
+                                continue;
+                        }
+                        DECODER_EACH (&d, inner)
+                                if (text_is(inner, "resourceVersion"))
+                                        ret->version = json_text(&d.j, a);
+                                else if (text_is(inner, "continue"))
+                                        ret->next = json_text(&d.j, a);
+                                else
+                                        json_skip(&d.j);
+                }
+        return json_done(&d.j, err) < 0 ? err_wrap(err, "list") : 0;
+}

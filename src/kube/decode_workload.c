@@ -1,0 +1,184 @@
+#include "decoder.h"
+
+#include <assert.h>
+
+/* What the reading of one workload keeps beside its view. */
+struct workload_reader {
+        struct decoder d;
+        struct workload_view *view;
+        struct text step;   /* first part of template_path below spec ("template", "jobTemplate") */
+        struct text branch; /* raw spec.<step> */
+        bool has_replicas, has_desired;
+};
+
+/* Generations and partitions are numbers, but Argo writes the one and Kruise may write the other as text ("3", "20%").
+ * What does not begin with digits is 0. */
+static int64_t leading_number(struct text t)
+{
+        int64_t n = 0;
+        for (size_t i = 0; i < t.len && t.p[i] >= '0' && t.p[i] <= '9' && n < INT64_C(1000000000000000); i++)
+                n = n * 10 + (t.p[i] - '0');
+        return n;
+}
+
+static int64_t read_number(struct decoder *d)
+{
+        return leading_number(json_scalar(&d->j, d->arena));
+}
+
+/* spec.strategy, spec.updateStrategy and their rollingUpdate, of every kind. Other shapes (canary, blueGreen) say
+ * nothing here. */
+static void read_strategy(struct decoder *d, struct workload_view *w)
+{
+        struct text key;
+        if (json_peek(&d->j) != '{') {
+                json_skip(&d->j);
+                return;
+        }
+        DECODER_EACH (d, key)
+                if (text_is(key, "type")) {
+                        struct text type = json_text(&d->j, d->arena);
+                        w->on_delete |= text_is(type, "OnDelete");
+                        w->recreate |= text_is(type, "Recreate");
+                } else if (text_is(key, "partition")) {
+                        w->partition = read_number(d);
+                } else if (text_is(key, "paused")) {
+                        w->paused |= json_bool(&d->j);
+                } else if (text_is(key, "rollingUpdate")) {
+                        read_strategy(d, w);
+                } else {
+                        json_skip(&d->j);
+                }
+}
+
+static void read_spec(struct workload_reader *r)
+{
+        struct workload_view *w = r->view;
+        struct decoder *d = &r->d;
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_equal(key, r->step)) {
+                        r->branch = json_raw(&d->j);
+                } else if (text_is(key, "replicas")) {
+                        r->has_replicas = json_peek(&d->j) != 'n';
+                        w->replicas = json_int(&d->j);
+                } else if (text_is(key, "selector")) {
+                        w->selector = json_raw(&d->j);
+                } else if (text_is(key, "paused")) {
+                        w->paused |= json_bool(&d->j);
+                } else if (text_is(key, "suspend")) {
+                        w->suspended = json_bool(&d->j);
+                } else if (text_is(key, "strategy") || text_is(key, "updateStrategy")) {
+                        read_strategy(d, w);
+                } else {
+                        json_skip(&d->j);
+                }
+}
+
+static void read_condition(struct decoder *d, struct workload_view *w)
+{
+        struct text key, type = {"", 0}, reason = {"", 0};
+        DECODER_EACH (d, key)
+                if (text_is(key, "type"))
+                        type = json_text(&d->j, d->arena);
+                else if (text_is(key, "reason"))
+                        reason = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+        w->deadline_exceeded |= text_is(type, "Progressing") && text_is(reason, "ProgressDeadlineExceeded");
+}
+
+static void read_status(struct workload_reader *r)
+{
+        struct workload_view *w = r->view;
+        struct decoder *d = &r->d;
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "observedGeneration"))
+                        w->observed_generation = read_number(d);
+                else if (text_is(key, "updatedReplicas") || text_is(key, "updatedNumberScheduled"))
+                        w->updated = read_number(d);
+                else if (text_is(key, "availableReplicas") || text_is(key, "numberAvailable"))
+                        w->available = read_number(d);
+                else if (text_is(key, "replicas") || text_is(key, "currentNumberScheduled"))
+                        w->status_replicas = read_number(d);
+                else if (text_is(key, "desiredNumberScheduled")) {
+                        r->has_desired = true;
+                        w->replicas = read_number(d);
+                } else if (!text_is(key, "conditions"))
+                        json_skip(&d->j);
+                else if (json_enter(&d->j, '['))
+                        while (json_item(&d->j))
+                                read_condition(d, w);
+}
+
+/* --- the template --------------------------------------------------------------------------------------------------
+ */
+
+static int read_document(struct workload_reader *r, struct text json, struct err *err)
+{
+        struct decoder *d = &r->d;
+        struct text key;
+        decoder_init(d, json, d->arena);
+        DECODER_EACH (d, key)
+                if (text_is(key, "metadata"))
+                        decoder_meta(d, &r->view->meta);
+                else if (text_is(key, "spec"))
+                        read_spec(r);
+                else if (text_is(key, "status"))
+                        read_status(r);
+                else
+                        json_skip(&d->j);
+        return decoder_end(d, "workload", &r->view->meta, err);
+}
+
+static int read_template(struct workload_reader *r, const char *path_below_step, struct err *err)
+{
+        struct workload_view *w = r->view;
+        struct object_view meta = {0};
+        struct decoder *d = &r->d;
+        struct text key, template = decoder_find(r->branch, path_below_step, "");
+        if (template.len == 0)
+                return 0;
+        decoder_init(d, template, d->arena);
+        DECODER_EACH (d, key)
+                if (text_is(key, "metadata"))
+                        decoder_meta(d, &meta);
+                else if (text_is(key, "spec"))
+                        decoder_pod_spec(d, w->container, &w->containers);
+                else
+                        json_skip(&d->j);
+        w->template_annotation = meta.annotation;
+        w->template_label = meta.label;
+        w->template_labels = meta.labels;
+        return decoder_end(d, "workload", &w->meta, err);
+}
+
+/* The API server leaves zeros out, so an absent count is 0 for kinds that roll out; for the others the facts of a
+ * rollout are made to say that none is under way. */
+static void calm_down(struct workload_reader *r)
+{
+        struct workload_view *w = r->view;
+        if (r->has_replicas || r->has_desired)
+                return;
+        w->replicas = w->updated = w->available = w->status_replicas = 1;
+        w->observed_generation = w->meta.generation;
+}
+
+int decode_workload(struct text json, const char *template_path, const char *field_manager, struct arena *a,
+                    struct workload_view *ret, struct err *err)
+{
+        static const char spec[] = "/spec/";
+        assert(strncmp(template_path, spec, sizeof spec - 1) == 0);
+        const char *step = template_path + sizeof spec - 1;
+        struct workload_reader r = {.view = ret, .d.arena = a, .step = {step, strcspn(step, "/")}};
+        memset(ret, 0, sizeof *ret);
+        int rc = read_document(&r, json, err);
+        struct text managed = r.d.managed;
+        if (rc == 0)
+                rc = read_template(&r, step + r.step.len, err);
+        if (rc == 0)
+                rc = decode_owners(managed, template_path, field_manager, a, ret, err);
+        calm_down(&r);
+        return rc;
+}
