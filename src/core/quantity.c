@@ -129,19 +129,6 @@ static char digit_at(const struct scan *sc, size_t i)
         return sc->digit[i < sc->whole ? i : i + 1];
 }
 
-/* One more in the last place of a run of digits; "999" becomes "1", three places up. */
-static void number_increment(struct number *n)
-{
-        while (n->count > 0 && n->digit[n->count - 1] == '9') {
-                n->count--;
-                n->scale++;
-        }
-        if (n->count == 0)
-                n->digit[n->count++] = '1';
-        else
-                n->digit[n->count - 1]++;
-}
-
 /* value * 10^scale */
 static void number_set(struct number *n, unsigned __int128 value, int64_t scale)
 {
@@ -157,6 +144,15 @@ static void number_set(struct number *n, unsigned __int128 value, int64_t scale)
         n->count = count - zeros;
         for (int i = 0; i < n->count; i++)
                 n->digit[i] = reversed[count - 1 - i];
+}
+
+/* One more in the last place, which is not 9. */
+static void number_increment(struct number *n)
+{
+        if (n->count == 0)
+                n->digit[n->count++] = '1';
+        else
+                n->digit[n->count - 1]++;
 }
 
 static int number_decimal(const struct scan *sc, struct number *n)
@@ -178,6 +174,8 @@ static int number_decimal(const struct scan *sc, struct number *n)
         if (finer > 0) {
                 kept = finer < kept ? kept - finer : 0;
                 scale = NANO_SCALE;
+                for (; kept > 0 && digit_at(sc, first + (size_t)kept - 1) == '9'; kept--)
+                        scale++; /* the carry turns these to 0 */
         }
         if (kept >= QUANTITY_TEXT_MAX)
                 return ERR_TOOBIG;
