@@ -31,10 +31,11 @@ struct http;
 struct http_limits {
         const char *user_agent;
         double rate;     /* requests a second started, token bucket with a burst of the same; 0: no bound */
-        int concurrency; /* requests under way at once (streams do not count); the rest waits in order */
+        int concurrency; /* requests under way at once (streams do not count); 0: no bound. The rest waits in order */
 };
+enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait; one more ends with ERR_TOOBIG */
 struct http *http_new(struct loop *l, const struct http_limits *limits);
-void http_free(struct http *h); /* requests under way end without a call */
+void http_free(struct http *h); /* requests under way end without a call; not from within data or done */
 void http_set_limits(struct http *h, double rate, int concurrency);
 
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
@@ -47,7 +48,9 @@ struct http_reply {
         const char *content_type; /* "" where none */
         const char *warning;      /* text of the first Warning: 299 header, NULL: none */
         bool whole;               /* the body ended as HTTP says it should (not cut) */
-        struct err err;           /* code 0 when there was an answer, whatever its status */
+        struct err err; /* code 0 when an answer came whole, whatever its status; else what cut it: ERR_RETRY (no
+                           answer in time, connection lost), ERR_DENIED (the certificate does not verify),
+                           ERR_INVALID (settings that cannot work), ERR_TOOBIG, or what data returned */
 };
 
 struct http_request {
@@ -57,12 +60,12 @@ struct http_request {
         const char *bearer;       /* NULL: none; copied */
         const char *content_type; /* of the body; NULL: none */
         const char *accept;       /* NULL: application/json */
-        struct text body;         /* copied */
+        struct text body;         /* copied. What is not a GET is sent at most once, even where a connection is lost */
         bool gzip;                /* may be offered (never on a watch) */
         bool stream; /* a watch: no deadline, outside rate and concurrency, on a connection apart from short requests */
         bool urgent; /* goes before those waiting (lease renewals) and outside rate and concurrency, on a connection of
                         its own */
-        int64_t deadline_ms; /* whole request; 0: 30 s */
+        int64_t deadline_ms; /* whole request, waiting included; 0: 30 s */
         int64_t silence_ms;  /* longest time without a byte; 0: none for streams, else the deadline */
         /* Called as the body comes; a return < 0 ends the request with that code. head: the reply so far (status,
          * headers). */

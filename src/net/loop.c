@@ -176,9 +176,8 @@ static int wait_for_timers(const struct loop *l, int wait_ms)
 {
         if (l->timers == 0)
                 return wait_ms;
-        int64_t ms = (l->heap[1]->due.ns - l->now.mono.ns) / 1000000 + 1;
-        if (ms < 0)
-                ms = 0;
+        int64_t left_ns = l->heap[1]->due.ns - l->now.mono.ns;
+        int64_t ms = left_ns < 0 ? 0 : left_ns / 1000000 + 1;
         if (wait_ms >= 0 && wait_ms < ms)
                 return wait_ms;
         return ms < HOUR_MS ? (int)ms : HOUR_MS;

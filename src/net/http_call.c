@@ -1,0 +1,472 @@
+#include "http_call.h"
+
+#include <assert.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+
+enum {
+        CONNECT_MS = 10000,
+        KEEPALIVE_IDLE_S = 15,
+        KEEPALIVE_EVERY_S = 5,
+        PEER_DEAD_MS = 30000, /* sent and not acknowledged for so long: the connection is given up */
+        BODY_CHUNK = 128 << 10,
+        RETRY_AFTER_MOST_MS = HOUR_MS,
+};
+
+const char *http_method_name(enum http_method m)
+{
+        static const char *const name[] = {"GET", "POST", "PUT", "PATCH", "DELETE"};
+        assert(m <= HTTP_DELETE);
+        return name[m];
+}
+
+struct http_call *http_call_new(struct http *h, const struct http_request *r)
+{
+        struct http_call *c = MEM_NEW(struct http_call);
+        assert(r->peer && r->path_query && r->path_query[0] == '/' && r->done);
+        c->http = h;
+        c->r = *r;
+        c->r.path_query = mem_string(r->path_query);
+        c->r.bearer = mem_string(r->bearer);
+        c->r.content_type = mem_string(r->content_type);
+        c->r.accept = mem_string(r->accept ? r->accept : "application/json");
+        c->r.body.p = r->body.len ? mem_string_n(r->body.p, r->body.len) : NULL;
+        if (!r->stream && c->r.deadline_ms == 0)
+                c->r.deadline_ms = 30 * SECOND_MS;
+        c->reply.retry_after_ms = -1;
+        c->reply.content_type = c->content_type;
+        return c;
+}
+
+static void free_const(const char *s)
+{
+        void *p;
+        memcpy(&p, &s, sizeof p);
+        mem_free(p);
+}
+
+static void wipe_and_free(const char *s)
+{
+        void *p;
+        memcpy(&p, &s, sizeof p);
+        if (p)
+                explicit_bzero(p, strlen(p));
+        mem_free(p);
+}
+
+void http_call_free(struct http_call *c)
+{
+        assert(!c->deadline.place && !c->silence.place && !c->pool);
+        curl_easy_cleanup(c->easy);
+        curl_slist_free_all(c->headers);
+        curl_slist_free_all(c->connect_to);
+        free_const(c->r.path_query);
+        wipe_and_free(c->r.bearer);
+        free_const(c->r.content_type);
+        free_const(c->r.accept);
+        free_const(c->r.body.p);
+        mem_free(c);
+}
+
+/* --- what libcurl tells
+ * --------------------------------------------------------------------------------------------------- */
+
+static void byte_came(struct http_call *c)
+{
+        c->any_byte = true;
+        c->last_byte = loop_now(http_loop(c->http)).mono;
+}
+
+static struct text trim(struct text t)
+{
+        while (t.len > 0 && (unsigned char)t.p[0] <= ' ')
+                t = (struct text){t.p + 1, t.len - 1};
+        while (t.len > 0 && (unsigned char)t.p[t.len - 1] <= ' ')
+                t.len--;
+        return t;
+}
+
+static void copy_text(char *out, size_t cap, struct text t)
+{
+        size_t len = t.len < cap - 1 ? t.len : cap - 1;
+        memcpy(out, t.p, len);
+        out[len] = '\0';
+}
+
+/* Seconds or an HTTP date; a server cannot make us wait for more than an hour. */
+static void read_retry_after(struct http_call *c, struct text value)
+{
+        char text[64], *rest;
+        copy_text(text, sizeof text, value);
+        int64_t ms = -1;
+        long seconds = strtol(text, &rest, 10);
+        struct wall at;
+        if (rest != text && *rest == '\0')
+                ms = seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000) : RETRY_AFTER_MOST_MS;
+        else if (wall_parse_http(text, &at) == 0)
+                ms = at.ms - (c->reply.date.ms ? c->reply.date.ms : loop_now(http_loop(c->http)).wall.ms);
+        else
+                return;
+        if (ms < 0)
+                ms = 0;
+        c->reply.retry_after_ms = ms < RETRY_AFTER_MOST_MS ? ms : RETRY_AFTER_MOST_MS;
+}
+
+/* Warning: 299 - "text" */
+static void read_warning(struct http_call *c, struct text value)
+{
+        if (c->reply.warning || value.len < 4 || memcmp(value.p, "299 ", 4) != 0)
+                return;
+        const char *open = memchr(value.p, '"', value.len);
+        if (!open)
+                return;
+        size_t len = 0;
+        for (const char *p = open + 1; p < value.p + value.len && *p != '"' && len < sizeof c->warning - 1; p++) {
+                if (*p == '\\' && p + 1 < value.p + value.len)
+                        p++;
+                c->warning[len++] = *p;
+        }
+        c->warning[len] = '\0';
+        c->reply.warning = c->warning;
+}
+
+/* A status line begins an answer: what an interim one (100, 103) said is forgotten. */
+static void read_status_line(struct http_call *c, struct text line)
+{
+        const char *space = memchr(line.p, ' ', line.len);
+        char digits[4] = "";
+        if (space)
+                copy_text(digits, sizeof digits, trim((struct text){space, (size_t)(line.p + line.len - space)}));
+        c->reply.status = atoi(digits);
+        c->reply.date.ms = 0;
+        c->reply.retry_after_ms = -1;
+        c->reply.warning = NULL;
+        c->content_type[0] = '\0';
+}
+
+static void read_header(struct http_call *c, struct text line)
+{
+        const char *colon = memchr(line.p, ':', line.len);
+        if (!colon)
+                return;
+        struct text name = {line.p, (size_t)(colon - line.p)};
+        struct text value = trim((struct text){colon + 1, (size_t)(line.p + line.len - colon - 1)});
+        char text[64];
+
+#define NAMED(literal) (name.len == sizeof(literal) - 1 && strncasecmp(name.p, literal, name.len) == 0)
+        if (NAMED("content-type")) {
+                copy_text(c->content_type, sizeof c->content_type, value);
+        } else if (NAMED("date")) {
+                copy_text(text, sizeof text, value);
+                if (wall_parse_http(text, &c->reply.date) < 0)
+                        c->reply.date.ms = 0;
+        } else if (NAMED("retry-after")) {
+                read_retry_after(c, value);
+        } else if (NAMED("warning")) {
+                read_warning(c, value);
+        }
+#undef NAMED
+}
+
+static size_t on_header(char *p, size_t size, size_t count, void *arg)
+{
+        struct http_call *c = arg;
+        struct text line = {p, size * count};
+        byte_came(c);
+        c->header_bytes += line.len;
+        if (c->header_bytes > HEADER_BYTES_MAX) {
+                c->refused = err_set(&c->reply.err, ERR_TOOBIG, "the answer's headers are longer than %d KiB",
+                                     HEADER_BYTES_MAX >> 10);
+                return 0;
+        }
+        if (line.len > 5 && memcmp(p, "HTTP/", 5) == 0)
+                read_status_line(c, line);
+        else
+                read_header(c, line);
+        return line.len;
+}
+
+static size_t on_body(char *p, size_t size, size_t count, void *arg)
+{
+        struct http_call *c = arg;
+        size_t len = size * count;
+        byte_came(c);
+        if (c->cancelled)
+                return CURL_WRITEFUNC_ERROR;
+        if (!c->r.data || len == 0)
+                return len;
+        http_enter(c->http);
+        int rc = c->r.data(c->r.arg, &c->reply, p, len);
+        http_leave(c->http);
+        if (rc < 0 && !c->cancelled)
+                c->refused = err_set(&c->reply.err, rc, "the reader ended the answer");
+        return rc < 0 || c->cancelled ? CURL_WRITEFUNC_ERROR : len;
+}
+
+/*
+ * libcurl sends a request again when the pooled connection it had taken turns out to be dead. For what is not a GET
+ * that could do a thing twice, so there the second time is refused.
+ */
+static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int own_port)
+{
+        struct http_call *c = arg;
+        (void)peer_ip, (void)own_ip, (void)peer_port, (void)own_port;
+        if (c->sent++ > 0 && c->r.method != HTTP_GET)
+                return CURL_PREREQFUNC_ABORT;
+        return CURL_PREREQFUNC_OK;
+}
+
+static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
+{
+        (void)arg, (void)purpose;
+        unsigned dead_ms = PEER_DEAD_MS;
+        /* Neither is worth failing for: not every socket is TCP. */
+        (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
+        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
+        return CURL_SOCKOPT_OK;
+}
+
+/* --- what libcurl is told
+ * --------------------------------------------------------------------------------------------------- */
+
+#define SET(option, value)                                                                                             \
+        do {                                                                                                           \
+                if (rc == CURLE_OK)                                                                                    \
+                        rc = curl_easy_setopt(c->easy, option, value);                                                 \
+        } while (0)
+
+static void add_header(struct http_call *c, const char *name, const char *value)
+{
+        char *line = mem_printf("%s:%s%s", name, value[0] ? " " : "", value);
+        struct curl_slist *grown = curl_slist_append(c->headers, line);
+        assert(grown);
+        c->headers = grown;
+        if (strcmp(name, "Authorization") == 0)
+                explicit_bzero(line, strlen(line));
+        mem_free(line);
+}
+
+static CURLcode set_connection(struct http_call *c)
+{
+        CURLcode rc = CURLE_OK;
+        SET(CURLOPT_NOSIGNAL, 1L);
+        SET(CURLOPT_PROTOCOLS_STR, "http,https");
+        SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
+        SET(CURLOPT_PIPEWAIT, 1L);
+        SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
+        SET(CURLOPT_TCP_KEEPALIVE, 1L);
+        SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
+        SET(CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
+        SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+        SET(CURLOPT_PROXY, c->r.peer->proxy_url ? c->r.peer->proxy_url : ""); /* "": not the environment's either */
+        SET(CURLOPT_NOPROXY, "");
+        SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+        SET(CURLOPT_BUFFERSIZE, c->r.stream ? (long)CURL_MAX_WRITE_SIZE : (long)BODY_CHUNK);
+        return rc;
+}
+
+static struct curl_blob blob_of(const char *pem)
+{
+        union {
+                const char *in;
+                void *out;
+        } plain = {.in = pem}; /* libcurl copies and does not write, but its field is not const */
+        return (struct curl_blob){.data = plain.out, .len = strlen(pem), .flags = CURL_BLOB_COPY};
+}
+
+static CURLcode set_tls(struct http_call *c)
+{
+        const struct http_peer *peer = c->r.peer;
+        CURLcode rc = CURLE_OK;
+        SET(CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2);
+        SET(CURLOPT_SSL_VERIFYPEER, peer->insecure ? 0L : 1L);
+        SET(CURLOPT_SSL_VERIFYHOST, peer->insecure ? 0L : 2L);
+        if (peer->ca_pem && !peer->insecure) {
+                struct curl_blob ca = blob_of(peer->ca_pem);
+                SET(CURLOPT_CAINFO_BLOB, &ca);
+                SET(CURLOPT_CAPATH, NULL); /* this CA and no other */
+        }
+        if (peer->cert_pem && peer->key_pem) {
+                struct curl_blob cert = blob_of(peer->cert_pem), key = blob_of(peer->key_pem);
+                SET(CURLOPT_SSLCERTTYPE, "PEM");
+                SET(CURLOPT_SSLCERT_BLOB, &cert);
+                SET(CURLOPT_SSLKEYTYPE, "PEM");
+                SET(CURLOPT_SSLKEY_BLOB, &key);
+        }
+        return rc;
+}
+
+/* The base with server_name for its host, while connections still go where the base says. The caller's, or NULL. */
+static char *rename_base(struct http_call *c)
+{
+        const struct http_peer *peer = c->r.peer;
+        CURLU *u = curl_url();
+        char *host = NULL, *port = NULL, *url = NULL, *ret = NULL;
+        assert(u);
+        if (!curl_url_set(u, CURLUPART_URL, peer->base_url, 0) && !curl_url_get(u, CURLUPART_HOST, &host, 0) &&
+            !curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
+            !curl_url_set(u, CURLUPART_HOST, peer->server_name, 0) && !curl_url_get(u, CURLUPART_URL, &url, 0)) {
+                char *route = mem_printf("%s:%s:%s:%s", peer->server_name, port, host, port);
+                c->connect_to = curl_slist_append(NULL, route);
+                assert(c->connect_to);
+                mem_free(route);
+                char *real = mem_printf("%s:%s", host, port);
+                add_header(c, "Host", real);
+                mem_free(real);
+                size_t len = strlen(url);
+                ret = mem_string_n(url, len > 0 && url[len - 1] == '/' ? len - 1 : len);
+        }
+        curl_free(host);
+        curl_free(port);
+        curl_free(url);
+        curl_url_cleanup(u);
+        return ret;
+}
+
+static CURLcode set_url(struct http_call *c)
+{
+        CURLcode rc = CURLE_OK;
+        char *base = c->r.peer->server_name ? rename_base(c) : mem_string(c->r.peer->base_url);
+        if (!base)
+                return CURLE_URL_MALFORMAT;
+        char *url = mem_printf("%s%s", base, c->r.path_query);
+        SET(CURLOPT_URL, url);
+        SET(CURLOPT_PATH_AS_IS, 1L);
+        SET(CURLOPT_FOLLOWLOCATION, 0L);
+        if (c->connect_to)
+                SET(CURLOPT_CONNECT_TO, c->connect_to);
+        mem_free(url);
+        mem_free(base);
+        return rc;
+}
+
+static CURLcode set_message(struct http_call *c, const char *user_agent)
+{
+        CURLcode rc = CURLE_OK;
+        bool has_body = c->r.body.len > 0 || (c->r.method != HTTP_GET && c->r.method != HTTP_DELETE);
+        if (has_body) {
+                SET(CURLOPT_POST, 1L);
+                SET(CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)c->r.body.len);
+                SET(CURLOPT_POSTFIELDS, c->r.body.len ? c->r.body.p : "");
+                add_header(c, "Content-Type", c->r.content_type ? c->r.content_type : "application/json");
+                add_header(c, "Expect", "");
+        }
+        if (c->r.method != HTTP_GET)
+                SET(CURLOPT_CUSTOMREQUEST, http_method_name(c->r.method));
+        SET(CURLOPT_USERAGENT, user_agent);
+        if (c->r.gzip && !c->r.stream)
+                SET(CURLOPT_ACCEPT_ENCODING, "gzip");
+        add_header(c, "Accept", c->r.accept);
+        if (c->r.bearer) {
+                char *value = mem_printf("Bearer %s", c->r.bearer);
+                add_header(c, "Authorization", value);
+                wipe_and_free(value);
+        }
+        SET(CURLOPT_HTTPHEADER, c->headers);
+        return rc;
+}
+
+static CURLcode set_callbacks(struct http_call *c)
+{
+        CURLcode rc = CURLE_OK;
+        SET(CURLOPT_PRIVATE, c);
+        SET(CURLOPT_ERRORBUFFER, c->curl_error);
+        SET(CURLOPT_HEADERFUNCTION, on_header);
+        SET(CURLOPT_HEADERDATA, c);
+        SET(CURLOPT_WRITEFUNCTION, on_body);
+        SET(CURLOPT_WRITEDATA, c);
+        SET(CURLOPT_PREREQFUNCTION, on_sending);
+        SET(CURLOPT_PREREQDATA, c);
+        return rc;
+}
+
+int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agent)
+{
+        c->easy = curl_easy_init();
+        assert(c->easy);
+        c->last_byte = loop_now(l).mono;
+        CURLcode rc = set_callbacks(c);
+        if (rc == CURLE_OK)
+                rc = set_connection(c);
+        if (rc == CURLE_OK)
+                rc = set_tls(c);
+        if (rc == CURLE_OK)
+                rc = set_url(c);
+        if (rc == CURLE_OK)
+                rc = set_message(c, user_agent);
+        if (rc == CURLE_OK)
+                return 0;
+        http_call_judge(c, rc);
+        return c->reply.err.code;
+}
+
+/* --- the verdict
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static int code_of(CURLcode rc)
+{
+        switch (rc) {
+        case CURLE_PEER_FAILED_VERIFICATION:
+        case CURLE_SSL_ISSUER_ERROR:
+                return ERR_DENIED;
+        case CURLE_URL_MALFORMAT:
+        case CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_NOT_BUILT_IN:
+        case CURLE_UNKNOWN_OPTION:
+        case CURLE_BAD_FUNCTION_ARGUMENT:
+        case CURLE_SSL_CERTPROBLEM:
+        case CURLE_SSL_CACERT_BADFILE:
+                return ERR_INVALID;
+        default:
+                return ERR_RETRY;
+        }
+}
+
+/* What a reader of the text may do about it. */
+static const char *cure_of(CURLcode rc)
+{
+        switch (rc) {
+        case CURLE_PEER_FAILED_VERIFICATION:
+                return "; is this the certificate authority of that server, and tls-server-name, where set, its name?";
+        case CURLE_SSL_CERTPROBLEM:
+                return "; do the client certificate and its key belong together?";
+        case CURLE_SSL_CACERT_BADFILE:
+                return "; the certificate authority holds no PEM certificate that can be read";
+        case CURLE_NOT_BUILT_IN:
+        case CURLE_UNKNOWN_OPTION:
+                return "; this libcurl lacks what is needed: take a build with OpenSSL and HTTP/2";
+        case CURLE_URL_MALFORMAT:
+                return "; is it https://host:port?";
+        default:
+                return "";
+        }
+}
+
+void http_call_judge(struct http_call *c, CURLcode rc)
+{
+        struct http_reply *reply = &c->reply;
+        if (reply->err.code)
+                return; /* ended by us, who know better */
+        if (rc == CURLE_OK && reply->status == 0)
+                rc = CURLE_WEIRD_SERVER_REPLY;
+        if (rc == CURLE_OK) {
+                reply->whole = true;
+                return;
+        }
+        if (rc == CURLE_ABORTED_BY_CALLBACK && c->sent > 1) {
+                err_set(&reply->err, ERR_RETRY,
+                        "%s: the connection was lost as %s was sent; whether it was done is not known",
+                        c->r.peer->base_url, http_method_name(c->r.method));
+                return;
+        }
+        const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);
+        err_set(&reply->err, code_of(rc), "%s%s: %s%s%s", c->r.peer->base_url,
+                c->r.peer->proxy_url ? " through its proxy" : "", reply->status ? "the answer was cut: " : "", why,
+                cure_of(rc));
+}
