@@ -26,8 +26,8 @@ struct sample {
         struct wall at;
         bool has[RESOURCES];
         double value[RESOURCES]; /* cores, bytes */
-        double cpu_weight; /* the original CPU request in cores; below 0.1 counts as 0.1. times step/60 s for back-fill
-                            */
+        double cpu_weight; /* the original CPU request in cores; below 0.1 (or NaN) counts as 0.1, above 1e5 as 1e5 */
+        double step_s;     /* 0: a live sample. Else a back-filled point that stands for so long: weighs step_s / 60 */
 };
 
 /* What a (pod UID, container) remembers between samples: kept with the pod, stored with the history. */
@@ -41,23 +41,29 @@ struct usage_kill {
         double bytes; /* the kill sample: max(m * oomBump, m + 100Mi) */
 };
 
+/* Distinct minutes counted: exact as long as none comes more than 63 minutes after a later one. */
+struct usage_minutes {
+        int64_t count;
+        int64_t last;    /* the latest, since 1970 */
+        uint64_t recent; /* bit i: the minute last - i is counted */
+};
+
+enum { USAGE_STEPS = 3 };
+
 struct usage {
         struct histogram of[RESOURCES];
-        int64_t first_ms, newest_ms;                      /* of the samples accepted; 0: none */
-        int64_t samples;                                  /* accepted */
-        int64_t spacing_ms;                               /* between the last two timestamps of one door */
-        int64_t sampled_minutes;                          /* distinct minutes with a sample */
-        int64_t running_minutes;                          /* distinct minutes with a running pod; >= sampled_minutes */
-        int64_t last_sampled_minute, last_running_minute; /* since 1970 */
-        int64_t window_ms;                                /* memory; 0: every sample counts */
-        int64_t peak_at_ms;                               /* of the open window's peak; 0: no open peak */
-        double peak;                                      /* bytes */
-        int64_t runs;                                     /* of a CronJob: distinct Jobs seen with a sample */
-        int64_t last_run_ms;                              /* start of the newest run counted */
-        struct usage_kill kill[USAGE_KILLS];              /* newest first; at_ms 0: empty */
-        int32_t kill_steps;                               /* bumps since kill_steps_ms: at most three a half-life */
-        int64_t kill_steps_ms;
-        int64_t kills; /* counted ever */
+        int64_t first_ms, newest_ms;           /* of the samples accepted; 0: none */
+        int64_t samples;                       /* accepted */
+        int64_t spacing_ms;                    /* between the last two timestamps of one door */
+        struct usage_minutes sampled, running; /* distinct minutes with a sample, with a running pod */
+        int64_t window_ms;                     /* memory; 0: every sample counts */
+        int64_t peak_at_ms;                    /* of the open window's peak; 0: no open peak */
+        double peak;                           /* bytes */
+        int64_t runs;                          /* of a CronJob: distinct Jobs seen with a sample */
+        int64_t last_run_ms;                   /* start of the newest run counted */
+        struct usage_kill kill[USAGE_KILLS];   /* newest first, and so smallest first; bytes 0: empty */
+        int64_t step_ms[USAGE_STEPS];          /* of the last kills that bumped, newest first; 0: none */
+        int64_t kills;                         /* counted ever */
 };
 
 void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);
