@@ -1,0 +1,306 @@
+#include "core/histogram.h"
+
+#include <assert.h>
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "histogram_inner.h"
+#include "histogram_start.h"
+
+_Static_assert(FLT_EVAL_METHOD == 0, "excess precision would give other weights on other machines");
+
+enum { MOVE_AFTER = 64 };                /* half-lives between ref and a sample */
+enum { HALVINGS_MOST = 1 << 12 };        /* takes any double to 0 */
+static const double slack = 1 - 0x1p-40; /* of a percentile: sums round */
+
+/* at = ref + whole * half-life + rest. */
+struct phase {
+        int whole;       /* kept within +-HALVINGS_MOST */
+        int64_t rest_ms; /* 0 .. half-life - 1 */
+        double weight;   /* 2^(rest / half-life) */
+};
+
+void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms)
+{
+        assert(half_life_ms > 0);
+        *h = (struct histogram){.half_life_ms = half_life_ms, .resource = (uint8_t)r};
+}
+
+double histogram_start(enum resource r, int n)
+{
+        assert(n >= 0 && n < HISTOGRAM_BUCKETS);
+        return starts[r][n];
+}
+
+double histogram_edge(enum resource r, int n)
+{
+        return histogram_start(r, n + 1 < HISTOGRAM_BUCKETS ? n + 1 : n);
+}
+
+int histogram_bucket(enum resource r, double value)
+{
+        assert(isfinite(value) && value >= 0);
+        const double *start = starts[r];
+        int at = 0;
+        /* The last start not above value; written so that the compiler needs no branch. */
+        for (int step = HISTOGRAM_BUCKETS / 2, left = HISTOGRAM_BUCKETS; left > 1; step = left / 2) {
+                at = start[at + step] <= value ? at + step : at;
+                left -= step;
+        }
+        return at;
+}
+
+/* --- time and weight --- */
+
+static struct phase phase_of(int64_t ref_ms, int64_t half_life_ms, int64_t at_ms)
+{
+        uint64_t half_life = (uint64_t)half_life_ms;
+        bool before = at_ms < ref_ms;
+        uint64_t apart = before ? (uint64_t)ref_ms - (uint64_t)at_ms : (uint64_t)at_ms - (uint64_t)ref_ms;
+        uint64_t whole = apart / half_life, rest = apart % half_life;
+        if (before && rest > 0) {
+                whole++;
+                rest = half_life - rest;
+        }
+        int bounded = whole < HALVINGS_MOST ? (int)whole : HALVINGS_MOST;
+        return (struct phase){.whole = before ? -bounded : bounded,
+                              .rest_ms = (int64_t)rest,
+                              .weight = exp2((double)rest / (double)half_life)};
+}
+
+/*
+ * w * 2^power, exact. What would lose bits below the smallest normal number is 0 instead: then a move is exact for
+ * every weight that it leaves.
+ */
+static double scaled(double w, int power)
+{
+        double result = ldexp(w, power);
+        return result < DBL_MIN ? 0 : result;
+}
+
+static int halvings(const struct histogram *h, int64_t ref_ms)
+{
+        return -phase_of(h->ref_ms, h->half_life_ms, ref_ms).whole;
+}
+
+/* The half-lives by which ref moves before a sample of that phase is added. */
+static int move_before(const struct phase *p)
+{
+        return p->whole > MOVE_AFTER || (p->whole == MOVE_AFTER && p->rest_ms > 0) ? p->whole : 0;
+}
+
+/* --- the occupied range --- */
+
+struct histogram_range histogram_range_of(const struct histogram *h)
+{
+        return (struct histogram_range){h->first, h->first + h->count - 1};
+}
+
+struct histogram_range histogram_range_with(struct histogram_range range, int bucket)
+{
+        if (range.low > range.high)
+                return (struct histogram_range){bucket, bucket};
+        if (bucket < range.low)
+                range.low = bucket;
+        if (bucket > range.high)
+                range.high = bucket;
+        return range;
+}
+
+int histogram_room(struct histogram_range range)
+{
+        return range.high - range.low + 1;
+}
+
+/* Bucket n's weight after so many doublings (< 0: halvings); 0 outside the range held. */
+static double weight_in(const struct histogram *h, int n, int power)
+{
+        if (n < h->first || n >= h->first + h->count)
+                return 0;
+        double w = h->w[n - h->first];
+        return power == 0 ? w : scaled(w, power);
+}
+
+/* The range that is left when all weights are halved so often. */
+static struct histogram_range range_after(const struct histogram *h, int power)
+{
+        struct histogram_range range = histogram_range_of(h);
+        while (range.low <= range.high && weight_in(h, range.low, power) <= 0)
+                range.low++;
+        while (range.low <= range.high && weight_in(h, range.high, power) <= 0)
+                range.high--;
+        return range;
+}
+
+/* Hold exactly this range, which fits; what is new is 0. */
+static void hold(struct histogram *h, struct histogram_range range)
+{
+        int count = histogram_room(range), low = h->first, high = h->first + h->count;
+        assert(count <= h->cap);
+        int from = low > range.low ? low : range.low, to = high <= range.high ? high : range.high + 1;
+        int kept = from < to ? to - from : 0, at = kept > 0 ? from - range.low : 0;
+        if (kept > 0)
+                memmove(h->w + at, h->w + (from - low), (size_t)kept * sizeof(double));
+        for (int i = 0; i < count; i++)
+                if (i < at || i >= at + kept)
+                        h->w[i] = 0;
+        h->first = (uint8_t)(count ? range.low : 0);
+        h->count = (uint8_t)count;
+}
+
+double *histogram_lend(struct histogram *h, double *w, int cap)
+{
+        assert(cap >= h->count);
+        double *old = h->w;
+        if (h->count > 0)
+                memcpy(w, old, h->count * sizeof(double));
+        h->w = w;
+        h->cap = (uint8_t)(cap < HISTOGRAM_BUCKETS ? cap : HISTOGRAM_BUCKETS);
+        return old;
+}
+
+/* --- adding --- */
+
+void histogram_move(struct histogram *h, int64_t ref_ms)
+{
+        assert(ref_ms >= h->ref_ms && ref_ms % h->half_life_ms == 0);
+        int power = halvings(h, ref_ms);
+        struct histogram_range left = range_after(h, power);
+        for (int i = 0; i < h->count; i++)
+                h->w[i] = scaled(h->w[i], power);
+        hold(h, left);
+        h->ref_ms = ref_ms;
+}
+
+int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, int *ret_cap)
+{
+        struct phase p = phase_of(h->ref_ms, h->half_life_ms, at.ms);
+        int moved = move_before(&p);
+        double more = scaled(weight * p.weight, p.whole - moved);
+        if (!(more + weight_in(h, bucket, -moved) <= HISTOGRAM_HEAVIEST))
+                return ERR_INVALID;
+        if (more <= 0)
+                return 0;
+        struct histogram_range range = histogram_range_with(histogram_range_of(h), bucket);
+        if (histogram_room(range) > h->cap) {
+                *ret_cap = histogram_room(range);
+                return ERR_NOSPACE;
+        }
+        if (moved > 0)
+                histogram_move(h, at.ms - p.rest_ms);
+        if (bucket < h->first || bucket >= h->first + h->count)
+                hold(h, histogram_range_with(histogram_range_of(h), bucket));
+        h->w[bucket - h->first] += more;
+        return 0;
+}
+
+int histogram_add(struct histogram *h, double value, double weight, struct wall at, int *ret_cap)
+{
+        if (!isfinite(value) || value < 0 || !isfinite(weight) || weight <= 0)
+                return ERR_INVALID;
+        return histogram_put(h, histogram_bucket((enum resource)h->resource, value), weight, at, ret_cap);
+}
+
+/* --- asking --- */
+
+int histogram_percentile(const struct histogram *h, int p, const struct histogram_extra *extra, double *ret)
+{
+        struct histogram_range range = histogram_range_of(h);
+        int power = 0, bucket = -1;
+        double more = 0, total = 0, running = 0;
+        if (extra) {
+                struct phase phase = phase_of(h->ref_ms, h->half_life_ms, extra->at.ms);
+                power = -move_before(&phase);
+                more = scaled(extra->weight * phase.weight, phase.whole + power);
+                bucket = histogram_bucket((enum resource)h->resource, extra->value);
+                range = histogram_range_with(range, bucket);
+        }
+        for (int n = range.low; n <= range.high; n++)
+                total += weight_in(h, n, power) + (n == bucket ? more : 0);
+        if (total <= 0)
+                return ERR_INVALID;
+        double wanted = p * total * slack;
+        int answer = range.low;
+        for (int n = range.low; n <= range.high; n++) {
+                double w = weight_in(h, n, power) + (n == bucket ? more : 0);
+                running += w;
+                if (w > 0)
+                        answer = n;
+                if (w > 0 && p < HISTOGRAM_PERCENTILE_MAX && running * 1000 >= wanted)
+                        break;
+        }
+        *ret = histogram_edge((enum resource)h->resource, answer);
+        return 0;
+}
+
+double histogram_total(const struct histogram *h)
+{
+        double total = 0;
+        for (int i = 0; i < h->count; i++)
+                total += h->w[i];
+        return total;
+}
+
+/* --- joining and changing --- */
+
+static int64_t later_ref(const struct histogram *a, const struct histogram *b)
+{
+        return a->ref_ms > b->ref_ms ? a->ref_ms : b->ref_ms;
+}
+
+/* The range of a and b together, both at the later ref. */
+static struct histogram_range range_merged(const struct histogram *a, const struct histogram *b)
+{
+        int64_t ref_ms = later_ref(a, b);
+        struct histogram_range range = range_after(a, halvings(a, ref_ms)), other = range_after(b, halvings(b, ref_ms));
+        if (other.low > other.high)
+                return range;
+        return histogram_range_with(histogram_range_with(range, other.low), other.high);
+}
+
+int histogram_merge_check(const struct histogram *a, const struct histogram *b, int *ret_cap)
+{
+        if (a->resource != b->resource || a->half_life_ms != b->half_life_ms)
+                return ERR_INVALID;
+        int64_t ref_ms = later_ref(a, b);
+        int a_power = halvings(a, ref_ms), b_power = halvings(b, ref_ms);
+        struct histogram_range range = range_merged(a, b);
+        for (int n = range.low; n <= range.high; n++)
+                if (weight_in(a, n, a_power) + weight_in(b, n, b_power) > HISTOGRAM_HEAVIEST)
+                        return ERR_INVALID;
+        if (histogram_room(range) > a->cap) {
+                *ret_cap = histogram_room(range);
+                return ERR_NOSPACE;
+        }
+        return 0;
+}
+
+int histogram_merge(struct histogram *a, const struct histogram *b, int *ret_cap)
+{
+        int rc = histogram_merge_check(a, b, ret_cap);
+        if (rc < 0)
+                return rc;
+        struct histogram_range range = range_merged(a, b);
+        histogram_move(a, later_ref(a, b));
+        int power = halvings(b, a->ref_ms);
+        hold(a, range);
+        for (int n = range.low; n <= range.high; n++)
+                a->w[n - range.low] += weight_in(b, n, power);
+        return 0;
+}
+
+void histogram_rescale(struct histogram *h, int64_t half_life_ms, struct wall newest)
+{
+        assert(half_life_ms > 0);
+        int64_t at_ms = newest.ms > h->ref_ms ? newest.ms : h->ref_ms;
+        struct phase was = phase_of(h->ref_ms, h->half_life_ms, at_ms), will = phase_of(0, half_life_ms, at_ms);
+        for (int i = 0; i < h->count; i++) {
+                double w = scaled(h->w[i] * (will.weight / was.weight), -was.whole);
+                h->w[i] = w < HISTOGRAM_HEAVIEST ? w : HISTOGRAM_HEAVIEST;
+        }
+        hold(h, range_after(h, 0));
+        h->half_life_ms = half_life_ms;
+        h->ref_ms = at_ms - will.rest_ms;
+}

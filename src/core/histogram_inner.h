@@ -1,0 +1,29 @@
+/*
+ * What usage.c needs of a histogram beyond its contract: a sample is folded into two of them or into none, so room is
+ * asked for first, and the bucket is searched once.
+ */
+#ifndef HALFLIFE_CORE_HISTOGRAM_INNER_H
+#define HALFLIFE_CORE_HISTOGRAM_INNER_H
+
+#include "core/histogram.h"
+
+/* No bucket ever weighs more, so that neither a total nor a thousandfold of it overflows. */
+#define HISTOGRAM_HEAVIEST 0x1p1000
+
+/* Buckets to be covered: low > high is none. */
+struct histogram_range {
+        int low, high;
+};
+
+/* The range held and one more bucket. */
+struct histogram_range histogram_range_with(struct histogram_range range, int bucket);
+struct histogram_range histogram_range_of(const struct histogram *h);
+/* The room a range wants. */
+int histogram_room(struct histogram_range range);
+
+/* histogram_add, the bucket known. */
+int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, int *ret_cap);
+/* What histogram_merge would answer, and change nothing. */
+int histogram_merge_check(const struct histogram *a, const struct histogram *b, int *ret_cap);
+
+#endif
