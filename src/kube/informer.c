@@ -1,0 +1,92 @@
+/*
+ * The reflector on the wire: one streamed request at a time, a timer between them.
+ */
+#include "kube/informer.h"
+
+#include "reflector.h"
+
+enum {
+        QUERY_MAX = 64 << 10,
+        LIST_SILENCE_MS = 60000,
+        WATCH_SILENCE_MS = 90000, /* bookmarks come each minute: longer without a byte is a dead connection */
+};
+
+struct informer {
+        struct client *client;
+        struct client_call *call; /* NULL: none under way */
+        struct loop_timer again;
+        struct reflector reflector;
+        char *path, *selector;
+};
+
+static void informer_ask(void *arg);
+
+static int informer_data(void *arg, const char *p, size_t len)
+{
+        struct informer *in = arg;
+        return reflector_data(&in->reflector, p, len);
+}
+
+static void informer_done(void *arg, const struct answer *a, bool whole)
+{
+        struct informer *in = arg;
+        struct loop *l = client_loop(in->client);
+        in->call = NULL;
+        int64_t wait_ms = reflector_end(&in->reflector, a, whole, loop_now(l).mono);
+        loop_timer_set(l, &in->again, wait_ms, informer_ask, in);
+}
+
+static void informer_ask(void *arg)
+{
+        struct informer *in = arg;
+        struct buf query;
+        buf_init(&query, QUERY_MAX);
+        bool watch = reflector_begin(&in->reflector, loop_now(client_loop(in->client)).mono, &query);
+        const struct client_stream_request r = {
+                .path = in->path,
+                .query = query.data,
+                .watch = watch,
+                .gzip = !watch,
+                .silence_ms = watch ? WATCH_SILENCE_MS : LIST_SILENCE_MS,
+                .data = informer_data,
+                .done = informer_done,
+                .arg = in,
+        };
+        in->call = client_stream(in->client, &r);
+        buf_release(&query);
+}
+
+struct informer *informer_new(struct client *c, const char *path, const char *selector,
+                              const struct informer_owner *owner)
+{
+        struct informer *in = MEM_NEW(struct informer);
+        in->client = c;
+        in->path = mem_string(path);
+        in->selector = mem_string(selector);
+        reflector_init(&in->reflector, in->path, in->selector, owner);
+        informer_ask(in);
+        return in;
+}
+
+void informer_free(struct informer *in)
+{
+        if (!in)
+                return;
+        if (in->call)
+                client_cancel(in->client, in->call);
+        loop_timer_stop(client_loop(in->client), &in->again);
+        reflector_release(&in->reflector);
+        mem_free(in->path);
+        mem_free(in->selector);
+        mem_free(in);
+}
+
+const struct informer_stats *informer_stats(const struct informer *in)
+{
+        return &in->reflector.stats;
+}
+
+const char *informer_path(const struct informer *in)
+{
+        return in->path;
+}
