@@ -13,15 +13,16 @@ enum { SEARCH_DAYS = 366, SEARCH_STARTS = 4096 };
 
 struct field {
         int least, most;
+        int end;           /* of "*" and "a/step": 7 is but another name of Sunday */
         const char *names; /* three letters each, for least and on */
 };
 
 static const struct field fields[FIELDS] = {
-        {0, 59, ""},
-        {0, 23, ""},
-        {1, 31, ""},
-        {1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
-        {0, 7, "sunmontuewedthufrisat"},
+        {0, 59, 59, ""},
+        {0, 23, 23, ""},
+        {1, 31, 31, ""},
+        {1, 12, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
+        {0, 7, 6, "sunmontuewedthufrisat"},
 };
 
 struct cursor {
@@ -85,7 +86,7 @@ static bool read_value(struct cursor *c, const struct field *f, int *ret)
 static bool read_span(struct cursor *c, const struct field *f, int *ret_from, int *ret_to, bool *ret_single)
 {
         *ret_from = f->least;
-        *ret_to = f->most;
+        *ret_to = f->end;
         *ret_single = false;
         if (eat(c, '*'))
                 return true;
@@ -107,7 +108,7 @@ static bool read_range(struct cursor *c, const struct field *f, uint64_t *bits)
                 if (!read_number(c, &step) || step < 1)
                         return false;
                 if (single)
-                        to = f->most;
+                        to = f->end;
         }
         for (int v = from; v <= to; v += step)
                 *bits |= UINT64_C(1) << v;

@@ -1,0 +1,141 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/kind.h"
+
+static void test_find(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *group, *kind, *plural;
+                unsigned flags;
+        } row[] = {
+                {"apps", "Deployment", "deployments", KIND_DEFAULT},
+                {"apps", "StatefulSet", "statefulsets", KIND_DEFAULT},
+                {"apps", "DaemonSet", "daemonsets", KIND_DEFAULT},
+                {"apps", "ReplicaSet", "replicasets", KIND_DEFAULT | KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+                {"batch", "CronJob", "cronjobs", KIND_DEFAULT | KIND_BY_RUNS},
+                {"batch", "Job", "jobs", KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+                {"apps.kruise.io", "CloneSet", "clonesets", KIND_DEFAULT},
+                {"apps.kruise.io", "StatefulSet", "statefulsets", KIND_DEFAULT},
+                {"apps.kruise.io", "DaemonSet", "daemonsets", KIND_DEFAULT},
+                {"argoproj.io", "Rollout", "rollouts", KIND_DEFAULT},
+        };
+        assert_int_equal(kinds_count, sizeof row / sizeof row[0]);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const struct kind *k = kind_find(text_of(row[i].group), text_of(row[i].kind));
+                if (!k || strcmp(k->plural, row[i].plural) || k->flags != row[i].flags)
+                        fail_msg("%s/%s", row[i].group, row[i].kind);
+                assert_string_equal(k->template_path,
+                                    row[i].flags & KIND_BY_RUNS ? "/spec/jobTemplate/spec/template" : "/spec/template");
+        }
+        assert_null(kind_find(TEXT(""), TEXT("Deployment")));
+        assert_null(kind_find(TEXT("apps"), TEXT("deployment")));
+        assert_null(kind_find(TEXT("batch"), TEXT("DaemonSet")));
+}
+
+static void test_by_name(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *group, *kind; /* kind NULL: unknown */
+        } row[] = {
+                {"deploy", "apps", "Deployment"},
+                {"Deployment", "apps", "Deployment"},
+                {"DEPLOYMENTS", "apps", "Deployment"},
+                {"deployments.apps", "apps", "Deployment"},
+                {"sts", "apps", "StatefulSet"},
+                {"statefulset", "apps", "StatefulSet"},
+                {"statefulset.apps", "apps", "StatefulSet"},
+                {"statefulset.apps.kruise.io", "apps.kruise.io", "StatefulSet"},
+                {"ASTS", "apps.kruise.io", "StatefulSet"},
+                {"ads", "apps.kruise.io", "DaemonSet"},
+                {"clone.Apps.Kruise.IO", "apps.kruise.io", "CloneSet"},
+                {"cj", "batch", "CronJob"},
+                {"job", "batch", "Job"},
+                {"rs", "apps", "ReplicaSet"},
+                {"ro", "argoproj.io", "Rollout"},
+                {"", NULL, NULL},
+                {".batch", NULL, NULL},
+                {".", NULL, NULL},
+                {"deploy.batch", NULL, NULL},
+                {"deployment.", NULL, NULL},
+                {"pods", NULL, NULL},
+                {"deployx", NULL, NULL},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const struct kind *k = kind_by_name(text_of(row[i].name));
+                if (!row[i].kind ? k != NULL : !k || strcmp(k->kind, row[i].kind) || strcmp(k->group, row[i].group))
+                        fail_msg("'%s' gives %s/%s", row[i].name, k ? k->group : "", k ? k->kind : "nothing");
+        }
+}
+
+static void test_recommendation_name(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *group, *kind, *name, *want;
+        } row[] = {
+                {"apps", "Deployment", "web", "deployment-web"},
+                {"batch", "CronJob", "nightly", "cronjob-nightly"},
+                {"", "ReplicationController", "old", "replicationcontroller-old"},
+                {"apps.kruise.io", "StatefulSet", "web", "statefulset.apps.kruise.io-web"},
+                {"argoproj.io", "Rollout", "Shop", "rollout.argoproj.io-shop"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                char out[KIND_NAME_MAX];
+                kind_recommendation_name(text_of(row[i].group), text_of(row[i].kind), text_of(row[i].name), out);
+                assert_string_equal(out, row[i].want);
+        }
+}
+
+static char *deployment_name(size_t letters, char out[static KIND_NAME_MAX])
+{
+        char name[300];
+        memset(name, 'a', letters);
+        return kind_recommendation_name(TEXT("apps"), TEXT("Deployment"), (struct text){name, letters}, out);
+}
+
+/* The digests are those of another implementation. */
+static void test_long_names(void **state)
+{
+        (void)state;
+        char out[KIND_NAME_MAX];
+        assert_int_equal(strlen(deployment_name(253 - strlen("deployment-"), out)), 253);
+        assert_string_equal(out + 249, "aaaa");
+        assert_int_equal(strlen(deployment_name(254 - strlen("deployment-"), out)), 253);
+        assert_int_equal(out[236], '-');
+        assert_int_equal(strlen(deployment_name(260, out)), 253);
+        assert_string_equal(out + 236, "-55335e7810124d27");
+        assert_memory_equal(out, "deployment-aaaa", 15);
+}
+
+static void test_no_label_begins_with_the_dash(void **state)
+{
+        (void)state;
+        char name[300] = {0}, out[KIND_NAME_MAX];
+        size_t kept = 236 - strlen("deployment-");
+        memset(name, 'c', kept + 60);
+        memset(name, 'b', kept - 3);
+        memset(name + kept - 3, '.', 3);
+        kind_recommendation_name(TEXT("apps"), TEXT("Deployment"), text_of(name), out);
+        assert_int_equal(strlen(out), 250);
+        assert_string_equal(out + 232, "b-5e907977bcac1e6a");
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_find),
+                cmocka_unit_test(test_by_name),
+                cmocka_unit_test(test_recommendation_name),
+                cmocka_unit_test(test_long_names),
+                cmocka_unit_test(test_no_label_begins_with_the_dash),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

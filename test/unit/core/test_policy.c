@@ -1,0 +1,82 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "core/policy.h"
+
+static void test_cpu_defaults(void **state)
+{
+        (void)state;
+        struct resource_policy p;
+        resource_policy_defaults(CPU, &p);
+        assert_true(p.enabled);
+        assert_int_equal(p.percentile, 950);
+        assert_int_equal(p.multiplier, 1100);
+        assert_int_equal(p.half_life_ms, 24 * INT64_C(3600000));
+        assert_int_equal(p.round_to, 1);
+        assert_int_equal(p.min, 10);
+        assert_int_equal(p.max, 0);
+        assert_int_equal(p.window_ms, 0);
+        assert_int_equal(p.oom_hold_ms, 0);
+        assert_int_equal(p.oom_bump, 0);
+}
+
+static void test_memory_defaults(void **state)
+{
+        (void)state;
+        struct resource_policy p;
+        resource_policy_defaults(MEMORY, &p);
+        assert_false(p.enabled);
+        assert_int_equal(p.percentile, 990);
+        assert_int_equal(p.multiplier, 1150);
+        assert_int_equal(p.half_life_ms, 24 * INT64_C(3600000));
+        assert_int_equal(p.round_to, 1048576);
+        assert_int_equal(p.min, 16777216);
+        assert_int_equal(p.max, 0);
+        assert_int_equal(p.window_ms, 0);
+        assert_int_equal(p.oom_hold_ms, 168 * INT64_C(3600000));
+        assert_int_equal(p.oom_bump, 1200);
+}
+
+static void test_apply_defaults(void **state)
+{
+        (void)state;
+        static const struct {
+                enum apply_mode mode;
+                int min_change;
+                int64_t cooldown_h;
+        } row[] = {{APPLY_RECOMMEND, 10, 12}, {APPLY_ROLLOUT, 20, 168}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct apply_policy p;
+                apply_policy_defaults(row[i].mode, &p);
+                assert_int_equal(p.mode, row[i].mode);
+                assert_int_equal(p.hpa, HPA_HOLD);
+                assert_int_equal(p.min_history_ms, DAY_MS);
+                assert_int_equal(p.min_change_percent, row[i].min_change);
+                assert_int_equal(p.max_decrease_percent, 50);
+                assert_int_equal(p.cooldown_ms, row[i].cooldown_h * HOUR_MS);
+                assert_int_equal(p.min_replicas, 2);
+                assert_false(p.keep_guaranteed);
+        }
+}
+
+static void test_resource_names(void **state)
+{
+        (void)state;
+        assert_string_equal(resource_name(CPU), "cpu");
+        assert_string_equal(resource_name(MEMORY), "memory");
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_cpu_defaults),
+                cmocka_unit_test(test_memory_defaults),
+                cmocka_unit_test(test_apply_defaults),
+                cmocka_unit_test(test_resource_names),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
