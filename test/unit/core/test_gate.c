@@ -1,0 +1,431 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/correct.h"
+
+#define MI     INT64_C(1048576)
+#define YES(v) ((struct amount){true, (v)})
+
+static const struct wall noon = {INT64_C(1800000000000)};
+
+static struct apply_policy rollout(void)
+{
+        struct apply_policy p;
+        apply_policy_defaults(APPLY_ROLLOUT, &p);
+        return p;
+}
+
+/* A decrease from 1000 to 600 that nothing holds. */
+static struct gate_facts open_facts(const struct apply_policy *p)
+{
+        return (struct gate_facts){.now = noon,
+                                   .apply = p,
+                                   .state = STATE_READY,
+                                   .window_open = true,
+                                   .budget_left = true,
+                                   .resource = CPU,
+                                   .current = YES(1000),
+                                   .original = YES(1000),
+                                   .target = YES(600),
+                                   .rule = REASON_LOWERED};
+}
+
+static void expect(const char *name, const struct gate_facts *f, enum reason hold, int64_t value)
+{
+        struct gate_verdict v;
+        gate(f, &v);
+        if (v.hold != hold || v.value != value)
+                fail_msg("%s: hold '%s', value %lld", name, reason_name(v.hold), (long long)v.value);
+        assert_true(hold == REASON_COOLDOWN ? v.again_ms > 0 : v.again_ms == 0);
+}
+
+/* --- the order: each gate closes one more door, last to first; the newest one must show -----------------------------
+ */
+
+static void close_rollout(struct gate_facts *f)
+{
+        f->rollout_blocked = true;
+}
+static void close_budget(struct gate_facts *f)
+{
+        f->budget_left = false;
+}
+static void close_window(struct gate_facts *f)
+{
+        f->window_open = false;
+}
+static void close_cooldown(struct gate_facts *f)
+{
+        f->changed_ms = noon.ms - 1;
+}
+static void close_min_change(struct gate_facts *f)
+{
+        f->target = YES(801);
+}
+static void close_orphaned(struct gate_facts *f)
+{
+        f->orphaned = true;
+}
+static void close_immutable(struct gate_facts *f)
+{
+        f->immutable = true;
+}
+static void close_managed(struct gate_facts *f)
+{
+        f->managed = true;
+}
+static void close_contested(struct gate_facts *f)
+{
+        f->contested = true;
+}
+static void close_hpa(struct gate_facts *f)
+{
+        f->hpa_holds = true;
+}
+static void close_never(struct gate_facts *f)
+{
+        f->apply_never = true;
+}
+static void close_paused(struct gate_facts *f)
+{
+        f->paused = true;
+}
+static void close_stale(struct gate_facts *f)
+{
+        f->state = STATE_STALE;
+}
+static void close_rule(struct gate_facts *f)
+{
+        f->rule = REASON_NO_ORIGINAL;
+}
+
+static void test_order(void **state)
+{
+        (void)state;
+        static const struct {
+                void (*close)(struct gate_facts *f);
+                enum reason want;
+        } door[] = {
+                {close_rollout, REASON_ROLLOUT_BLOCKED},
+                {close_budget, REASON_BUDGET},
+                {close_window, REASON_OUTSIDE_WINDOW},
+                {close_cooldown, REASON_COOLDOWN},
+                {close_min_change, REASON_BELOW_MIN_CHANGE},
+                {close_orphaned, REASON_ORPHANED},
+                {close_immutable, REASON_IMMUTABLE},
+                {close_managed, REASON_MANAGED},
+                {close_contested, REASON_CONTESTED},
+                {close_hpa, REASON_HPA_HOLD},
+                {close_never, REASON_OPTED_OUT},
+                {close_paused, REASON_PAUSED},
+                {close_stale, REASON_STALE},
+                {close_rule, REASON_NO_ORIGINAL},
+        };
+        struct apply_policy p = rollout();
+        struct gate_facts all = open_facts(&p);
+        expect("open", &all, REASON_NONE, 600);
+        for (size_t i = 0; i < sizeof door / sizeof door[0]; i++) {
+                struct gate_facts alone = open_facts(&p);
+                door[i].close(&alone);
+                expect("alone", &alone, door[i].want, alone.target.value);
+                door[i].close(&all);
+                expect("over all before", &all, door[i].want, all.target.value);
+        }
+}
+
+static void test_mode_comes_after_state_before_pause(void **state)
+{
+        (void)state;
+        struct apply_policy p;
+        apply_policy_defaults(APPLY_RECOMMEND, &p);
+        struct gate_facts f = open_facts(&p);
+        f.paused = true;
+        expect("recommend", &f, REASON_RECOMMEND_ONLY, 600);
+        f.state = STATE_LEARNING;
+        expect("recommend, learning", &f, REASON_LEARNING, 600);
+        f = open_facts(&p);
+        f.orphaned = true;
+        expect("orphaned by its mode", &f, REASON_ORPHANED, 600);
+}
+
+static void test_states(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                enum state state;
+                bool away, contested, orphaned, held;
+                enum reason want;
+        } row[] = {
+                {"no data", STATE_NO_DATA, 0, 0, 0, 0, REASON_LEARNING},
+                {"learning", STATE_LEARNING, 0, 0, 0, 0, REASON_LEARNING},
+                {"ready", STATE_READY, 0, 0, 0, 0, REASON_NONE},
+                {"stale", STATE_STALE, 0, 0, 0, 0, REASON_STALE},
+                {"the source is away", STATE_READY, 1, 0, 0, 0, REASON_STALE},
+                {"held by the guard", STATE_HELD, 0, 0, 0, 0, REASON_GUARD},
+                {"held by a contest", STATE_HELD, 0, 1, 0, 0, REASON_CONTESTED},
+                {"held as an orphan", STATE_HELD, 0, 0, 1, 0, REASON_ORPHANED},
+                {"held by a person", STATE_HELD, 0, 0, 0, 1, REASON_PAUSED},
+        };
+        struct apply_policy p = rollout();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct gate_facts f = open_facts(&p);
+                f.state = row[i].state;
+                f.source_away = row[i].away;
+                f.contested = row[i].contested;
+                f.orphaned = row[i].orphaned;
+                f.held = row[i].held;
+                expect(row[i].name, &f, row[i].want, 600);
+        }
+}
+
+/* --- nothing to do ---------------------------------------------------------------------------------------------------
+ */
+
+static void test_rules_without_a_change(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        static const enum reason silent[] = {REASON_NO_ORIGINAL, REASON_LEARNING, REASON_STALE, REASON_INIT,
+                                             REASON_NOT_IN_TEMPLATE};
+        for (size_t i = 0; i < sizeof silent / sizeof silent[0]; i++) {
+                struct gate_facts f = open_facts(&p);
+                f.rule = silent[i];
+                expect("silent rule", &f, silent[i], 600);
+        }
+        struct gate_facts f = open_facts(&p);
+        f.target = YES(1000);
+        f.rule = REASON_AT_ORIGINAL;
+        f.paused = f.contested = true;
+        expect("what stands is not held", &f, REASON_AT_ORIGINAL, 1000);
+        f.rule = REASON_NONE;
+        expect("and has some reason always", &f, REASON_BELOW_MIN_CHANGE, 1000);
+        f = open_facts(&p);
+        f.target.set = false;
+        f.rule = REASON_CPU_OFF;
+        expect("no target", &f, REASON_CPU_OFF, 600);
+}
+
+static void test_turned_off_goes_back(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        struct gate_facts f = open_facts(&p);
+        f.current = YES(400);
+        f.target = YES(1000);
+        f.rule = REASON_MEMORY_OFF;
+        expect("off", &f, REASON_NONE, 1000);
+}
+
+static void test_current_absent_is_the_original(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        struct gate_facts f = open_facts(&p);
+        f.current.set = false;
+        f.target = YES(801);
+        expect("no current", &f, REASON_BELOW_MIN_CHANGE, 801);
+        f.target = YES(800);
+        expect("no current", &f, REASON_NONE, 800);
+}
+
+/* --- time ------------------------------------------------------------------------------------------------------------
+ */
+
+static void test_cooldown(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t current, target, ago;
+                bool kill;
+                enum reason want;
+                int64_t again;
+        } row[] = {
+                {1000, 600, 0, false, REASON_COOLDOWN, 7 * INT64_C(86400000)},
+                {1000, 600, 7 * INT64_C(86400000) - 1, false, REASON_COOLDOWN, 1},
+                {1000, 600, 7 * INT64_C(86400000), false, REASON_NONE, 0},
+                {1000, 600, 60000, true, REASON_COOLDOWN, 7 * INT64_C(86400000) - 60000},
+                {1000, 600, -60000, false, REASON_COOLDOWN, 7 * INT64_C(86400000) + 60000},
+                {1000, 600, -7 * INT64_C(86400000), false, REASON_COOLDOWN, 14 * INT64_C(86400000)},
+                {1000, 600, -7 * INT64_C(86400000) - 1, false, REASON_NONE, 0},
+                {500, 600, 60000, false, REASON_COOLDOWN, 3540000},
+                {500, 600, 3599999, false, REASON_COOLDOWN, 1},
+                {500, 600, 3600000, false, REASON_NONE, 0},
+                {500, 600, 60000, true, REASON_NONE, 0},
+                {599, 600, 60000, true, REASON_NONE, 0},
+                {599, 600, 60000, false, REASON_BELOW_MIN_CHANGE, 0},
+        };
+        struct apply_policy p = rollout();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct gate_facts f = open_facts(&p);
+                struct gate_verdict v;
+                f.current = YES(row[i].current);
+                f.target = YES(row[i].target);
+                f.changed_ms = noon.ms - row[i].ago;
+                f.after_kill = row[i].kill;
+                gate(&f, &v);
+                if (v.hold != row[i].want || v.again_ms != row[i].again)
+                        fail_msg("row %zu: '%s' again in %lld", i, reason_name(v.hold), (long long)v.again_ms);
+        }
+}
+
+static void test_increases_pass_window_and_budget(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        struct gate_facts f = open_facts(&p);
+        f.current = YES(100);
+        f.window_open = f.budget_left = false;
+        expect("increase", &f, REASON_NONE, 600);
+        f.rollout_blocked = true;
+        f.after_kill = true;
+        expect("a blocked rollout holds even that", &f, REASON_ROLLOUT_BLOCKED, 600);
+}
+
+/* --- HPA -------------------------------------------------------------------------------------------------------------
+ */
+
+static void test_hpa_puts_the_original_back(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        struct gate_facts f = open_facts(&p);
+        f.hpa_holds = true;
+        f.current = YES(600);
+        f.changed_ms = noon.ms - 1;
+        f.window_open = f.budget_left = false;
+        expect("where the target stands already", &f, REASON_NONE, 1000);
+        f.current = YES(999);
+        expect("however little is missing", &f, REASON_NONE, 1000);
+        f.rule = REASON_LEARNING;
+        expect("whatever was learned of it", &f, REASON_NONE, 1000);
+        f.rule = REASON_INIT;
+        expect("but an init container", &f, REASON_INIT, 1000);
+        f.rule = REASON_LOWERED;
+        f.contested = true;
+        expect("not against another manager", &f, REASON_CONTESTED, 1000);
+        f.contested = false;
+        f.state = STATE_STALE;
+        expect("not while stale", &f, REASON_STALE, 1000);
+        f = open_facts(&p);
+        f.hpa_holds = true;
+        expect("at the original it holds", &f, REASON_HPA_HOLD, 600);
+        f.target = YES(1000);
+        f.rule = REASON_AT_ORIGINAL;
+        expect("at the original, nothing to lower", &f, REASON_AT_ORIGINAL, 1000);
+        f.current = YES(1200);
+        expect("above the original it holds", &f, REASON_HPA_HOLD, 1000);
+}
+
+/* --- steps -----------------------------------------------------------------------------------------------------------
+ */
+
+static void test_steps(void **state)
+{
+        (void)state;
+        static const struct {
+                enum resource r;
+                int percent;
+                int64_t current, target, want;
+                bool limited;
+        } row[] = {
+                {CPU, 50, 1000, 500, 500, false},
+                {CPU, 50, 1000, 499, 500, true},
+                {CPU, 50, 1001, 10, 501, true},
+                {CPU, 10, 3, 1, 2, true}, /* one unit at least */
+                {CPU, 100, 1000, 1, 1, false},
+                {CPU, 50, 10, 600, 600, false}, /* an increase has no step */
+                {MEMORY, 50, 4096 * MI, 100 * MI, 2048 * MI, true},
+                {MEMORY, 33, 1000 * MI, 100 * MI, 670 * MI, true},
+                {MEMORY, 30, 1001 * MI, 100 * MI, 701 * MI, true}, /* 700.7 */
+                {MEMORY, 10, 3 * MI / 2, 1000, 3 * MI / 2 - 3 * MI / 20, true},
+                {MEMORY, 50, INT64_MAX, 1000, (INT64_MAX / 2 + 1 + MI - 1) / MI * MI, true},
+        };
+        struct apply_policy p = rollout();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct gate_facts f = open_facts(&p);
+                struct gate_verdict v;
+                p.max_decrease_percent = row[i].percent;
+                p.min_change_percent = 0;
+                f.resource = row[i].r;
+                f.current = YES(row[i].current);
+                f.original = YES(INT64_MAX);
+                f.target = YES(row[i].target);
+                gate(&f, &v);
+                if (v.hold || v.value != row[i].want || v.step_limited != row[i].limited)
+                        fail_msg("row %zu: '%s' %lld limited %d", i, reason_name(v.hold), (long long)v.value,
+                                 v.step_limited);
+        }
+}
+
+static void test_steps_arrive(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        p.min_change_percent = 0;
+        for (int percent = 1; percent <= 100; percent++) {
+                struct gate_facts f = open_facts(&p);
+                struct gate_verdict v = {.value = 1000};
+                p.max_decrease_percent = percent;
+                f.target = YES(7);
+                for (int n = 0; n < 700 && v.value != 7; n++) {
+                        f.current = YES(v.value);
+                        gate(&f, &v);
+                        assert_int_equal(v.hold, REASON_NONE);
+                        assert_true(v.value < f.current.value && v.value >= 7);
+                }
+                assert_int_equal(v.value, 7);
+        }
+}
+
+static void test_changed_enough(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t current, target;
+                int percent;
+                bool want;
+        } row[] = {
+                {1000, 800, 20, true},
+                {1000, 801, 20, false},
+                {1000, 1200, 20, true},
+                {1000, 1199, 20, false},
+                {0, 1, 20, true},
+                {0, 0, 20, false},
+                {1000, 1000, 0, true},
+                {1000, 1000, 1, false},
+                {3, 2, 33, true},
+                {3, 2, 34, false},
+                {INT64_MAX, 0, 100, true},
+                {INT64_MAX, INT64_MAX, 1, false},
+                {1, INT64_MAX, 100, true},
+                {INT64_MAX, INT64_MAX / 2, 50, true},
+                {INT64_MAX, INT64_MAX / 2 + 2, 50, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                if (gate_changed_enough(row[i].current, row[i].target, row[i].percent) != row[i].want)
+                        fail_msg("row %zu", i);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_order),
+                cmocka_unit_test(test_mode_comes_after_state_before_pause),
+                cmocka_unit_test(test_states),
+                cmocka_unit_test(test_rules_without_a_change),
+                cmocka_unit_test(test_turned_off_goes_back),
+                cmocka_unit_test(test_current_absent_is_the_original),
+                cmocka_unit_test(test_cooldown),
+                cmocka_unit_test(test_increases_pass_window_and_budget),
+                cmocka_unit_test(test_hpa_puts_the_original_back),
+                cmocka_unit_test(test_steps),
+                cmocka_unit_test(test_steps_arrive),
+                cmocka_unit_test(test_changed_enough),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
