@@ -117,7 +117,7 @@ static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 
 static void stop_at_original(const struct correct_facts *f, struct correction *c)
 {
-        if (!f->original.set || !c->target.set || c->target.value < f->original.value)
+        if (!f->original.set || c->target.value < f->original.value)
                 return;
         keep_original(f, c, unless_unlearned(c, REASON_AT_ORIGINAL));
 }
@@ -176,9 +176,10 @@ static void need_original(const struct correct_facts *f, struct correction *c)
                 c->reason = REASON_NO_ORIGINAL;
 }
 
+/* From the second rule on there is a target wherever there is an original. */
 static bool is_lowered(const struct correct_facts *f, const struct correction *c)
 {
-        return f->original.set && c->target.set && c->target.value < f->original.value;
+        return f->original.set && c->target.value < f->original.value;
 }
 
 static void keep_qos(const struct correct_facts *f, struct correction *c)

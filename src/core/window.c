@@ -205,10 +205,10 @@ static bool day_matches(const struct window *w, int64_t day)
         return w->any_day || w->any_weekday ? by_day && by_weekday : by_day || by_weekday;
 }
 
-/* The next set bit at or above from, or below and at it; -1: none. */
+/* The nearest set bit at or above from (0..63), at or below it (-1..63); -1: none. */
 static int bit_up(uint64_t set, int from)
 {
-        uint64_t above = from > 63 ? 0 : set >> from << from;
+        uint64_t above = set >> from << from;
         return above ? __builtin_ctzll(above) : -1;
 }
 

@@ -303,6 +303,9 @@ static void test_hpa_puts_the_original_back(void **state)
         expect("however little is missing", &f, REASON_NONE, 1000);
         f.rule = REASON_LEARNING;
         expect("whatever was learned of it", &f, REASON_NONE, 1000);
+        f.original.set = false;
+        expect("without an original there is nothing to put back", &f, REASON_LEARNING, 600);
+        f.original.set = true;
         f.rule = REASON_INIT;
         expect("but an init container", &f, REASON_INIT, 1000);
         f.rule = REASON_LOWERED;

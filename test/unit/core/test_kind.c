@@ -125,6 +125,10 @@ static void test_no_label_begins_with_the_dash(void **state)
         memset(name + kept - 3, '.', 3);
         kind_recommendation_name(TEXT("apps"), TEXT("Deployment"), text_of(name), out);
         assert_int_equal(strlen(out), 250);
+        char dots[300] = {0}, other[KIND_NAME_MAX];
+        memset(dots, '.', sizeof dots - 1);
+        kind_recommendation_name(TEXT("apps"), text_of(dots), TEXT("web"), other);
+        assert_int_equal(strlen(other), 17); /* whatever the API calls a kind: the hash alone */
         assert_string_equal(out + 232, "b-5e907977bcac1e6a");
 }
 
