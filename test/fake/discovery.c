@@ -1,0 +1,154 @@
+/* /api, /apis, groups and their resources, /version and health. */
+#include <string.h>
+
+#include "fake.h"
+
+static const char metrics_group[] = "metrics.k8s.io";
+
+static json_t *verbs_of(const char *sub)
+{
+        if (strcmp(sub, "") != 0)
+                return json_pack("[s,s,s]", "get", "patch", "update");
+        return json_pack("[s,s,s,s,s,s,s,s]", "create", "delete", "deletecollection", "get", "list", "patch", "update",
+                         "watch");
+}
+
+static void add_resource(json_t *list, const struct kind *k, const char *sub, const char *kind)
+{
+        AUTO(mem_free) char *name = mem_printf("%s%s%s", k->plural, *sub ? "/" : "", sub);
+        json_t *r = json_pack("{s:s, s:s, s:b, s:s, s:o}", "name", name, "singularName", *sub ? "" : k->singular,
+                              "namespaced", k->namespaced, "kind", kind, "verbs", verbs_of(sub));
+        if (!*sub && k->short_names)
+                json_object_set(r, "shortNames", k->short_names);
+        if (!*sub && k->categories)
+                json_object_set(r, "categories", k->categories);
+        json_array_append_new(list, r);
+}
+
+static void add_metrics(json_t *list)
+{
+        json_array_append_new(list, json_pack("{s:s, s:s, s:b, s:s, s:[s,s]}", "name", "pods", "singularName", "",
+                                              "namespaced", true, "kind", "PodMetrics", "verbs", "get", "list"));
+}
+
+static bool metrics_shown(const struct fake *f)
+{
+        return f->metrics.mode != FAKE_METRICS_MISSING;
+}
+
+static bool serve_resources(struct fake *f, const char *group, const char *version, struct reply *rp)
+{
+        json_t *list = json_array();
+        if (strcmp(group, metrics_group) == 0 && strcmp(version, "v1beta1") == 0 && metrics_shown(f)) {
+                if (f->metrics.mode == FAKE_METRICS_UNAVAILABLE) {
+                        json_decref(list);
+                        rp->status = 503;
+                        rp->type = "text/plain; charset=utf-8";
+                        rp->text = strdup("service unavailable\n");
+                        rp->len = strlen(rp->text);
+                        return true;
+                }
+                add_metrics(list);
+        }
+        for (size_t i = 0; i < f->kinds; i++) {
+                const struct kind *k = f->kind[i];
+                if (!k->served || strcmp(k->group, group) != 0 || strcmp(k->version, version) != 0)
+                        continue;
+                add_resource(list, k, "", k->name);
+                if (k->has_status)
+                        add_resource(list, k, "status", k->name);
+                if (k->has_scale)
+                        add_resource(list, k, "scale", "Scale");
+                if (strcmp(k->name, "Pod") == 0)
+                        add_resource(list, k, "resize", k->name);
+        }
+        if (json_array_size(list) == 0) {
+                json_decref(list);
+                return false;
+        }
+        AUTO(mem_free) char *gv = mem_printf("%s%s%s", group, *group ? "/" : "", version);
+        reply_json(rp, 200,
+                   json_pack("{s:s, s:s, s:s, s:o}", "kind", "APIResourceList", "apiVersion", "v1", "groupVersion", gv,
+                             "resources", list));
+        return true;
+}
+
+static json_t *group_json(const char *group, const char *version)
+{
+        AUTO(mem_free) char *gv = mem_printf("%s/%s", group, version);
+        return json_pack("{s:s, s:[{s:s, s:s}], s:{s:s, s:s}}", "name", group, "versions", "groupVersion", gv,
+                         "version", version, "preferredVersion", "groupVersion", gv, "version", version);
+}
+
+static json_t *groups(const struct fake *f)
+{
+        json_t *seen = json_object(), *list = json_array();
+        for (size_t i = 0; i < f->kinds; i++) {
+                const struct kind *k = f->kind[i];
+                if (!k->served || !*k->group || json_object_get(seen, k->group))
+                        continue;
+                json_object_set_new(seen, k->group, json_true());
+                json_array_append_new(list, group_json(k->group, k->version));
+        }
+        json_array_append_new(list, group_json("authorization.k8s.io", "v1"));
+        if (metrics_shown(f))
+                json_array_append_new(list, group_json(metrics_group, "v1beta1"));
+        json_decref(seen);
+        return list;
+}
+
+static void serve_group(const struct fake *f, const char *name, struct reply *rp)
+{
+        AUTO(json_decref) json_t *all = groups(f);
+        size_t i;
+        json_t *g;
+        json_array_foreach(all, i, g) if (strcmp(text_at(g, "name"), name) == 0)
+        {
+                json_t *copy = json_deep_copy(g);
+                json_object_set_new(copy, "kind", json_string("APIGroup"));
+                json_object_set_new(copy, "apiVersion", json_string("v1"));
+                reply_json(rp, 200, copy);
+        }
+}
+
+static void serve_text(struct reply *rp, const char *text)
+{
+        rp->status = 200;
+        rp->type = "text/plain; charset=utf-8";
+        rp->text = strdup(text);
+        rp->len = strlen(text);
+}
+
+static bool serve_fixed(struct fake *f, const char *path, struct reply *rp)
+{
+        if (strcmp(path, "/readyz") == 0 || strcmp(path, "/livez") == 0 || strcmp(path, "/healthz") == 0)
+                serve_text(rp, "ok");
+        else if (strcmp(path, "/version") == 0)
+                reply_json(rp, 200,
+                           json_pack("{s:s, s:s, s:s, s:s}", "major", "1", "minor", "36", "gitVersion", "v1.36.3",
+                                     "platform", "linux/amd64"));
+        else if (strcmp(path, "/api") == 0)
+                reply_json(rp, 200, json_pack("{s:s, s:[s]}", "kind", "APIVersions", "versions", "v1"));
+        else if (strcmp(path, "/apis") == 0)
+                reply_json(
+                        rp, 200,
+                        json_pack("{s:s, s:s, s:o}", "kind", "APIGroupList", "apiVersion", "v1", "groups", groups(f)));
+        else
+                return false;
+        return true;
+}
+
+bool discovery_serve(struct fake *f, const struct request *rq, struct reply *rp)
+{
+        char group[256], version[64], rest[2];
+        if (strcmp(rq->method, "GET") != 0)
+                return false;
+        if (serve_fixed(f, rq->path, rp))
+                return true;
+        if (strcmp(rq->path, "/api/v1") == 0)
+                return serve_resources(f, "", "v1", rp);
+        int n = sscanf(rq->path, "/apis/%255[^/]/%63[^/]/%1s", group, version, rest);
+        if (n == 1)
+                serve_group(f, group, rp);
+        return n == 2 ? serve_resources(f, group, version, rp) : n == 1 && rp->status != 0;
+}

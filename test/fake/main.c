@@ -1,0 +1,119 @@
+/* fake-apiserver: the test API server as a program, and a small client for it, so that a demo needs nothing else. */
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "apiserver.h"
+#include "base/mem.h"
+#include "client.h"
+
+static const char usage[] =
+        "usage: fake-apiserver --kubeconfig FILE [--listen 127.0.0.1:PORT] [--world empty|demo|size=N] [--day SECONDS] "
+        "[--seed N] [--tls]\n"
+        "                      [--token TEXT] [--load FILE|FOLDER]...\n"
+        "       fake-apiserver apply --kubeconfig FILE FILE...     create or replace what the YAML files hold\n"
+        "       fake-apiserver get --kubeconfig FILE PATH          print what is at a path of the API\n"
+        "       fake-apiserver patch --kubeconfig FILE PATH JSON   apply a merge patch\n";
+
+struct settings {
+        struct fake_options options;
+        const char *kubeconfig, *world;
+        long day_s;
+        const char *load[16];
+        size_t loads;
+};
+
+static bool listen_parse(const char *text, uint16_t *ret)
+{
+        const char *colon = strrchr(text, ':');
+        char *end;
+        long port = colon ? strtol(colon + 1, &end, 10) : -1;
+        if (port < 0 || port > 65535 || *end || strncmp(text, "127.0.0.1:", 10) != 0)
+                return false;
+        *ret = (uint16_t)port;
+        return true;
+}
+
+static bool settings_parse(int argc, char **argv, struct settings *s)
+{
+        static const struct option known[] = {
+                {"kubeconfig", required_argument, NULL, 'k'},
+                {"listen", required_argument, NULL, 'l'},
+                {"world", required_argument, NULL, 'w'},
+                {"seed", required_argument, NULL, 's'},
+                {"day", required_argument, NULL, 'd'},
+                {"load", required_argument, NULL, 'f'},
+                {"tls", no_argument, NULL, 't'},
+                {"token", required_argument, NULL, 'b'},
+                {0},
+        };
+        for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
+                if (c == 'k')
+                        s->kubeconfig = optarg;
+                else if (c == 'w')
+                        s->world = optarg;
+                else if (c == 's')
+                        s->options.seed = strtoull(optarg, NULL, 10);
+                else if (c == 'd')
+                        s->day_s = strtol(optarg, NULL, 10);
+                else if (c == 'f' && s->loads < sizeof s->load / sizeof *s->load)
+                        s->load[s->loads++] = optarg;
+                else if (c == 't')
+                        s->options.tls = true;
+                else if (c == 'b')
+                        s->options.token = optarg;
+                else if (c != 'l' || !listen_parse(optarg, &s->options.port))
+                        return false;
+        }
+        return s->kubeconfig && optind == argc && s->day_s > 0;
+}
+
+static bool world_make(struct fake *f, const char *world, long day_s)
+{
+        if (strcmp(world, "empty") == 0)
+                return true;
+        if (strcmp(world, "demo") == 0)
+                fake_world_demo(f, day_s * 1000);
+        else if (strncmp(world, "size=", 5) == 0 && strtoull(world + 5, NULL, 10) > 0)
+                fake_world_size(f, strtoull(world + 5, NULL, 10));
+        else
+                return false;
+        return true;
+}
+
+static int serve(int argc, char **argv)
+{
+        struct settings s = {.world = "empty", .day_s = 40};
+        sigset_t ends;
+        int signal;
+        if (!settings_parse(argc, argv, &s)) {
+                fputs(usage, stderr);
+                return 2;
+        }
+        sigemptyset(&ends);
+        sigaddset(&ends, SIGTERM);
+        sigaddset(&ends, SIGINT);
+        pthread_sigmask(SIG_BLOCK, &ends, NULL);
+        struct fake *f = fake_new(&s.options);
+        if (!f)
+                return 1;
+        bool good = world_make(f, s.world, s.day_s);
+        for (size_t i = 0; i < s.loads; i++)
+                good = fake_load(f, s.load[i]) && good;
+        if (good && fake_write_kubeconfig(f, s.kubeconfig)) {
+                printf("%s\n", fake_url(f));
+                fflush(stdout);
+                sigwait(&ends, &signal);
+        } else {
+                good = false;
+        }
+        fake_free(f);
+        return good ? 0 : 1;
+}
+
+int main(int argc, char **argv)
+{
+        return argc > 1 && argv[1][0] != '-' ? client_main(argc - 1, argv + 1, usage) : serve(argc, argv);
+}

@@ -1,0 +1,267 @@
+/* metrics.k8s.io/v1beta1 as metrics-server serves it: from the last scrape, sorted by namespace and name, no version,
+ * no watch. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/quantity.h"
+#include "fake.h"
+
+static const char base[] = "/apis/metrics.k8s.io/v1beta1/";
+
+struct scrape {
+        struct stream stream;
+        struct version **pod; /* NULL: the crowd's */
+        size_t at, end;
+        struct selector *selector;
+        char *ns;
+        int64_t at_ms;
+        bool begun, any, done;
+};
+
+enum { BATCH = 64 * 1024 };
+
+static int64_t scrape_time(const struct fake *f)
+{
+        int64_t step = f->metrics.step_ms, now = fake_wall(f) - f->metrics.late_ms;
+        return f->metrics.mode == FAKE_METRICS_FROZEN ? f->frozen_ms : now - now % step;
+}
+
+void fake_set_metrics(struct fake *f, const struct fake_metrics *m)
+{
+        fake_lock(f);
+        struct fake_metrics new = *m;
+        if (new.step_ms == 0)
+                new.step_ms = 15000;
+        if (new.mode == FAKE_METRICS_FROZEN && f->metrics.mode != FAKE_METRICS_FROZEN)
+                f->frozen_ms = scrape_time(f);
+        f->metrics = new;
+        fake_notify(f);
+        fake_unlock(f);
+}
+
+/* --- usage --- */
+
+static int64_t annotated(const json_t *pod, const char *name, int digits, int64_t otherwise)
+{
+        const char *s = json_string_value(json_object_get(json_at(pod, "metadata.annotations"), name));
+        int64_t value;
+        return s && quantity_parse(s, strlen(s), digits, &value, NULL) == 0 ? value : otherwise;
+}
+
+static bool usage_of(const struct fake *f, const json_t *pod, const char *container, int64_t at_ms, int64_t *ret_nano,
+                     int64_t *ret_bytes)
+{
+        if (f->metrics.usage)
+                return f->metrics.usage(f->metrics.arg, object_ns(pod), object_name(pod), container, at_ms, ret_nano,
+                                        ret_bytes);
+        *ret_nano = annotated(pod, "kwok.x-k8s.io/usage-cpu", QUANTITY_NANO, 1000000);
+        *ret_bytes = annotated(pod, "kwok.x-k8s.io/usage-memory", QUANTITY_WHOLE, 1 << 20);
+        return true;
+}
+
+static void usage_texts(int64_t nano, int64_t bytes, char cpu[static QUANTITY_TEXT_MAX],
+                        char memory[static QUANTITY_TEXT_MAX])
+{
+        AUTO(mem_free) char *text = mem_printf("%" PRId64 "n", nano);
+        quantity_canonical(text, strlen(text), cpu);
+        quantity_print_memory(bytes, memory);
+}
+
+static bool measured(const struct fake *f, const json_t *pod, int64_t at_ms)
+{
+        struct wall born = {0};
+        const char *created = text_at(pod, "metadata.creationTimestamp");
+        if (f->metrics.warmup_ms && wall_parse(created, strlen(created), &born) == 0 &&
+            born.ms > at_ms - f->metrics.warmup_ms)
+                return false;
+        return strcmp(text_at(pod, "status.phase"), "Running") == 0;
+}
+
+static bool is_sidecar(const json_t *container)
+{
+        return strcmp(text_at(container, "restartPolicy"), "Always") == 0;
+}
+
+static bool add_container(const struct fake *f, const json_t *pod, const json_t *container, int64_t at_ms, json_t *list)
+{
+        int64_t nano, bytes;
+        char cpu[QUANTITY_TEXT_MAX], memory[QUANTITY_TEXT_MAX];
+        if (!usage_of(f, pod, text_at(container, "name"), at_ms, &nano, &bytes))
+                return false;
+        usage_texts(nano, bytes, cpu, memory);
+        json_array_append_new(list, json_pack("{s:s, s:{s:s, s:s}}", "name", text_at(container, "name"), "usage", "cpu",
+                                              cpu, "memory", memory));
+        return true;
+}
+
+static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_ms, bool bare)
+{
+        json_t *list = json_array(), *c, *meta, *labels = json_at(pod, "metadata.labels"), *result;
+        size_t i;
+        char stamp[WALL_TEXT_MAX];
+        bool all = measured(f, pod, at_ms);
+        json_array_foreach(json_at(pod, "spec.containers"), i, c) all = all && add_container(f, pod, c, at_ms, list);
+        json_array_foreach(json_at(pod, "spec.initContainers"), i, c) if (is_sidecar(c)) all =
+                all && add_container(f, pod, c, at_ms, list);
+        if (!all) {
+                json_decref(list);
+                return NULL;
+        }
+        AUTO(mem_free) char *window = mem_printf("%.3fs", (double)f->metrics.step_ms / 1000);
+        meta = json_pack("{s:s, s:s, s:o}", "name", object_name(pod), "namespace", object_ns(pod), "creationTimestamp",
+                         fake_time(f));
+        if (labels)
+                json_object_set_new(meta, "labels", json_deep_copy(labels));
+        result = json_object();
+        if (!bare) {
+                json_object_set_new(result, "kind", json_string("PodMetrics"));
+                json_object_set_new(result, "apiVersion", json_string("metrics.k8s.io/v1beta1"));
+        }
+        json_object_set_new(result, "metadata", meta);
+        json_object_set_new(result, "timestamp", json_string(wall_print((struct wall){at_ms}, stamp)));
+        json_object_set_new(result, "window", json_string(window));
+        json_object_set_new(result, "containers", list);
+        return result;
+}
+
+/* --- the list --- */
+
+static void send_pod(struct fake *f, struct scrape *s, const json_t *pod, struct buf *out)
+{
+        AUTO(json_decref) json_t *m = selector_matches(s->selector, pod) ? pod_metrics(f, pod, s->at_ms, true) : NULL;
+        if (!m)
+                return;
+        char *text = json_dumps(m, JSON_COMPACT);
+        buf_printf(out, "%s", s->any ? "," : "");
+        buf_add_text(out, text);
+        s->any = true;
+        free(text);
+}
+
+static void send_crowd_pod(struct fake *f, struct scrape *s, const struct crowd *c, struct buf *out)
+{
+        if (*s->ns && strcmp(c->space(f, s->at), s->ns) != 0)
+                return;
+        if (s->any)
+                buf_add_text(out, ",");
+        s->any = true;
+        crowd_metrics(f, s->at, s->at_ms, out);
+}
+
+static bool scrape_more(struct fake *f, struct stream *stream, struct buf *out)
+{
+        struct scrape *s = (struct scrape *)stream;
+        if (s->done)
+                return false;
+        fake_lock(f);
+        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        if (!s->begun)
+                buf_add_text(out, "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/"
+                                  "v1beta1\",\"metadata\":{},\"items\":[");
+        s->begun = true;
+        for (; s->at < s->end && out->len < BATCH; s->at++) {
+                if (s->pod)
+                        send_pod(f, s, s->pod[s->at]->object, out);
+                else
+                        send_crowd_pod(f, s, pods->crowd, out);
+        }
+        if (s->at >= s->end) {
+                buf_add_text(out, "]}\n");
+                s->done = true;
+        }
+        fake_unlock(f);
+        return true;
+}
+
+static void scrape_free(struct fake *f, struct stream *stream)
+{
+        struct scrape *s = (struct scrape *)stream;
+        fake_lock(f);
+        for (size_t i = 0; s->pod && i < s->end; i++)
+                version_drop(s->pod[i]);
+        fake_unlock(f);
+        selector_free(s->selector);
+        mem_free(s->pod);
+        mem_free(s->ns);
+        mem_free(s);
+}
+
+static int by_namespace_and_name(const void *a, const void *b)
+{
+        const struct version *x = *(struct version *const *)a, *y = *(struct version *const *)b;
+        int way = strcmp(object_ns(x->object), object_ns(y->object));
+        return way ? way : strcmp(object_name(x->object), object_name(y->object));
+}
+
+static void serve_list(struct fake *f, const struct request *rq, const struct kind *pods, const char *ns,
+                       struct reply *rp)
+{
+        char *error;
+        struct selector *selector =
+                selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
+        if (error) {
+                reply_error(rp, 400, "BadRequest", "%s", error);
+                mem_free(error);
+                return;
+        }
+        struct scrape *s = MEM_NEW(struct scrape);
+        s->stream = (struct stream){scrape_more, scrape_free, -1};
+        s->selector = selector;
+        s->ns = mem_string(ns);
+        s->at_ms = scrape_time(f);
+        if (pods->crowd) {
+                s->end = pods->crowd->count;
+        } else {
+                s->pod = mem_new_array(pods->count + 1, sizeof *s->pod);
+                for (size_t i = 0; i < pods->count; i++)
+                        if (!*ns || strcmp(object_ns(pods->object[i].version->object), ns) == 0)
+                                s->pod[s->end++] = version_take(pods->object[i].version);
+                qsort(s->pod, s->end, sizeof *s->pod, by_namespace_and_name);
+        }
+        rp->status = 200;
+        rp->type = "application/json";
+        rp->stream = &s->stream;
+}
+
+static void serve_one(struct fake *f, const struct target *t, const struct kind *pods, struct reply *rp)
+{
+        const struct object *slot = store_find(pods, t->ns, t->name);
+        json_t *m = slot ? pod_metrics(f, slot->version->object, scrape_time(f), false) : NULL;
+        if (m)
+                reply_json(rp, 200, m);
+        else
+                reply_refuse(rp, 404, "NotFound", t, NULL, "podmetrics.metrics.k8s.io \"%s/%s\" not found", t->ns,
+                             t->name);
+}
+
+bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp)
+{
+        static struct kind podmetrics = {.group = (char *)(uintptr_t) "metrics.k8s.io",
+                                         .plural = (char *)(uintptr_t) "pods",
+                                         .name = (char *)(uintptr_t) "PodMetrics",
+                                         .namespaced = true};
+        char ns[254] = "", name[254] = "";
+        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        if (strncmp(rq->path, base, strlen(base)) != 0 || f->metrics.mode == FAKE_METRICS_MISSING)
+                return false;
+        if (f->metrics.mode == FAKE_METRICS_UNAVAILABLE) {
+                rp->status = 503;
+                rp->type = "text/plain; charset=utf-8";
+                rp->text = strdup("service unavailable\n");
+                rp->len = strlen(rp->text);
+                return true;
+        }
+        const char *rest = rq->path + strlen(base);
+        bool all = strcmp(rest, "pods") == 0;
+        if (!all && sscanf(rest, "namespaces/%253[^/]/pods/%253[^/]", ns, name) < 1)
+                return false;
+        struct target t = {.kind = &podmetrics, .ns = ns, .name = name, .sub = ""};
+        if (!rq->inside && !access_allowed(f, rq, &t, rp))
+                return true;
+        if (*name)
+                serve_one(f, &t, pods, rp);
+        else
+                serve_list(f, rq, pods, ns, rp);
+        return true;
+}
