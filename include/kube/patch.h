@@ -37,12 +37,13 @@ struct patch_resources {
  */
 json_t *patch_build(const struct patch_resources *p, struct err *err);
 
-/* Send it with the field manager of the client; the answer's body is the object as the server took it (admission may
- * have changed it). */
+/* Send it (it stays the caller's) with the field manager of the client; the answer's body is the object as the server
+ * took it (admission may have changed it). */
 struct client_call *patch_send(struct client *c, const char *path, json_t *patch, bool dry_run, client_done *done,
                                void *arg);
 
-/* Server-side apply with force; body has apiVersion, kind and metadata.name. subresource NULL or "status". */
+/* Server-side apply with force; body (the caller's) has apiVersion, kind and metadata.name. path: of the object, or of
+ * its "/status". */
 struct client_call *apply_send(struct client *c, const char *path, json_t *body, client_done *done, void *arg);
 
 #endif
