@@ -6,6 +6,7 @@
 #define HALFLIFE_CORE_USAGE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "core/histogram.h"
@@ -72,9 +73,13 @@ void usage_adopt(struct usage *u, const struct resource_policy policy[static RES
 
 /*
  * Judge a sample and, where it is accepted, fold it. latest is the later of our clock and the server's Date. Refused
- * samples change nothing but memory of zero, which is refused alone: the CPU of such a sample is folded. Returns the
- * verdict in *ret_verdict and 0; or ERR_NOSPACE with *ret_room telling which histogram wants how much: lend and call
- * again (nothing has changed).
+ * samples change nothing but memory of zero, which is refused alone: the CPU of such a sample is folded. A time before
+ * 1970 and a sample without any value are invalid. Returns the verdict in *ret_verdict and 0; or ERR_NOSPACE with
+ * *ret_room telling which histogram wants how much: lend and call again (nothing has changed; the other histogram may
+ * want room next).
+ *
+ * With a memory window, a sample that comes when its window is closed already (another pod's was faster) counts in the
+ * open window if it is the higher: no peak is lost, and none weighs more than once.
  */
 struct usage_room {
         enum resource resource;
@@ -87,7 +92,10 @@ void usage_running(struct usage *u, struct wall at);
 
 /*
  * An out-of-memory kill. last_bytes: the container's last memory sample (0: none); limit_bytes: its limit where the
- * limit is what killed it (0: not). Keeps the kill sample beside the histogram.
+ * limit is what killed it (0: not). Keeps the kill sample beside the histogram. Within a half-life of the newest kill
+ * the model is what is bumped; at most USAGE_STEPS bumps in any half-life, further kills only renew what is held.
+ * Kept are the kills that can still be the largest of some oomHold, which is exact up to USAGE_KILLS of them; beyond,
+ * the two oldest become one, the larger at the later time.
  */
 void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
                double limit_bytes);
@@ -97,15 +105,15 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
 /* Percentile in cores or bytes, the open peak counted. ERR_INVALID: no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
 
-/* Add what src has learned into dst (a rename, an import). ERR_INVALID: different half-lives; ERR_NOSPACE as in
- * usage_add. */
+/* Add what src (another one) has learned into dst (a rename, an import). ERR_INVALID: different half-lives;
+ * ERR_NOSPACE as in usage_add. dst is untouched on failure. */
 int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room);
 
 /*
  * Exact save and load: little-endian, versioned, the doubles bit by bit, a CRC-32C at the end. usage_pack returns the
  * length, at most USAGE_PACK_MAX. usage_unpack lends from room (2 * HISTOGRAM_BUCKETS doubles) and returns 0, or
  * ERR_DAMAGED when a byte does not check out (count, sum, NaN, shape, CRC), or ERR_INVALID for a version it does not
- * know; *ret is untouched on failure.
+ * know; *ret is untouched on failure, room may not be.
  */
 enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_BUCKETS };
 size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX]);

@@ -250,8 +250,7 @@ static int64_t later_ref(const struct histogram *a, const struct histogram *b)
         return a->ref_ms > b->ref_ms ? a->ref_ms : b->ref_ms;
 }
 
-/* The range of a and b together, both at the later ref. */
-static struct histogram_range range_merged(const struct histogram *a, const struct histogram *b)
+struct histogram_range histogram_range_merged(const struct histogram *a, const struct histogram *b)
 {
         int64_t ref_ms = later_ref(a, b);
         struct histogram_range range = range_after(a, halvings(a, ref_ms)), other = range_after(b, halvings(b, ref_ms));
@@ -260,29 +259,27 @@ static struct histogram_range range_merged(const struct histogram *a, const stru
         return histogram_range_with(histogram_range_with(range, other.low), other.high);
 }
 
-int histogram_merge_check(const struct histogram *a, const struct histogram *b, int *ret_cap)
+bool histogram_mergeable(const struct histogram *a, const struct histogram *b)
 {
         if (a->resource != b->resource || a->half_life_ms != b->half_life_ms)
-                return ERR_INVALID;
+                return false;
         int64_t ref_ms = later_ref(a, b);
         int a_power = halvings(a, ref_ms), b_power = halvings(b, ref_ms);
-        struct histogram_range range = range_merged(a, b);
-        for (int n = range.low; n <= range.high; n++)
+        for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
                 if (weight_in(a, n, a_power) + weight_in(b, n, b_power) > HISTOGRAM_HEAVIEST)
-                        return ERR_INVALID;
-        if (histogram_room(range) > a->cap) {
-                *ret_cap = histogram_room(range);
-                return ERR_NOSPACE;
-        }
-        return 0;
+                        return false;
+        return true;
 }
 
 int histogram_merge(struct histogram *a, const struct histogram *b, int *ret_cap)
 {
-        int rc = histogram_merge_check(a, b, ret_cap);
-        if (rc < 0)
-                return rc;
-        struct histogram_range range = range_merged(a, b);
+        if (!histogram_mergeable(a, b))
+                return ERR_INVALID;
+        struct histogram_range range = histogram_range_merged(a, b);
+        if (histogram_room(range) > a->cap) {
+                *ret_cap = histogram_room(range);
+                return ERR_NOSPACE;
+        }
         histogram_move(a, later_ref(a, b));
         int power = halvings(b, a->ref_ms);
         hold(a, range);

@@ -23,7 +23,9 @@ int histogram_room(struct histogram_range range);
 
 /* histogram_add, the bucket known. */
 int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, int *ret_cap);
-/* What histogram_merge would answer, and change nothing. */
-int histogram_merge_check(const struct histogram *a, const struct histogram *b, int *ret_cap);
+/* Of one shape and half-life, and the sums not beyond what a bucket may weigh. */
+bool histogram_mergeable(const struct histogram *a, const struct histogram *b);
+/* The range of a and b together, both at the later ref. */
+struct histogram_range histogram_range_merged(const struct histogram *a, const struct histogram *b);
 
 #endif

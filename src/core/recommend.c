@@ -1,0 +1,113 @@
+#include "core/recommend.h"
+
+#include <assert.h>
+#include <math.h>
+
+enum { WEEK_MS = 7 * DAY_MS, SILENT_MS = 5 * MINUTE_MS, SILENT_INTERVALS = 5, SILENT_SPACINGS = 3 };
+enum { ENOUGH_SAMPLES = 100, ENOUGH_RUNS = 3, ENOUGH_SAMPLES_OF_RUNS = 30 };
+enum { MEDIAN = 500, P95 = 950 };
+
+/* What an estimate is a whole number of, in its own units, and that many of a percentile's: 1m, 1Mi. */
+static const int64_t step[RESOURCES] = {[CPU] = 1, [MEMORY] = 1 << 20};
+static const double steps_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 0x1p-20};
+
+const char *state_name(enum state s)
+{
+        static const char *const names[STATES] = {
+                [STATE_NO_DATA] = "NoData", [STATE_LEARNING] = "Learning", [STATE_READY] = "Ready",
+                [STATE_STALE] = "Stale",    [STATE_HELD] = "Held",
+        };
+        assert(s < STATES);
+        return names[s];
+}
+
+enum state state_least(enum state a, enum state b)
+{
+        static const uint8_t readiness[STATES] = {
+                [STATE_NO_DATA] = 0, [STATE_LEARNING] = 1, [STATE_HELD] = 2, [STATE_STALE] = 3, [STATE_READY] = 4,
+        };
+        assert(a < STATES && b < STATES);
+        return readiness[a] <= readiness[b] ? a : b;
+}
+
+static bool is_enough(const struct usage *u, const struct recommend_facts *f)
+{
+        if (f->by_runs)
+                return u->runs >= ENOUGH_RUNS && u->samples >= ENOUGH_SAMPLES_OF_RUNS;
+        if (u->newest_ms - u->first_ms < f->min_history_ms)
+                return false;
+        /* Half of what one pod gives in minHistory. */
+        return u->samples >= ENOUGH_SAMPLES || u->samples * 2 * f->interval_ms >= f->min_history_ms;
+}
+
+static bool is_stale(const struct usage *u, const struct recommend_facts *f)
+{
+        int64_t patience_ms = SILENT_MS;
+        if (patience_ms < SILENT_INTERVALS * f->interval_ms)
+                patience_ms = SILENT_INTERVALS * f->interval_ms;
+        if (patience_ms < SILENT_SPACINGS * u->spacing_ms)
+                patience_ms = SILENT_SPACINGS * u->spacing_ms;
+        return f->silent_ms >= patience_ms;
+}
+
+static enum state judge(const struct usage *u, const struct recommend_facts *f)
+{
+        if (u->samples == 0)
+                return STATE_NO_DATA;
+        if (!is_enough(u, f))
+                return STATE_LEARNING;
+        return is_stale(u, f) ? STATE_STALE : STATE_READY;
+}
+
+/* floor(100 * min(1, days/7) * coverage) */
+static int confidence(const struct usage *u)
+{
+        int64_t learned_ms = u->newest_ms - u->first_ms;
+        if (learned_ms > WEEK_MS)
+                learned_ms = WEEK_MS;
+        if (u->running.count == 0)
+                return 0;
+        unsigned __int128 part = (unsigned __int128)u->sampled.count * (uint64_t)learned_ms * 100;
+        return (int)(part / ((unsigned __int128)u->running.count * WEEK_MS));
+}
+
+static int64_t divide_up(int64_t a, int64_t b)
+{
+        return (a + b - 1) / b;
+}
+
+/* Steps that cover a percentile. */
+static int64_t steps_up(enum resource r, double value)
+{
+        return (int64_t)ceil(value * steps_of_one[r]);
+}
+
+static void estimate(const struct usage *u, enum resource r, const struct resource_policy *policy, struct wall now,
+                     int c, struct estimate *ret)
+{
+        double percentile, median, p95;
+        *ret = (struct estimate){0};
+        if (usage_percentile(u, r, policy->percentile, &percentile) < 0 ||
+            usage_percentile(u, r, MEDIAN, &median) < 0 || usage_percentile(u, r, P95, &p95) < 0)
+                return;
+        double kill = r == MEMORY ? usage_kill_hold(u, policy, now) : 0;
+        int64_t model = steps_up(r, kill > percentile ? kill : percentile);
+        int64_t high = steps_up(r, p95) > model ? steps_up(r, p95) : model;
+        ret->known = true;
+        ret->by_kill = kill > percentile;
+        ret->model = model * step[r];
+        ret->lower = divide_up(steps_up(r, median) * (100 + c), 200) * step[r];
+        ret->upper = divide_up(high * (200 - c), 100) * step[r];
+}
+
+void recommend(const struct usage *u, const struct resource_policy policy[static RESOURCES],
+               const struct recommend_facts *f, struct recommendation *ret)
+{
+        *ret = (struct recommendation){.state = STATE_NO_DATA};
+        if (!u)
+                return;
+        ret->state = judge(u, f);
+        ret->confidence_percent = confidence(u);
+        for (int r = 0; r < RESOURCES; r++)
+                estimate(u, (enum resource)r, &policy[r], f->now, ret->confidence_percent, &ret->of[r]);
+}

@@ -1,0 +1,370 @@
+#include "core/usage.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+#include "histogram_inner.h"
+#include "usage_inner.h"
+
+enum { FUTURE_MS = 5 * MINUTE_MS };
+static const double weight_least = 0.1, weight_most = 1e5; /* cores */
+static const double kill_margin = 100 * 1048576.0;         /* 100Mi */
+static const double mebi = 1048576.0;
+
+const char *sample_verdict_name(enum sample_verdict v)
+{
+        static const char *const names[SAMPLE_VERDICTS] = {
+                [SAMPLE_ACCEPTED] = "accepted",   [SAMPLE_DUPLICATE] = "duplicate", [SAMPLE_REORDERED] = "reordered",
+                [SAMPLE_FUTURE] = "future",       [SAMPLE_INVALID] = "invalid",     [SAMPLE_ABSURD] = "absurd",
+                [SAMPLE_NO_MEMORY] = "no_memory",
+        };
+        assert(v < SAMPLE_VERDICTS);
+        return names[v];
+}
+
+void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES])
+{
+        *u = (struct usage){.window_ms = policy[MEMORY].window_ms};
+        for (int r = 0; r < RESOURCES; r++)
+                histogram_init(&u->of[r], (enum resource)r, policy[r].half_life_ms);
+}
+
+void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES])
+{
+        for (int r = 0; r < RESOURCES; r++)
+                if (u->of[r].half_life_ms != policy[r].half_life_ms)
+                        histogram_rescale(&u->of[r], policy[r].half_life_ms, (struct wall){u->newest_ms});
+        u->window_ms = policy[MEMORY].window_ms; /* an open peak enters with the next sample of another window */
+}
+
+/* --- the door --- */
+
+static enum sample_verdict judge_value(enum resource r, double value)
+{
+        if (!isfinite(value) || value < 0)
+                return SAMPLE_INVALID;
+        return value > usage_absurd[r] ? SAMPLE_ABSURD : SAMPLE_ACCEPTED;
+}
+
+static enum sample_verdict judge(const struct sample_door *door, const struct sample *s, struct wall latest)
+{
+        if (s->at.ms < 0 || (!s->has[CPU] && !s->has[MEMORY]))
+                return SAMPLE_INVALID;
+        if (s->at.ms == door->last_ms && door->last_ms > 0)
+                return SAMPLE_DUPLICATE;
+        if (s->at.ms < door->last_ms)
+                return SAMPLE_REORDERED;
+        if (s->at.ms - FUTURE_MS > latest.ms)
+                return SAMPLE_FUTURE;
+        for (int r = 0; r < RESOURCES; r++) {
+                enum sample_verdict v = s->has[r] ? judge_value((enum resource)r, s->value[r]) : SAMPLE_ACCEPTED;
+                if (v != SAMPLE_ACCEPTED)
+                        return v;
+        }
+        return s->has[MEMORY] && s->value[MEMORY] <= 0 ? SAMPLE_NO_MEMORY : SAMPLE_ACCEPTED;
+}
+
+/* --- folding --- */
+
+static void minutes_count(struct usage_minutes *m, int64_t minute)
+{
+        if (m->count == 0 || minute > m->last) {
+                int64_t ahead = minute - m->last;
+                m->recent = (m->count > 0 && ahead < 64 ? m->recent << ahead : 0) | 1;
+                m->last = minute;
+                m->count++;
+        } else if (m->last - minute < 64 && !(m->recent >> (m->last - minute) & 1)) {
+                m->recent |= (uint64_t)1 << (m->last - minute);
+                m->count++;
+        }
+}
+
+void usage_running(struct usage *u, struct wall at)
+{
+        minutes_count(&u->running, at.ms / MINUTE_MS);
+}
+
+/* Does a sample of that time end the window of the open peak? Without windows any does. */
+static bool closes_window(const struct usage *u, struct wall at)
+{
+        return u->peak > 0 && (u->window_ms == 0 || at.ms / u->window_ms > u->peak_at_ms / u->window_ms);
+}
+
+static void note_peak(struct usage *u, double bytes, struct wall at)
+{
+        int64_t opened_ms = u->peak_at_ms / u->window_ms * u->window_ms;
+        int64_t at_ms = u->peak > 0 && at.ms < opened_ms ? opened_ms : at.ms;
+        /* Of two equal peaks the later counts, so that the order in which they come does not. */
+        if (bytes > u->peak || (bytes >= u->peak && at_ms > u->peak_at_ms)) {
+                u->peak = bytes;
+                u->peak_at_ms = at_ms;
+        }
+}
+
+static void put(struct usage *u, enum resource r, int bucket, double weight, struct wall at)
+{
+        int unused;
+        int rc = histogram_put(&u->of[r], bucket, weight, at, &unused);
+        assert(rc == 0); /* there is room, and the weights of samples are bounded */
+        (void)rc;
+}
+
+static int bucket_of(const struct usage *u, enum resource r, double value)
+{
+        return histogram_bucket((enum resource)u->of[r].resource, value);
+}
+
+static int want(const struct usage *u, enum resource r, struct histogram_range range, struct usage_room *ret)
+{
+        int cap = histogram_room(range);
+        if (cap <= u->of[r].cap)
+                return 0;
+        *ret = (struct usage_room){r, cap};
+        return ERR_NOSPACE;
+}
+
+static void close_window(struct usage *u)
+{
+        put(u, MEMORY, bucket_of(u, MEMORY, u->peak), 1, (struct wall){u->peak_at_ms});
+        u->peak = 0;
+        u->peak_at_ms = 0;
+}
+
+static double weight_of(const struct sample *s, enum resource r)
+{
+        assert(s->step_s >= 0 && s->step_s <= 86400);
+        double whole = r == MEMORY                       ? 1
+                       : !(s->cpu_weight > weight_least) ? weight_least
+                       : s->cpu_weight > weight_most     ? weight_most
+                                                         : s->cpu_weight;
+        return s->step_s > 0 ? whole * (s->step_s / 60) : whole;
+}
+
+static void count_sample(struct usage *u, struct sample_door *door, struct wall at)
+{
+        if (u->samples == 0 || at.ms < u->first_ms)
+                u->first_ms = at.ms;
+        if (at.ms > u->newest_ms)
+                u->newest_ms = at.ms;
+        u->samples++;
+        if (door->last_ms > 0)
+                u->spacing_ms = at.ms - door->last_ms;
+        door->last_ms = at.ms;
+        minutes_count(&u->sampled, at.ms / MINUTE_MS);
+        usage_running(u, at);
+        if (u->running.count < u->sampled.count)
+                u->running.count = u->sampled.count;
+}
+
+int usage_add(struct usage *u, struct sample_door *door, const struct sample *s, struct wall latest,
+              enum sample_verdict *ret_verdict, struct usage_room *ret_room)
+{
+        enum sample_verdict verdict = judge(door, s, latest);
+        bool whole = verdict == SAMPLE_ACCEPTED;
+        bool fold[RESOURCES] = {
+                [CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY), [MEMORY] = s->has[MEMORY] && whole};
+        bool closes = fold[MEMORY] && closes_window(u, s->at);
+        int bucket[RESOURCES] = {-1, -1};
+        for (int r = 0; r < RESOURCES; r++) {
+                if (!fold[r])
+                        continue;
+                bucket[r] = bucket_of(u, (enum resource)r, s->value[r]);
+                struct histogram_range range = histogram_range_of(&u->of[r]);
+                if (r == MEMORY && closes)
+                        range = histogram_range_with(range, bucket_of(u, MEMORY, u->peak));
+                if (r == CPU || u->window_ms == 0)
+                        range = histogram_range_with(range, bucket[r]);
+                if (want(u, (enum resource)r, range, ret_room) < 0)
+                        return ERR_NOSPACE;
+        }
+        *ret_verdict = verdict;
+        if (fold[CPU])
+                put(u, CPU, bucket[CPU], weight_of(s, CPU), s->at);
+        if (closes)
+                close_window(u);
+        if (fold[MEMORY] && u->window_ms > 0)
+                note_peak(u, s->value[MEMORY], s->at);
+        else if (fold[MEMORY])
+                put(u, MEMORY, bucket[MEMORY], weight_of(s, MEMORY), s->at);
+        if (fold[CPU] || fold[MEMORY])
+                count_sample(u, door, s->at);
+        return 0;
+}
+
+int usage_percentile(const struct usage *u, enum resource r, int p, double *ret)
+{
+        struct histogram_extra open = {.value = u->peak, .weight = 1, .at = {u->peak_at_ms}};
+        return histogram_percentile(&u->of[r], p, r == MEMORY && u->peak > 0 ? &open : NULL, ret);
+}
+
+/* --- kills --- */
+
+static double sane_bytes(double bytes)
+{
+        return bytes > 0 && bytes <= usage_absurd[MEMORY] ? bytes : 0;
+}
+
+/*
+ * Insert a kill: newest first, and only those that are larger than every newer one, because no other can be the
+ * largest of any span that ends now or later.
+ */
+static void kill_insert(struct usage *u, struct usage_kill kill, int64_t hold_ms)
+{
+        struct usage_kill all[USAGE_KILLS + 1];
+        int n = 0;
+        bool inserted = false;
+        double largest = 0;
+        for (int i = 0; i < USAGE_KILLS || !inserted;) {
+                struct usage_kill next = i < USAGE_KILLS ? u->kill[i] : (struct usage_kill){0};
+                bool kill_first = !inserted && (next.bytes <= 0 || kill.at_ms > next.at_ms ||
+                                                (kill.at_ms == next.at_ms && kill.bytes > next.bytes));
+                if (kill_first) {
+                        next = kill;
+                        inserted = true;
+                } else {
+                        i++;
+                }
+                if (next.bytes > largest) {
+                        all[n++] = next;
+                        largest = next.bytes;
+                }
+        }
+        if (n > USAGE_KILLS) {
+                n--;
+                if (all[0].at_ms - all[n].at_ms <= hold_ms)
+                        all[n - 1].bytes = all[n].bytes;
+        }
+        for (int i = 0; i < USAGE_KILLS; i++)
+                u->kill[i] = i < n ? all[i] : (struct usage_kill){0};
+}
+
+double usage_kill_hold(const struct usage *u, const struct resource_policy *memory, struct wall now)
+{
+        double largest = 0;
+        for (int i = 0; i < USAGE_KILLS; i++)
+                if (u->kill[i].bytes > largest && now.ms - u->kill[i].at_ms <= memory->oom_hold_ms)
+                        largest = u->kill[i].bytes;
+        return largest;
+}
+
+/* The memory model as it is published: a whole number of Mi. */
+static double memory_model(const struct usage *u, const struct resource_policy *memory, struct wall at)
+{
+        double held = usage_kill_hold(u, memory, at), percentile;
+        if (usage_percentile(u, MEMORY, memory->percentile, &percentile) == 0 && percentile > held)
+                held = percentile;
+        return ceil(held / mebi) * mebi;
+}
+
+void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
+               double limit_bytes)
+{
+        double bytes = sane_bytes(last_bytes), limit = sane_bytes(limit_bytes);
+        if (limit > bytes)
+                bytes = limit;
+        if (u->kill[0].bytes > 0 && at.ms - u->kill[0].at_ms < memory->half_life_ms) {
+                double model = memory_model(u, memory, at);
+                if (model > bytes)
+                        bytes = model;
+        }
+        if (u->step_ms[USAGE_STEPS - 1] == 0 || at.ms - u->step_ms[USAGE_STEPS - 1] >= memory->half_life_ms) {
+                double bumped = bytes * memory->oom_bump / 1000;
+                bytes = bumped > bytes + kill_margin ? bumped : bytes + kill_margin;
+                memmove(u->step_ms + 1, u->step_ms, (USAGE_STEPS - 1) * sizeof(u->step_ms[0]));
+                u->step_ms[0] = at.ms;
+        }
+        if (bytes > usage_absurd[MEMORY])
+                bytes = usage_absurd[MEMORY];
+        kill_insert(u, (struct usage_kill){at.ms, bytes}, memory->oom_hold_ms);
+        u->kills++;
+}
+
+/* --- merging --- */
+
+static void minutes_merge(struct usage_minutes *a, const struct usage_minutes *b)
+{
+        const struct usage_minutes *later = b->last > a->last ? b : a, *earlier = later == b ? a : b;
+        int64_t apart = later->last - earlier->last;
+        *a = (struct usage_minutes){
+                .count = a->count + b->count,
+                .last = later->last,
+                .recent = later->recent | (apart < 64 ? earlier->recent << apart : 0),
+        };
+}
+
+/*
+ * Join the open peaks in dst: of one window the higher stays open, of two windows the later's. Returns the one that is
+ * to be entered, if any.
+ */
+static struct usage_kill peaks_join(const struct usage *dst, const struct usage *src, struct usage_kill *ret_open)
+{
+        struct usage_kill a = {dst->peak_at_ms, dst->peak}, b = {src->peak_at_ms, src->peak}, none = {0, 0};
+        bool one_window = dst->window_ms > 0 && a.at_ms / dst->window_ms == b.at_ms / dst->window_ms;
+        bool b_stays = one_window ? b.bytes > a.bytes || (b.bytes >= a.bytes && b.at_ms > a.at_ms) : b.at_ms > a.at_ms;
+        if (a.bytes <= 0 || b.bytes <= 0) {
+                *ret_open = a.bytes > 0 ? a : b;
+                return none;
+        }
+        *ret_open = b_stays ? b : a;
+        return one_window ? none : b_stays ? a : b;
+}
+
+static void histories_join(struct usage *dst, const struct usage *src)
+{
+        if (src->samples > 0) {
+                if (dst->samples == 0 || src->first_ms < dst->first_ms)
+                        dst->first_ms = src->first_ms;
+                if (src->newest_ms > dst->newest_ms || dst->samples == 0)
+                        dst->spacing_ms = src->spacing_ms;
+                if (src->newest_ms > dst->newest_ms)
+                        dst->newest_ms = src->newest_ms;
+                dst->samples += src->samples;
+        }
+        minutes_merge(&dst->sampled, &src->sampled);
+        minutes_merge(&dst->running, &src->running);
+        dst->runs += src->runs;
+        if (src->last_run_ms > dst->last_run_ms)
+                dst->last_run_ms = src->last_run_ms;
+}
+
+/* The newest bumps of both. */
+static void steps_join(struct usage *dst, const struct usage *src)
+{
+        int64_t joined[USAGE_STEPS];
+        for (int i = 0, a = 0, b = 0; i < USAGE_STEPS; i++)
+                joined[i] = dst->step_ms[a] >= src->step_ms[b] ? dst->step_ms[a++] : src->step_ms[b++];
+        memcpy(dst->step_ms, joined, sizeof(joined));
+}
+
+int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room)
+{
+        assert(dst != src);
+        struct usage_kill open, entered = peaks_join(dst, src, &open);
+        for (int r = 0; r < RESOURCES; r++)
+                if (!histogram_mergeable(&dst->of[r], &src->of[r]))
+                        return ERR_INVALID;
+        for (int r = 0; r < RESOURCES; r++) {
+                struct histogram_range range = histogram_range_merged(&dst->of[r], &src->of[r]);
+                if (r == MEMORY && entered.bytes > 0)
+                        range = histogram_range_with(range, bucket_of(dst, MEMORY, entered.bytes));
+                if (want(dst, (enum resource)r, range, ret_room) < 0)
+                        return ERR_NOSPACE;
+        }
+        for (int r = 0; r < RESOURCES; r++) {
+                int unused, rc = histogram_merge(&dst->of[r], &src->of[r], &unused);
+                assert(rc == 0);
+                (void)rc;
+        }
+        if (entered.bytes > 0)
+                put(dst, MEMORY, bucket_of(dst, MEMORY, entered.bytes), 1, (struct wall){entered.at_ms});
+        dst->peak = open.bytes;
+        dst->peak_at_ms = open.at_ms;
+        histories_join(dst, src);
+        for (int i = USAGE_KILLS; i-- > 0;)
+                if (src->kill[i].bytes > 0)
+                        kill_insert(dst, src->kill[i], INT64_MAX);
+        steps_join(dst, src);
+        dst->kills += src->kills;
+        return 0;
+}
