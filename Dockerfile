@@ -8,7 +8,7 @@ COPY Makefile ./
 COPY include include
 COPY src src
 ARG VERSION=unknown
-RUN make MODE=release VERSION="$VERSION" PREFIX=/usr DESTDIR=/out build/release/halflife \
+RUN make -j"$(nproc)" MODE=release VERSION="$VERSION" build/release/halflife \
         && install -D -m 755 build/release/halflife /out/usr/bin/halflife
 
 FROM debian:12-slim
