@@ -1,0 +1,188 @@
+/*
+ * The elector on the wire: one urgent request at a time, a timer between them, and one for the end of the time held.
+ */
+#include "kube/lease.h"
+
+#include "base/mem.h"
+#include "elector.h"
+
+struct lease {
+        struct client *client;
+        struct lease_options options;
+        char *ns, *name, *identity, *path, *collection;
+        struct elector elector;
+        struct client_call *call; /* NULL: none under way */
+        struct loop_timer again, expiry;
+        struct err why; /* the last try that failed; code 0: none since a success */
+        bool releasing;
+        void (*released)(void *arg);
+        void *released_arg;
+};
+
+static void lease_ask(void *arg);
+
+/* --- what is told --------------------------------------------------------------------------------------------- */
+
+static void tell_lost(struct lease *l, const char *what)
+{
+        struct err why = {0};
+        if (l->why.code)
+                err_set(&why, l->why.code, "lease '%s/%s': %s: %.300s", l->ns, l->name, what, l->why.text);
+        else
+                err_set(&why, ERR_RETRY, "lease '%s/%s': %s", l->ns, l->name, what);
+        loop_timer_stop(client_loop(l->client), &l->expiry);
+        l->options.lost(l->options.arg, &why);
+}
+
+/* Once for each kind of failure, until a try succeeds. Another's faster write is nothing wrong. */
+static void tell_trouble(struct lease *l, const struct err *err)
+{
+        bool expected = err->code == ERR_STALE || err->code == ERR_CONFLICT || err->code == ERR_NOTFOUND;
+        bool told = l->why.code == err->code;
+        if (expected)
+                return;
+        l->why = *err;
+        if (!told && l->options.trouble)
+                l->options.trouble(l->options.arg, err);
+}
+
+static void check_expiry(void *arg)
+{
+        struct lease *l = arg;
+        struct mono now = mono_read();
+        if (elector_expire(&l->elector, now))
+                tell_lost(l, "not renewed for 10 s");
+        else if (elector_holds(&l->elector, now))
+                loop_timer_set(client_loop(l->client), &l->expiry,
+                               RENEW_MS - (now.ns - l->elector.renewed.ns) / 1000000, check_expiry, l);
+}
+
+/* --- giving it up ----------------------------------------------------------------------------------------------- */
+
+static void finish_release(void *arg)
+{
+        struct lease *l = arg;
+        void (*released)(void *) = l->released;
+        l->released = NULL;
+        if (released)
+                released(l->released_arg);
+}
+
+static void resigned(void *arg, const struct answer *a)
+{
+        struct lease *l = arg;
+        (void)a; /* refused or lost on the way: it runs out by itself */
+        l->call = NULL;
+        finish_release(l);
+}
+
+static void resign(struct lease *l)
+{
+        AUTO(mem_free) char *body = elector_resign(&l->elector, now_read());
+        const struct call call = {
+                .method = HTTP_PUT, .path = l->path, .body = text_of(body), .deadline_ms = REQUEST_MS, .urgent = true};
+        if (body)
+                l->call = client_start(l->client, &call, resigned, l);
+        else
+                loop_timer_set(client_loop(l->client), &l->again, 0, finish_release, l);
+}
+
+/* --- asking ----------------------------------------------------------------------------------------------------- */
+
+static void lease_answered(void *arg, const struct answer *a)
+{
+        struct lease *l = arg;
+        struct mono now = mono_read();
+        int64_t wait_ms;
+        l->call = NULL;
+        if (!l->releasing && elector_expire(&l->elector, now))
+                tell_lost(l, "not renewed for 10 s");
+        enum elector_change change = elector_end(&l->elector, a->err.code, a->body, now, &wait_ms);
+        if (l->releasing) {
+                resign(l);
+                return;
+        }
+        if (a->err.code)
+                tell_trouble(l, &a->err);
+        else
+                l->why.code = 0;
+        if (change == ELECTOR_LOST)
+                tell_lost(l, "another took it");
+        check_expiry(l);
+        if (change == ELECTOR_GAINED)
+                l->options.gained(l->options.arg);
+        if (!l->releasing)
+                loop_timer_set(client_loop(l->client), &l->again, wait_ms, lease_ask, l);
+}
+
+static void lease_ask(void *arg)
+{
+        static const enum http_method method[] = {
+                [ELECTOR_GET] = HTTP_GET, [ELECTOR_POST] = HTTP_POST, [ELECTOR_PUT] = HTTP_PUT};
+        struct lease *l = arg;
+        char *text;
+        enum elector_ask ask = elector_begin(&l->elector, now_read(), &text);
+        AUTO(mem_free) char *body = text;
+        const struct call call = {.method = method[ask],
+                                  .path = ask == ELECTOR_POST ? l->collection : l->path,
+                                  .body = text_of(body),
+                                  .deadline_ms = REQUEST_MS,
+                                  .urgent = true};
+        l->call = client_start(l->client, &call, lease_answered, l);
+}
+
+/* --- the contract ------------------------------------------------------------------------------------------------- */
+
+struct lease *lease_new(struct client *c, const struct lease_options *o)
+{
+        struct lease *l = MEM_NEW(struct lease);
+        l->client = c;
+        l->options = *o;
+        l->ns = mem_string(o->ns);
+        l->name = mem_string(o->name);
+        l->identity = mem_string(o->identity);
+        l->path = path_of("coordination.k8s.io", "v1", o->ns, "leases", o->name, NULL);
+        l->collection = path_of("coordination.k8s.io", "v1", o->ns, "leases", NULL, NULL);
+        elector_init(&l->elector, l->ns, l->name, l->identity);
+        lease_ask(l);
+        return l;
+}
+
+bool lease_holds(const struct lease *l)
+{
+        return !l->releasing && elector_holds(&l->elector, mono_read());
+}
+
+const char *lease_holder(const struct lease *l)
+{
+        return elector_holder(&l->elector);
+}
+
+void lease_release(struct lease *l, void (*done)(void *arg), void *arg)
+{
+        struct loop *loop = client_loop(l->client);
+        l->releasing = true;
+        l->released = done;
+        l->released_arg = arg;
+        loop_timer_stop(loop, &l->again);
+        loop_timer_stop(loop, &l->expiry);
+        if (!l->call) /* else after its answer, which tells the version to write on */
+                resign(l);
+}
+
+void lease_free(struct lease *l)
+{
+        if (!l)
+                return;
+        if (l->call)
+                client_cancel(l->client, l->call);
+        loop_timer_stop(client_loop(l->client), &l->again);
+        loop_timer_stop(client_loop(l->client), &l->expiry);
+        elector_release(&l->elector);
+        mem_free(l->ns);
+        mem_free(l->name);
+        mem_free(l->identity);
+        mem_free(l->path);
+        mem_free(l->collection);
+        mem_free(l);
+}
