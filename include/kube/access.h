@@ -19,12 +19,17 @@ struct access_options {
 };
 
 struct access;
+/* An exec plug-in is waited for here, 30 s at most. */
 int access_load(const struct access_options *o, struct access **ret, struct err *err);
 void access_free(struct access *a);
 
-/* Re-read what has become due; force after a 401 (runs an exec plug-in again, at most 30 s, its output bounded).
- * Changes the peer's revision where it has to. */
+/*
+ * Re-read what has become due; force after a 401. An exec plug-in is started again (30 s at most, its output bounded)
+ * and runs beside the loop while the old credentials stand: as long as access_busy says so, call again within a second.
+ * Changes the peer's revision where it has to. < 0: something could not be renewed and stays as it was.
+ */
 int access_refresh(struct access *a, struct now now, bool force, struct err *err);
+bool access_busy(const struct access *a); /* a plug-in is under way */
 const struct http_peer *access_peer(const struct access *a);
 const char *access_bearer(const struct access *a);    /* NULL: none; never logged */
 const char *access_namespace(const struct access *a); /* of the context or the pod; "default" where neither says */

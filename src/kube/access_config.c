@@ -1,0 +1,123 @@
+#include "access_config.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/yaml.h"
+
+static void free_list(char **list)
+{
+        for (int i = 0; list && list[i]; i++)
+                mem_free(list[i]);
+        mem_free(list);
+}
+
+static void free_secret(char *s)
+{
+        if (s)
+                explicit_bzero(s, strlen(s));
+        mem_free(s);
+}
+
+static void access_text_release(struct access_text *t)
+{
+        free_secret(t->text);
+        mem_free(t->path);
+}
+
+void access_config_release(struct access_config *c)
+{
+        char *plain[] = {c->source,    c->ns,           c->server,           c->server_name,
+                         c->proxy_url, c->exec.command, c->exec.api_version, c->exec.hint};
+        for (size_t i = 0; i < sizeof plain / sizeof plain[0]; i++)
+                mem_free(plain[i]);
+        access_text_release(&c->ca);
+        access_text_release(&c->cert);
+        access_text_release(&c->key);
+        access_text_release(&c->token);
+        free_list(c->exec.argument);
+        free_list(c->exec.environment);
+        json_decref(c->exec.cluster);
+        *c = (struct access_config){0};
+}
+
+/* A token goes into a header line: what could break out of it is refused. White space around it is cut. */
+static int check_token(char *text, struct err *err)
+{
+        size_t len = strlen(text), skip = strspn(text, " \t\r\n");
+        while (len > skip && strchr(" \t\r\n", text[len - 1]))
+                len--;
+        memmove(text, text + skip, len - skip);
+        text[len - skip] = '\0';
+        if (text[0] == '\0')
+                return err_set(err, ERR_INVALID, "the token is empty");
+        for (const char *p = text; *p; p++)
+                if (*p <= ' ' || *p >= 0x7f)
+                        return err_set(err, ERR_INVALID, "the token holds bytes that no token has");
+        return 0;
+}
+
+/* Both ends of a block: a file that is just being written shows only one. */
+static int check_pem(const char *text, struct err *err)
+{
+        const char *begin = strstr(text, "-----BEGIN ");
+        if (begin && strstr(begin, "-----END "))
+                return 0;
+        return err_set(err, ERR_INVALID, "it holds no PEM block (-----BEGIN … to -----END …)");
+}
+
+int credential_check(char *text, enum credential what, struct err *err)
+{
+        return what == CREDENTIAL_PEM ? check_pem(text, err) : check_token(text, err);
+}
+
+int access_text_read(struct access_text *t, enum credential what, struct err *err)
+{
+        size_t len;
+        char *fresh = file_read(t->path, CREDENTIAL_BYTES_MAX, &len, err);
+        if (!fresh)
+                return err->code;
+        int rc = credential_check(fresh, what, err);
+        if (rc < 0)
+                err_wrap(err, "'%s'", t->path);
+        if (rc < 0 || (t->text && strcmp(fresh, t->text) == 0)) {
+                free_secret(fresh);
+                return rc;
+        }
+        free_secret(t->text);
+        t->text = fresh;
+        return 1;
+}
+
+static int read_namespace(const char *dir, char **ret, struct err *err)
+{
+        AUTO(mem_free) char *path = mem_printf("%s/namespace", dir);
+        size_t len;
+        AUTO(mem_free) char *text = file_read(path, 4096, &len, err);
+        if (!text)
+                return err->code;
+        if (strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-") > 0)
+                *ret = mem_string_n(text, strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-"));
+        return 0;
+}
+
+int pod_config_load(const char *dir, const char *host, const char *port, struct access_config *ret, struct err *err)
+{
+        bool v6 = strchr(host, ':') != NULL;
+        struct access_config c = {.in_cluster = true};
+        c.source = mem_string("the pod's service account");
+        c.server = mem_printf("https://%s%s%s:%s", v6 ? "[" : "", host, v6 ? "]" : "", port);
+        c.ca.path = mem_printf("%s/ca.crt", dir);
+        c.token.path = mem_printf("%s/token", dir);
+        int rc = access_text_read(&c.ca, CREDENTIAL_PEM, err);
+        if (rc >= 0)
+                rc = access_text_read(&c.token, CREDENTIAL_TOKEN, err);
+        if (rc >= 0)
+                rc = read_namespace(dir, &c.ns, err);
+        if (rc < 0) {
+                access_config_release(&c);
+                return err_wrap(err, "the pod's service account (is automountServiceAccountToken off?)");
+        }
+        *ret = c;
+        return 0;
+}

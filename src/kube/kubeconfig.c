@@ -1,0 +1,456 @@
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "access_config.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+
+enum { FILE_BYTES_MAX = 16 << 20, FILES_MAX = 64, NAMES_SHOWN = 1024 };
+
+struct config_file {
+        char *path;
+        json_t *doc;
+};
+
+struct config_set {
+        struct config_file file[FILES_MAX];
+        int files;
+        const char *list; /* as it was given */
+};
+
+/* An entry of a section and the file that holds it, against which its paths are read. */
+struct entry {
+        const json_t *value;
+        const char *section, *name, *path;
+};
+
+static void config_set_release(struct config_set *set)
+{
+        for (int i = 0; i < set->files; i++) {
+                mem_free(set->file[i].path);
+                json_decref(set->file[i].doc);
+        }
+}
+
+/* --- the files
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static int read_one(struct config_set *set, const char *path, struct err *err)
+{
+        size_t len;
+        AUTO(mem_free) char *text = file_read(path, FILE_BYTES_MAX, &len, err);
+        if (!text)
+                return err_wrap(err, "read kubeconfig");
+        AUTO(json_decref) json_t *doc = len ? yaml_read(text, len, err) : json_object();
+        explicit_bzero(text, len);
+        if (!doc)
+                return err_wrap(err, "read kubeconfig '%s'", path);
+        if (json_is_null(doc))
+                return 0;
+        if (!json_is_object(doc))
+                return err_set(err, ERR_INVALID,
+                               "read kubeconfig '%s': it is no mapping with clusters, users and contexts", path);
+        set->file[set->files++] = (struct config_file){.path = mem_string(path), .doc = STEAL(&doc)};
+        return 0;
+}
+
+/* Of several files those that are not there are passed over, as kubectl does. */
+static int read_all(struct config_set *set, const char *list, struct err *err)
+{
+        bool several = strchr(list, ':') != NULL;
+        set->list = list;
+        for (const char *p = list; *p;) {
+                size_t len = strcspn(p, ":");
+                AUTO(mem_free) char *path = mem_string_n(p, len);
+                p += len + (p[len] == ':');
+                if (len == 0 || (several && access(path, F_OK) != 0 && errno == ENOENT))
+                        continue;
+                if (set->files == FILES_MAX)
+                        return err_set(err, ERR_TOOBIG, "KUBECONFIG names more than %d files", FILES_MAX);
+                int rc = read_one(set, path, err);
+                if (rc < 0)
+                        return rc;
+        }
+        if (set->files == 0)
+                return err_set(err, ERR_NOTFOUND, "none of the kubeconfig files %s is there or holds anything", list);
+        return 0;
+}
+
+/* --- sections
+ * -------------------------------------------------------------------------------------------------------------- */
+
+/* Find the entry of a name in the first file that has it. ERR_NOTFOUND; ERR_INVALID: twice in that file. */
+static int find_entry(const struct config_set *set, const char *section, const char *member, const char *name,
+                      struct entry *ret, struct err *err)
+{
+        for (int i = 0; i < set->files; i++) {
+                size_t at;
+                json_t *item;
+                int found = 0;
+                json_array_foreach(json_object_get(set->file[i].doc, section), at, item)
+                {
+                        const char *its = json_string_value(json_object_get(item, "name"));
+                        if (!its || strcmp(its, name) != 0)
+                                continue;
+                        if (found++)
+                                return err_set(err, ERR_INVALID, "'%s' stands twice in %s of %s", name, section,
+                                               set->file[i].path);
+                        *ret = (struct entry){json_object_get(item, member), section, name, set->file[i].path};
+                }
+                if (found)
+                        return 0;
+        }
+        return ERR_NOTFOUND;
+}
+
+/* "a, b" of all files, each once in the order of the files. */
+static char *names_of(const struct config_set *set, const char *section)
+{
+        struct buf b;
+        buf_init(&b, NAMES_SHOWN);
+        for (int i = 0; i < set->files; i++) {
+                size_t at;
+                json_t *item;
+                json_array_foreach(json_object_get(set->file[i].doc, section), at, item)
+                {
+                        const char *name = json_string_value(json_object_get(item, "name"));
+                        if (name)
+                                (void)buf_printf(&b, "%s%s", b.len ? ", " : "",
+                                                 name); /* what is too much is left out */
+                }
+        }
+        return b.len ? buf_steal(&b) : mem_string("none");
+}
+
+static int need_entry(const struct config_set *set, const char *section, const char *member, const char *name,
+                      struct entry *ret, struct err *err)
+{
+        int rc = find_entry(set, section, member, name, ret, err);
+        if (rc == ERR_NOTFOUND) {
+                AUTO(mem_free) char *names = names_of(set, section);
+                return err_set(err, ERR_NOTFOUND, "%s '%s' is not in %s; it has: %s", member, name, set->list, names);
+        }
+        if (rc == 0 && !json_is_object(ret->value))
+                return err_set(err, ERR_INVALID, "%s '%s' in %s says nothing", member, name, ret->path);
+        return rc;
+}
+
+/* A text member; absent, null and "" leave *ret NULL. */
+static int text_member(const struct entry *e, const json_t *of, const char *key, char **ret, struct err *err)
+{
+        const json_t *value = json_object_get(of, key);
+        if (!value || json_is_null(value))
+                return 0;
+        if (!json_is_string(value))
+                return err_set(err, ERR_INVALID, "%s of '%s' in %s must be a text: put it in quotes", key, e->name,
+                               e->path);
+        if (json_string_length(value) > 0)
+                *ret = mem_string(json_string_value(value));
+        return 0;
+}
+
+static int bool_member(const struct entry *e, const char *key, bool *ret, struct err *err)
+{
+        const json_t *value = json_object_get(e->value, key);
+        if (!value || json_is_null(value))
+                return 0;
+        if (!json_is_boolean(value))
+                return err_set(err, ERR_INVALID, "%s of '%s' in %s must be true or false", key, e->name, e->path);
+        *ret = json_is_true(value);
+        return 0;
+}
+
+/* --- credentials
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static int base64_digit(char c)
+{
+        static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        const char *at = c ? strchr(digits, c) : NULL;
+        return at ? (int)(at - digits) : -1;
+}
+
+/* NULL when it is not base64; line breaks are passed over. */
+static char *base64_decode(const char *s)
+{
+        char *out = mem_new(strlen(s) / 4 * 3 + 4);
+        size_t len = 0, digits = 0;
+        unsigned bits = 0;
+        for (; *s && *s != '='; s++) {
+                if (*s == '\n' || *s == '\r' || *s == ' ')
+                        continue;
+                int digit = base64_digit(*s);
+                if (digit < 0)
+                        break;
+                bits = bits << 6 | (unsigned)digit;
+                if (digits++ % 4 != 0)
+                        out[len++] = (char)(bits >> (6 - 2 * ((digits - 1) % 4)) & 0xff);
+        }
+        s += strspn(s, "=\r\n ");
+        if (*s == '\0' && digits % 4 != 1)
+                return out;
+        mem_free(out);
+        return NULL;
+}
+
+/* A path, against the folder of the file that names it. */
+static char *path_from(const char *file, char *path)
+{
+        const char *slash = strrchr(file, '/');
+        if (path[0] == '/' || !slash)
+                return path;
+        char *ret = mem_printf("%.*s/%s", (int)(slash - file), file, path);
+        mem_free(path);
+        return ret;
+}
+
+/* KEY-data wins over KEY, a path. */
+static int pem_member(const struct entry *e, const char *key, struct access_text *ret, struct err *err)
+{
+        AUTO(mem_free) char *data_key = mem_printf("%s-data", key);
+        AUTO(mem_free) char *data = NULL;
+        int rc = text_member(e, e->value, data_key, &data, err);
+        if (rc < 0)
+                return rc;
+        if (data) {
+                ret->text = base64_decode(data);
+                if (!ret->text)
+                        return err_set(err, ERR_INVALID, "%s of '%s' in %s is not base64", data_key, e->name, e->path);
+                rc = credential_check(ret->text, CREDENTIAL_PEM, err);
+                return rc < 0 ? err_wrap(err, "%s of '%s' in %s", data_key, e->name, e->path) : 0;
+        }
+        rc = text_member(e, e->value, key, &ret->path, err);
+        if (rc < 0 || !ret->path)
+                return rc;
+        ret->path = path_from(e->path, ret->path);
+        rc = access_text_read(ret, CREDENTIAL_PEM, err);
+        return rc < 0 ? err_wrap(err, "%s of '%s' in %s", key, e->name, e->path) : 0;
+}
+
+/* The file's token beats the one in place, which stands in while there is no file. */
+static int token_member(const struct entry *e, struct access_text *ret, struct err *err)
+{
+        int rc = text_member(e, e->value, "token", &ret->text, err);
+        if (rc == 0)
+                rc = text_member(e, e->value, "tokenFile", &ret->path, err);
+        if (rc < 0)
+                return rc;
+        if (ret->text && (rc = credential_check(ret->text, CREDENTIAL_TOKEN, err)) < 0)
+                return err_wrap(err, "token of '%s' in %s", e->name, e->path);
+        if (!ret->path)
+                return 0;
+        ret->path = path_from(e->path, ret->path);
+        rc = access_text_read(ret, CREDENTIAL_TOKEN, err);
+        return rc < 0 && !ret->text ? err_wrap(err, "tokenFile of '%s' in %s", e->name, e->path) : 0;
+}
+
+/* --- cluster, user, context
+ * --------------------------------------------------------------------------------------------------- */
+
+static int read_server(const struct entry *e, struct access_config *c, struct err *err)
+{
+        int rc = text_member(e, e->value, "server", &c->server, err);
+        if (rc < 0)
+                return rc;
+        if (!c->server)
+                return err_set(err, ERR_INVALID, "cluster '%s' in %s names no server", e->name, e->path);
+        if (strncmp(c->server, "https://", 8) != 0 && strncmp(c->server, "http://", 7) != 0)
+                return err_set(err, ERR_INVALID, "server '%s' of cluster '%s' in %s does not begin with https://",
+                               c->server, e->name, e->path);
+        for (size_t len = strlen(c->server); len > 0 && c->server[len - 1] == '/'; len--)
+                c->server[len - 1] = '\0';
+        return 0;
+}
+
+static int read_cluster(const struct entry *e, struct access_config *c, struct err *err)
+{
+        int rc = read_server(e, c, err);
+        if (rc == 0)
+                rc = text_member(e, e->value, "tls-server-name", &c->server_name, err);
+        if (rc == 0)
+                rc = text_member(e, e->value, "proxy-url", &c->proxy_url, err);
+        if (rc == 0)
+                rc = bool_member(e, "insecure-skip-tls-verify", &c->insecure, err);
+        if (rc == 0)
+                rc = pem_member(e, "certificate-authority", &c->ca, err);
+        if (rc == 0 && c->insecure && c->ca.text)
+                return err_set(
+                        err, ERR_INVALID,
+                        "cluster '%s' in %s has both insecure-skip-tls-verify and a certificate-authority: drop one",
+                        e->name, e->path);
+        return rc;
+}
+
+/* Ways to prove oneself that would be passed over in silence: better said. */
+static int refuse_unknown(const struct entry *e, struct err *err)
+{
+        static const struct {
+                const char *key, *cure;
+        } row[] = {
+                {"username", "Kubernetes takes no passwords any more; use a token, a certificate or exec"},
+                {"auth-provider", "it was replaced by exec plug-ins; run your provider's login tool again"},
+                {"as", "halflife does not impersonate; use a user of its own"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const json_t *value = json_object_get(e->value, row[i].key);
+                if (value && !json_is_null(value))
+                        return err_set(err, ERR_INVALID, "user '%s' in %s has %s: %s", e->name, e->path, row[i].key,
+                                       row[i].cure);
+        }
+        return 0;
+}
+
+static int read_list(const struct entry *e, const json_t *list, char ***ret, struct err *err)
+{
+        size_t count = json_array_size(list), at;
+        json_t *item;
+        *ret = mem_new_array(count + 1, sizeof(char *));
+        json_array_foreach(list, at, item)
+        {
+                const char *name = json_string_value(json_object_get(item, "name"));
+                const char *value = json_string_value(json_object_get(item, "value"));
+                if (json_is_string(item))
+                        (*ret)[at] = mem_string(json_string_value(item));
+                else if (name && value)
+                        (*ret)[at] = mem_printf("%s=%s", name, value);
+                else
+                        return err_set(err, ERR_INVALID,
+                                       "exec of user '%s' in %s: args are texts, env has name and value", e->name,
+                                       e->path);
+        }
+        return 0;
+}
+
+static json_t *cluster_info(const struct entry *cluster)
+{
+        static const char *const told[] = {
+                "server", "tls-server-name", "insecure-skip-tls-verify", "certificate-authority-data", "proxy-url",
+                NULL};
+        json_t *info = json_object();
+        for (int i = 0; told[i]; i++) {
+                json_t *value = json_object_get(cluster->value, told[i]);
+                if (value)
+                        json_object_set(info, told[i], value);
+        }
+        return info;
+}
+
+static int read_exec(const struct entry *e, const struct entry *cluster, struct exec_spec *x, struct err *err)
+{
+        const json_t *exec = json_object_get(e->value, "exec");
+        if (!exec || json_is_null(exec))
+                return 0;
+        AUTO(mem_free) char *mode = NULL;
+        int rc = text_member(e, exec, "command", &x->command, err);
+        if (rc == 0)
+                rc = text_member(e, exec, "apiVersion", &x->api_version, err);
+        if (rc == 0)
+                rc = text_member(e, exec, "installHint", &x->hint, err);
+        if (rc == 0)
+                rc = text_member(e, exec, "interactiveMode", &mode, err);
+        if (rc == 0)
+                rc = read_list(e, json_object_get(exec, "args"), &x->argument, err);
+        if (rc == 0)
+                rc = read_list(e, json_object_get(exec, "env"), &x->environment, err);
+        if (rc < 0)
+                return rc;
+        if (!x->command || !x->api_version)
+                return err_set(err, ERR_INVALID, "exec of user '%s' in %s lacks %s", e->name, e->path,
+                               x->command ? "apiVersion" : "command");
+        if (mode && strcmp(mode, "Always") == 0)
+                return err_set(err, ERR_INVALID,
+                               "exec of user '%s' in %s wants a terminal (interactiveMode Always), which "
+                               "halflife has not",
+                               e->name, e->path);
+        if (strchr(x->command, '/'))
+                x->command = path_from(e->path, x->command);
+        if (json_is_true(json_object_get(exec, "provideClusterInfo")))
+                x->cluster = cluster_info(cluster);
+        return 0;
+}
+
+static int read_user(const struct entry *e, const struct entry *cluster, struct access_config *c, struct err *err)
+{
+        int rc = refuse_unknown(e, err);
+        if (rc == 0)
+                rc = pem_member(e, "client-certificate", &c->cert, err);
+        if (rc == 0)
+                rc = pem_member(e, "client-key", &c->key, err);
+        if (rc == 0)
+                rc = token_member(e, &c->token, err);
+        if (rc == 0)
+                rc = read_exec(e, cluster, &c->exec, err);
+        if (rc == 0 && !c->cert.text != !c->key.text)
+                return err_set(err, ERR_INVALID, "user '%s' in %s has a client-%s but no client-%s", e->name, e->path,
+                               c->cert.text ? "certificate" : "key", c->cert.text ? "key" : "certificate");
+        return rc;
+}
+
+static const char *current_context(const struct config_set *set)
+{
+        for (int i = 0; i < set->files; i++) {
+                const char *name = json_string_value(json_object_get(set->file[i].doc, "current-context"));
+                if (name && name[0])
+                        return name;
+        }
+        return NULL;
+}
+
+static int choose_context(const struct config_set *set, const char *wanted, struct entry *ret, struct err *err)
+{
+        const char *name = wanted ? wanted : current_context(set);
+        if (name)
+                return need_entry(set, "contexts", "context", name, ret, err);
+        AUTO(mem_free) char *names = names_of(set, "contexts");
+        return err_set(err, ERR_INVALID, "no context is chosen: %s has no current-context; it has: %s", set->list,
+                       names);
+}
+
+static int read_context(const struct config_set *set, const struct entry *context, struct access_config *c,
+                        struct err *err)
+{
+        AUTO(mem_free) char *cluster_name = NULL;
+        AUTO(mem_free) char *user_name = NULL;
+        struct entry cluster, user;
+        int rc = text_member(context, context->value, "cluster", &cluster_name, err);
+        if (rc == 0)
+                rc = text_member(context, context->value, "user", &user_name, err);
+        if (rc == 0)
+                rc = text_member(context, context->value, "namespace", &c->ns, err);
+        if (rc == 0 && !cluster_name)
+                return err_set(err, ERR_INVALID, "context '%s' in %s names no cluster", context->name, context->path);
+        if (rc == 0)
+                rc = need_entry(set, "clusters", "cluster", cluster_name, &cluster, err);
+        if (rc == 0)
+                rc = read_cluster(&cluster, c, err);
+        if (rc < 0 || !user_name)
+                return rc;
+        rc = find_entry(set, "users", "user", user_name, &user, err);
+        if (rc == 0 && !json_is_object(user.value))
+                return 0; /* a user without credentials */
+        if (rc == ERR_NOTFOUND)
+                return need_entry(set, "users", "user", user_name, &user, err);
+        return rc < 0 ? rc : read_user(&user, &cluster, c, err);
+}
+
+int kubeconfig_load(const char *list, const char *context, struct access_config *ret, struct err *err)
+{
+        struct config_set set __attribute__((cleanup(config_set_release))) = {.files = 0};
+        struct access_config c = {0};
+        struct entry chosen;
+        int rc = read_all(&set, list, err);
+        if (rc == 0)
+                rc = choose_context(&set, context, &chosen, err);
+        if (rc < 0)
+                return rc;
+        rc = read_context(&set, &chosen, &c, err);
+        if (rc < 0) {
+                access_config_release(&c);
+                return err_wrap(err, "context '%s'", chosen.name);
+        }
+        c.source = mem_printf("context '%s' of %s", chosen.name, chosen.path);
+        *ret = c;
+        return 0;
+}
