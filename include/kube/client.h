@@ -2,8 +2,8 @@
  * Requests to the API server: credentials, limits, retries of what may be retried, and errors read from Status objects.
  *
  * Asynchronous, on the loop's thread. GET is tried again on transport errors and 429/5xx with Retry-After (at most 10
- * times, within its deadline); writes only where the server says 429. A 401 refreshes the credentials and tries once
- * more.
+ * times, within its deadline); writes only where the server says 429; a watch never, and a list not once its reader has
+ * seen bytes: their owners back off themselves. A 401 refreshes the credentials and tries once more.
  */
 #ifndef HALFLIFE_KUBE_CLIENT_H
 #define HALFLIFE_KUBE_CLIENT_H
@@ -21,7 +21,8 @@ struct client_options {
         /* Told of each request that ended (metrics, debug log); verb "get", "list", "watch", "patch"…; id as in the
          * logs. May be NULL. */
         void (*observe)(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);
-        void (*warned)(void *arg, const char *path, const char *text); /* a Warning header. May be NULL */
+        /* A Warning header, or credentials that cannot be renewed (path: where they are from; once). May be NULL. */
+        void (*warned)(void *arg, const char *path, const char *text);
         void *arg;
 };
 
@@ -78,7 +79,8 @@ struct client_stream_request {
         /* The Date header of a 2xx answer (ms 0: none), before its first bytes. May be NULL. */
         void (*head)(void *arg, struct wall date);
         int (*data)(void *arg, const char *p, size_t len); /* of a 2xx answer only; < 0 ends it with that code */
-        /* whole: the body ended properly. */
+        /* whole: the body ended properly; where a 2xx answer did not, a->err says why (ERR_RETRY, or what data
+         * returned). */
         void (*done)(void *arg, const struct answer *a, bool whole);
         void *arg;
 };
@@ -91,7 +93,8 @@ char *path_of(const char *group, const char *version, const char *ns, const char
 char *path_escape(const char *s);
 
 /* Kinds, found by discovery and kept for a while: ERR_NOTFOUND where the server has no such kind now (asks again on the
- * next call after 30 s). */
+ * next call after 30 s). done is called once, not from within: r is NULL when err has a code. Returns 0; ERR_INVALID or
+ * ERR_TOOBIG (1024 kinds are under way or fresh) without a call. */
 struct api_resource {
         char group[128], version[32], kind[64], plural[64];
         bool namespaced;
