@@ -185,7 +185,7 @@ static void test_modes(void **state)
         assert_int_equal(p.apply.min_change_percent, 20);
         assert_int_equal(p.apply.cooldown_ms, HOUR_MS);
         profile_spec_release(&p);
-        read_good("{apply: {mode: Recommend}, resources: {memory: {window: 0}}}", &p);
+        read_good("{apply: {mode: Recommend}, resources: {memory: {window: '0'}}}", &p);
         profile_spec_release(&p);
 }
 
@@ -242,7 +242,7 @@ static void test_refused(void **state)
                 {"{resources: {cpu: {min: 1k}}}", "min"},
                 {"{resources: {cpu: {max: 100000}}}", "max"},
                 {"{resources: {cpu: {max: 5m}}}", "cpu: min (10m) is above max (5m): lower min or raise max"},
-                {"{resources: {memory: {min: 1Gi, max: 1G}}}", "memory: min (1Gi) is above max (1G)"},
+                {"{resources: {memory: {min: 1Gi, max: 1G}}}", "memory: min (1Gi) is above max (1000000000)"},
                 {"{resources: {memory: {min: 64m}}}", "m means thousandths"},
                 {"{resources: {memory: {min: 64mi}}}", "min"},
                 {"{resources: {memory: {max: 2P}}}", "max"},
