@@ -82,8 +82,8 @@ int decode_watch_event(struct text json, struct arena *a, struct watch_event *re
                         ret->object = json_raw(&d.j);
                 else
                         json_skip(&d.j);
-        if (json_done(&d.j, err) < 0)
-                return err_wrap(err, "watch event");
+        if (json_done(&d.j, &d.why) < 0)
+                return err_set(err, ERR_INVALID, "watch event: %s", d.why.text);
         if (!type_of(type, &ret->type))
                 return err_set(err, ERR_INVALID, "watch event of unknown type '%.*s'",
                                (int)(type.len < 40 ? type.len : 40), type.p);
@@ -91,7 +91,7 @@ int decode_watch_event(struct text json, struct arena *a, struct watch_event *re
         if (json_peek(&d.j) != '{')
                 return err_set(err, ERR_INVALID, "watch event without an object");
         read_event_object(&d, ret);
-        return json_done(&d.j, err) < 0 ? err_wrap(err, "watch event") : 0;
+        return json_done(&d.j, &d.why) < 0 ? err_set(err, ERR_INVALID, "watch event: %s", d.why.text) : 0;
 }
 
 int decode_list(struct text json, struct arena *a, struct list_view *ret, struct err *err)
@@ -114,5 +114,5 @@ int decode_list(struct text json, struct arena *a, struct list_view *ret, struct
                                 else
                                         json_skip(&d.j);
                 }
-        return json_done(&d.j, err) < 0 ? err_wrap(err, "list") : 0;
+        return json_done(&d.j, &d.why) < 0 ? err_set(err, ERR_INVALID, "list: %s", d.why.text) : 0;
 }

@@ -4,9 +4,8 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/yaml.h"
 #include "core/quantity.h"
-
-MEM_AUTO(json_decref, json_t *)
 
 enum { PATH_MAX_BYTES = 4096 };
 

@@ -1,0 +1,67 @@
+#include "decode_help.h"
+
+static void say_metrics(struct buf *b, const struct pod_metrics_view *m)
+{
+        say(b, "%.*s/%.*s", (int)m->ns.len, m->ns.len ? m->ns.p : "", TEXT_ARG(m->name));
+        say_time(b, "at", m->at);
+        for (int i = 0; i < m->containers; i++) {
+                const struct pod_metrics_container_view *c = &m->container[i];
+                say(b, " | %.*s", TEXT_ARG(c->name));
+                if (c->has[CPU])
+                        say(b, " %lldn", (long long)c->cpu_nano);
+                if (c->has[MEMORY])
+                        say(b, " %lld", (long long)c->memory_bytes);
+        }
+}
+
+#define AT             "\"timestamp\":\"2026-11-21T11:54:02Z\""
+#define METRICS(usage) "{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{\"name\":\"a\",\"usage\":{" usage "}}]}"
+
+static const struct {
+        const char *in, *want;
+} row[] = {
+        {"{\"metadata\":{\"name\":\"shop-x\",\"namespace\":\"web\",\"creationTimestamp\":\"2026-11-21T11:54:09Z\","
+         "\"labels\":{"
+         "\"app\":\"shop\"}}," AT
+         ",\"window\":\"15.03s\",\"containers\":[{\"name\":\"app\",\"usage\":{\"cpu\":\"12345678n\","
+         "\"memory\":\"45678Ki\"}},{\"name\":\"log\",\"usage\":{\"cpu\":\"0\",\"memory\":\"0\"}}]}",
+         "web/shop-x at=2026-11-21T11:54:02Z | app 12345678n 46774272 | log 0n 0"},
+        {METRICS("\"memory\":\"1Mi\""), "/p at=2026-11-21T11:54:02Z | a 1048576"},
+        {METRICS("\"cpu\":\"250m\",\"memory\":null"), "/p at=2026-11-21T11:54:02Z | a 250000000n"},
+        {METRICS("\"cpu\":\"0.1n\""), "/p at=2026-11-21T11:54:02Z | a 1n"},
+        {METRICS("\"cpu\":\"-1n\""), "/p at=2026-11-21T11:54:02Z | a -1n"}, /* judged at the door of samples */
+        {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":null}", "/p at=2026-11-21T11:54:02Z"},
+        {METRICS("\"cpu\":\"NaN\""), "!metrics of pod 'p': containers[0]: usage.cpu 'NaN' is not a quantity"},
+        {METRICS("\"memory\":\"1e999\""), "!usage.memory '1e999'"},
+        {"{\"metadata\":{\"name\":\"p\"},\"containers\":[]}", "!timestamp is missing"},
+        {"{" AT "}", "!metadata.name is missing"},
+        {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{}]}", "!containers[0]: name is missing"},
+        {"{\"metadata\":{\"name\":\"p\"},\"timestamp\":\"12:00\"}", "!timestamp '12:00' is not a time"},
+        {"{\"metadata\":{\"name\":\"p\"}," AT ",\"containers\":[{\"name\":\"a\"}],\"containers\":[]}", "!occurs twice"},
+};
+
+static void usage_is_read_as_the_table_says(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct pod_metrics_view m;
+        struct buf got;
+        buf_init(&got, 1 << 16);
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct err err = {0};
+                memset(&m, 0xaa, sizeof m);
+                buf_reset(&got);
+                int rc = decode_pod_metrics(text_of(row[i].in), &a, &m, &err);
+                if (rc == 0)
+                        say_metrics(&got, &m);
+                expect(row[i].in, row[i].want, rc, &err, &got);
+        }
+        buf_release(&got);
+        arena_release(&a);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(usage_is_read_as_the_table_says)};
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,189 @@
+#include "decode_help.h"
+
+static void say_kill(struct buf *b, const char *name, const struct kill_view *k)
+{
+        char text[WALL_TEXT_MAX];
+        if (k->seen)
+                say(b, " %s@%s", name, wall_print(k->at, text));
+}
+
+static void say_pod(struct buf *b, const struct pod_view *p)
+{
+        say_meta(b, &p->meta);
+        say(b, "%s%s%s", p->running ? " running" : "", p->finished ? " finished" : "",
+            p->node_pressure ? " pressure" : "");
+        say_time(b, "started", p->started);
+        say_containers(b, p->container, p->containers);
+        for (int i = 0; i < p->statuses; i++) {
+                const struct container_status_view *s = &p->status[i];
+                say(b, " # %.*s restarts=%lld", TEXT_ARG(s->name), (long long)s->restarts);
+                say_time(b, "since", s->running_since);
+                say_kill(b, "kill", &s->now);
+                say_kill(b, "lastkill", &s->last);
+        }
+}
+
+#define POD(spec, status)                                                                                              \
+        "{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\"},\"spec\":{" spec "},\"status\":{" status "}}"
+#define CONTAINERS(list) POD("\"containers\":[" list "]", "")
+
+static const struct {
+        const char *in, *want;
+} row[] = {
+        {"{\"metadata\":{\"name\":\"p\"}}", "/p"},
+        {"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"shop-7d9-x\",\"generateName\":\"shop-7d9-\","
+         "\"namespace\":\"web\",\"uid\":\"u-1\",\"resourceVersion\":\"0abc\",\"generation\":3,"
+         "\"creationTimestamp\":\"2026-11-21T11:54:02Z\",\"deletionTimestamp\":\"2026-11-21T12:00:00Z\","
+         "\"labels\":{\"app\":\"shop\",\"tier\":\"\"},"
+         "\"annotations\":{\"a\":\"b\",\"halflife.dev/apply\":\"Never\",\"halflife.dev/hold\":\"why \\\"so\\\"\","
+         "\"halflife.dev/other\":\"x\"},"
+         "\"ownerReferences\":[{\"kind\":\"Node\",\"name\":\"n1\"},{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\","
+         "\"name\":\"shop-7d9\",\"uid\":\"u-0\",\"controller\":true,\"blockOwnerDeletion\":true}],"
+         "\"managedFields\":[{\"manager\":\"m\",\"fieldsV1\":{\"f:spec\":{}}}]},"
+         "\"spec\":{\"nodeName\":\"n1\",\"containers\":[{\"name\":\"app\",\"image\":\"i\",\"resources\":{"
+         "\"requests\":{\"cpu\":\"250m\",\"memory\":\"1Gi\",\"ephemeral-storage\":\"1Gi\"},\"limits\":{\"memory\":"
+         "\"2Gi\"},"
+         "\"claims\":[]}}]},"
+         "\"status\":{\"phase\":\"Running\",\"startTime\":\"2026-11-21T11:54:03Z\",\"containerStatuses\":[{\"name\":"
+         "\"app\",\"restartCount\":2,\"state\":{\"running\":{\"startedAt\":\"2026-11-21T11:55:00Z\"}},\"lastState\":"
+         "{\"terminated\":{\"exitCode\":137,\"reason\":\"OOMKilled\",\"startedAt\":\"2026-11-21T11:54:10Z\","
+         "\"finishedAt\":\"2026-11-21T11:54:50Z\",\"containerID\":\"c\"}}}]}}",
+         "web/shop-7d9-x uid=u-1 version=0abc generation=3 created=2026-11-21T11:54:02Z deleted=2026-11-21T12:00:00Z "
+         "owner=apps/v1/ReplicaSet/shop-7d9/u-0 annotations: apply=Never hold=why \"so\" label:app=shop label:tier= "
+         "running started=2026-11-21T11:54:03Z | app main request.cpu=250 request.memory=1073741824 "
+         "limit.memory=2147483648 # app restarts=2 since=2026-11-21T11:55:00Z lastkill@2026-11-21T11:54:50Z"},
+        /* roles */
+        {POD("\"initContainers\":[{\"name\":\"setup\"},{\"name\":\"proxy\",\"restartPolicy\":\"Always\"}],"
+             "\"containers\":"
+             "[{\"name\":\"app\"}],\"restartPolicy\":\"Always\"",
+             ""),
+         "n/p | setup init | proxy sidecar | app main"},
+        /* null is absent */
+        {"{\"metadata\":{\"name\":\"p\",\"namespace\":null,\"labels\":null,\"creationTimestamp\":null,"
+         "\"ownerReferences\":"
+         "null},\"spec\":{\"containers\":null,\"initContainers\":null},\"status\":null}",
+         "/p"},
+        {CONTAINERS("{\"name\":\"a\",\"resources\":null},{\"name\":\"b\",\"resources\":{\"requests\":null,\"limits\":"
+                    "{\"cpu\":null}}}"),
+         "n/p | a main | b main"},
+        /* quantities: numbers, white space, rounding away from zero */
+        {CONTAINERS(
+                 "{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":2,\"memory\":\" 1.5Gi \"},\"limits\":{\"cpu\":"
+                 "\"1n\",\"memory\":1e3}}}"),
+         "n/p | a main request.cpu=2000 request.memory=1610612736 limit.cpu=1 limit.memory=1000"},
+        {CONTAINERS("{\"name\":\"a\"},{\"name\":\"b\",\"resources\":{\"requests\":{\"cpu\":\"1K\"}}}"),
+         "!pod 'n/p': containers[1]: requests '1K' is not a quantity (byte 2)"},
+        {CONTAINERS("{\"name\":\"a\",\"resources\":{\"limits\":{\"memory\":\"1e999\"}}}"), "!limits '1e999'"},
+        {CONTAINERS("{\"name\":\"a\",\"resources\":{\"limits\":{\"memory\":\"\"}}}"), "!limits '' is not a quantity"},
+        {CONTAINERS("{\"name\":\"a\",\"resources\":{\"requests\":{\"memory\":\"NaN\"}}}"), "!requests 'NaN'"},
+        {CONTAINERS("{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":-1}}}"), "!requests.cpu is negative"},
+        {CONTAINERS("{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":true}}}"), "!pod 'n/p'"},
+        /* what is not a pod */
+        {"{\"metadata\":{}}", "!metadata.name is missing"},
+        {"{}", "!metadata.name is missing"},
+        {"null", "!metadata.name is missing"},
+        {"[]", "!pod"},
+        {"", "!pod"},
+        {"{\"metadata\":{\"name\":\"p\"}", "!pod 'p': malformed JSON"},
+        {"{\"metadata\":{\"name\":\"p\"}}x", "!pod"},
+        {"{\"metadata\":{\"name\":7}}", "!pod"},
+        {"{\"metadata\":{\"name\":\"p\",\"creationTimestamp\":\"yesterday\"}}",
+         "!creationTimestamp 'yesterday' is not a time"},
+        {CONTAINERS("{\"image\":\"i\"}"), "!containers[0]: name is missing"},
+        {POD("\"containers\":[],\"containers\":[]", ""), "!containers occurs twice"},
+        {"{\"metadata\":{\"name\":\"\xff\"}}", "!pod"},
+        /* states and kills */
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \""),
+         "n/p finished pressure"},
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: "
+                 "ephemeral-storage.\""),
+         "n/p finished"},
+        {POD("", "\"phase\":\"Succeeded\""), "n/p finished"},
+        {POD("", "\"phase\":\"Pending\""), "n/p"},
+        {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":"
+                 "\"DisruptionTarget\",\"reason\":\"TerminationByKubelet\",\"message\":\"The node was low on resource: "
+                 "memory.\"}]"),
+         "n/p running pressure"},
+        {POD("",
+             "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"state\":{"
+             "\"terminated\":"
+             "{\"reason\":\"OOMKilled\",\"finishedAt\":\"2026-11-21T11:54:50Z\"}},\"lastState\":{\"terminated\":"
+             "{\"reason\":\"Error\",\"finishedAt\":\"2026-11-21T11:50:00Z\"}}}],\"initContainerStatuses\":[{\"name\":"
+             "\"i\",\"restartCount\":0,\"state\":{\"waiting\":{\"reason\":\"x\"}},\"lastState\":{}}]"),
+         "n/p running # a restarts=1 kill@2026-11-21T11:54:50Z # i restarts=0"},
+};
+
+static void pods_are_read_as_the_table_says(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct pod_view pod;
+        struct buf got;
+        buf_init(&got, 1 << 16);
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct err err = {0};
+                memset(&pod, 0xaa, sizeof pod); /* what was there before does not show */
+                buf_reset(&got);
+                arena_reset(&a);
+                int rc = decode_pod(text_of(row[i].in), &a, &pod, &err);
+                if (rc == 0)
+                        say_pod(&got, &pod);
+                expect(row[i].in, row[i].want, rc, &err, &got);
+        }
+        buf_release(&got);
+        arena_release(&a);
+}
+
+static void too_many_containers_or_labels_are_too_big(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct pod_view pod;
+        struct buf in;
+        buf_init(&in, 1 << 16);
+        for (int count = VIEW_CONTAINERS; count <= VIEW_CONTAINERS + 1; count++) {
+                struct err err = {0};
+                buf_reset(&in);
+                say(&in, "{\"metadata\":{\"name\":\"p\"},\"spec\":{\"containers\":[{\"name\":\"c\"}");
+                for (int i = 1; i < count; i++)
+                        say(&in, ",{\"name\":\"c%d\"}", i);
+                say(&in, "]}}");
+                assert_int_equal(decode_pod(buf_text(&in), &a, &pod, &err), count > VIEW_CONTAINERS ? ERR_TOOBIG : 0);
+        }
+        for (int count = VIEW_LABELS; count <= VIEW_LABELS + 1; count++) {
+                buf_reset(&in);
+                say(&in, "{\"metadata\":{\"name\":\"p\",\"labels\":{\"l\":\"\"");
+                for (int i = 1; i < count; i++)
+                        say(&in, ",\"l%d\":\"\"", i);
+                say(&in, "}}}");
+                assert_int_equal(decode_pod(buf_text(&in), &a, &pod, NULL), count > VIEW_LABELS ? ERR_TOOBIG : 0);
+        }
+        buf_release(&in);
+        arena_release(&a);
+}
+
+static void every_prefix_is_refused(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct pod_view pod;
+        size_t len = strlen(row[1].in);
+        for (size_t cut = 0; cut < len; cut++) {
+                arena_reset(&a);
+                char *exact = mem_string_n(row[1].in, cut);
+                if (decode_pod((struct text){exact, cut}, &a, &pod, NULL) != ERR_INVALID)
+                        fail_msg("cut after %zu bytes", cut);
+                mem_free(exact);
+        }
+        arena_release(&a);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(pods_are_read_as_the_table_says),
+                cmocka_unit_test(too_many_containers_or_labels_are_too_big),
+                cmocka_unit_test(every_prefix_is_refused),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,164 @@
+#include "decode_help.h"
+
+static void say_workload(struct buf *b, const struct workload_view *w)
+{
+        say_meta(b, &w->meta);
+        say(b, " replicas=%lld", (long long)w->replicas);
+        say(b, "%s%s%s%s%s", w->paused ? " paused" : "", w->on_delete ? " ondelete" : "",
+            w->recreate ? " recreate" : "", w->suspended ? " suspended" : "", w->deadline_exceeded ? " deadline" : "");
+        if (w->partition)
+                say(b, " partition=%lld", (long long)w->partition);
+        say(b, " seen=%lld updated=%lld available=%lld of=%lld", (long long)w->observed_generation,
+            (long long)w->updated, (long long)w->available, (long long)w->status_replicas);
+        say_text(b, "selector", w->selector);
+        say_annotations(b, "template", &w->template_annotation);
+        say_labels(b, "tlabel", w->template_label, w->template_labels);
+        say_containers(b, w->container, w->containers);
+        for (int i = 0; i < w->owners; i++)
+                say(b, " <%.*s of %.*s:%s%s>", TEXT_ARG(w->owner[i].manager), TEXT_ARG(w->owner[i].container),
+                    w->owner[i].of[CPU] ? " cpu" : "", w->owner[i].of[MEMORY] ? " memory" : "");
+}
+
+#define META       "\"metadata\":{\"name\":\"w\",\"namespace\":\"n\",\"generation\":4}"
+#define TEMPLATE   "\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}"
+#define SPEC(spec) "{" META ",\"spec\":{" spec "}}"
+#define OWNED(entries)                                                                                                 \
+        "{\"metadata\":{\"name\":\"w\",\"managedFields\":[" entries "]},\"spec\":{\"template\":{\"spec\":{"            \
+        "\"containers\":[{\"name\":\"app\"},{\"name\":\"log\"}]}}}}"
+#define ENTRY(manager, operation, fields)                                                                              \
+        "{\"apiVersion\":\"apps/"                                                                                      \
+        "v1\",\"fieldsType\":\"FieldsV1\",\"fieldsV1\":{\"f:spec\":{\"f:template\":{\"f:spec\":{" fields               \
+        "}}}},\"manager\":\"" manager "\",\"operation\":\"" operation "\",\"time\":\"2026-11-21T11:54:02Z\"}"
+#define APP(resources) "\"f:containers\":{\"k:{\\\"name\\\":\\\"app\\\"}\":{\".\":{},\"f:name\":{}," resources "}}"
+#define REQUESTS(list) "\"f:resources\":{\"f:requests\":{" list "}}"
+#define CALM           "/w replicas=1 seen=0 updated=1 available=1 of=1 | app main | log main"
+
+static const struct {
+        const char *path, *in, *want;
+} row[] = {
+        {"/spec/template",
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"," META
+         ",\"spec\":{\"replicas\":3,\"selector\":{\"matchLabels\": "
+         "{\"app\":\"w\"}},\"paused\":true,\"strategy\":{\"type\":\"Recreate\"},\"template\":{\"metadata\":{\"labels\":"
+         "{\"app\":\"w\"},\"annotations\":{\"halflife.dev/original-resources\":\"{}\",\"halflife.dev/"
+         "applied-resources\":"
+         "\"{\\\"app\\\":{}}\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":"
+         "\"1\"}}}],"
+         "\"initContainers\":[{\"name\":\"p\",\"restartPolicy\":\"Always\"}]}}},\"status\":{\"observedGeneration\":4,"
+         "\"replicas\":4,\"updatedReplicas\":2,\"availableReplicas\":3,\"conditions\":[{\"type\":\"Available\"},{"
+         "\"type\":"
+         "\"Progressing\",\"status\":\"False\",\"reason\":\"ProgressDeadlineExceeded\"}]}}",
+         "n/w generation=4 replicas=3 paused recreate deadline seen=4 updated=2 available=3 of=4 "
+         "selector={\"matchLabels\": {\"app\":\"w\"}} template: original={} applied={\"app\":{}} tlabel:app=w | app "
+         "main "
+         "request.cpu=1000 | p sidecar"},
+        /* zeros that the API server leaves out */
+        {"/spec/template", "{" META ",\"spec\":{\"replicas\":0," TEMPLATE "},\"status\":{\"observedGeneration\":3}}",
+         "n/w generation=4 replicas=0 seen=3 updated=0 available=0 of=0 | app main"},
+        /* StatefulSet */
+        {"/spec/template",
+         SPEC("\"replicas\":3,\"updateStrategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{\"partition\":2}}"
+              "," TEMPLATE),
+         "n/w generation=4 replicas=3 partition=2 seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template", SPEC("\"replicas\":1,\"updateStrategy\":{\"type\":\"OnDelete\"}," TEMPLATE),
+         "n/w generation=4 replicas=1 ondelete seen=0 updated=0 available=0 of=0 | app main"},
+        /* DaemonSet */
+        {"/spec/template",
+         "{" META ",\"spec\":{" TEMPLATE "},\"status\":{\"currentNumberScheduled\":5,\"desiredNumberScheduled\":6,"
+         "\"numberAvailable\":4,\"updatedNumberScheduled\":3,\"observedGeneration\":4}}",
+         "n/w generation=4 replicas=6 seen=4 updated=3 available=4 of=5 | app main"},
+        /* CronJob and Job: nothing rolls out */
+        {"/spec/jobTemplate/spec/template",
+         SPEC("\"schedule\":\"@daily\",\"suspend\":true,\"jobTemplate\":{\"metadata\":{\"labels\":{\"no\":\"no\"}},"
+              "\"spec\":{"
+              "\"parallelism\":2," TEMPLATE "}}"),
+         "n/w generation=4 replicas=1 suspended seen=4 updated=1 available=1 of=1 | app main"},
+        {"/spec/template", SPEC("\"parallelism\":2," TEMPLATE),
+         "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1 | app main"},
+        /* CloneSet and Rollout: numbers as text, other shapes of strategy */
+        {"/spec/template",
+         "{" META ",\"spec\":{\"replicas\":2,\"updateStrategy\":{\"paused\":true,\"partition\":\"20%\",\"type\":"
+         "\"ReCreate\"}," TEMPLATE "},\"status\":{\"observedGeneration\":\"4\",\"updatedReplicas\":2}}",
+         "n/w generation=4 replicas=2 paused partition=20 seen=4 updated=2 available=0 of=0 | app main"},
+        {"/spec/template", SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":[{\"setWeight\":20}]}}," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template", SPEC("\"replicas\":2,\"strategy\":\"odd\",\"workloadRef\":{\"name\":\"d\"}"),
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0"},
+        {"/spec/jobTemplate/spec/template", SPEC("\"jobTemplate\":[]"),
+         "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1"},
+        /* who owns requests */
+        {"/spec/template", OWNED(ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{},\"f:memory\":{}")))),
+         CALM " <argo of app: cpu memory>"},
+        {"/spec/template",
+         OWNED(ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{}"))) "," ENTRY(
+                 "flux", "Apply", APP(REQUESTS("\".\":{},\"f:memory\":{}")))),
+         CALM " <argo of app: cpu> <flux of app: memory>"},
+        {"/spec/template", OWNED(ENTRY("kubectl", "Update", APP(REQUESTS("\"f:cpu\":{}")))), CALM},
+        {"/spec/template", OWNED(ENTRY("halflife", "Apply", APP(REQUESTS("\"f:cpu\":{}")))), CALM},
+        {"/spec/template", OWNED(ENTRY("argo", "Apply", APP("\"f:image\":{},\"f:resources\":{}"))), CALM},
+        {"/spec/template", OWNED(ENTRY("argo", "Apply", APP("\"f:resources\":{\"f:limits\":{\"f:cpu\":{}}}"))), CALM},
+        {"/spec/template", OWNED(ENTRY("argo", "Apply", "\"f:containers\":{}")),
+         CALM " <argo of app: cpu memory> <argo of log: cpu memory>"},
+        {"/spec/template",
+         OWNED("{\"manager\":\"hpa\",\"operation\":\"Apply\",\"subresource\":\"scale\",\"fieldsV1\":{\"f:spec\":{"
+               "\"f:replicas\":{}}}},{\"manager\":\"x\",\"operation\":\"Apply\",\"fieldsV1\":null}"),
+         CALM},
+        {"/spec/jobTemplate/spec/template",
+         "{\"metadata\":{\"name\":\"w\",\"managedFields\":[{\"manager\":\"argo\",\"operation\":\"Apply\",\"fieldsV1\":{"
+         "\"f:spec\":{\"f:jobTemplate\":{\"f:spec\":{\"f:template\":{\"f:spec\":{" APP(
+                 REQUESTS("\"f:cpu\":{}")) "}}}}}}}]}}",
+         "/w replicas=1 seen=0 updated=1 available=1 of=1 <argo of app: cpu>"},
+        /* refused */
+        {"/spec/template",
+         SPEC("\"template\":{\"spec\":{\"containers\":[{\"name\":\"a\",\"resources\":{\"requests\":{"
+              "\"memory\":\"1 GB\"}}}]}}"),
+         "!workload 'n/w': containers[0]: requests '1 GB' is not a quantity"},
+        {"/spec/template", SPEC("\"replicas\":\"many\"," TEMPLATE), "!workload 'n/w'"},
+        {"/spec/template", SPEC("\"template\":7"), "!workload 'n/w'"},
+        {"/spec/template", "{\"spec\":{}}", "!metadata.name is missing"},
+};
+
+static void workloads_are_read_as_the_table_says(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct workload_view w;
+        struct buf got;
+        buf_init(&got, 1 << 16);
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct err err = {0};
+                memset(&w, 0xaa, sizeof w);
+                buf_reset(&got);
+                arena_reset(&a);
+                int rc = decode_workload(text_of(row[i].in), row[i].path, "halflife", &a, &w, &err);
+                if (rc == 0)
+                        say_workload(&got, &w);
+                expect(row[i].in, row[i].want, rc, &err, &got);
+        }
+        buf_release(&got);
+        arena_release(&a);
+}
+
+static void every_prefix_is_refused(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct workload_view w;
+        for (size_t cut = 0; cut < strlen(row[0].in); cut++) {
+                arena_reset(&a);
+                char *exact = mem_string_n(row[0].in, cut);
+                if (decode_workload((struct text){exact, cut}, row[0].path, "halflife", &a, &w, NULL) != ERR_INVALID)
+                        fail_msg("cut after %zu bytes", cut);
+                mem_free(exact);
+        }
+        arena_release(&a);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(workloads_are_read_as_the_table_says),
+                cmocka_unit_test(every_prefix_is_refused),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
