@@ -59,7 +59,7 @@ struct fake *fake_new(const struct fake_options *o)
         first_namespaces(f);
         if (o->tls)
                 f->tls = tls_new();
-        if (!http_start(f)) {
+        if (!fake_http_start(f)) {
                 fprintf(stderr, "the test API server cannot listen on 127.0.0.1:%u\n", (unsigned)o->port);
                 fake_free(f);
                 return NULL;
@@ -72,7 +72,7 @@ void fake_free(struct fake *f)
 {
         if (!f)
                 return;
-        http_stop(f);
+        fake_http_stop(f);
         controllers_release(f);
         kinds_release(f);
         faults_release(f);
@@ -90,7 +90,7 @@ void fake_free(struct fake *f)
 
 void fake_stop(struct fake *f)
 {
-        http_stop(f);
+        fake_http_stop(f);
 }
 
 bool fake_start(struct fake *f)
@@ -98,7 +98,7 @@ bool fake_start(struct fake *f)
         fake_lock(f);
         f->stopping = false;
         fake_unlock(f);
-        return http_start(f);
+        return fake_http_start(f);
 }
 
 const char *fake_url(const struct fake *f)

@@ -66,7 +66,7 @@ void controllers_note(struct fake *f, const struct kind *k, const json_t *object
 {
         if (f->options.controllers == FAKE_CONTROLLERS_OFF || !is_ours(k))
                 return;
-        chore_add(f, kind_find(f, k->group, k->version, k->plural), object_ns(object), object_name(object));
+        chore_add(f, fake_kind_find(f, k->group, k->version, k->plural), object_ns(object), object_name(object));
         const json_t *owner = controller_of(object);
         struct kind *of = owner ? kind_named(f, text_at(owner, "apiVersion"), text_at(owner, "kind")) : NULL;
         if (of && is_ours(of))
@@ -196,7 +196,7 @@ static json_t *running(struct fake *f, const json_t *pod)
 static void pod_create(struct fake *f, const struct kind *of, const json_t *owner, const char *name,
                        const char *hash_label, const char *hash)
 {
-        struct kind *pods = kind_find(f, "", "v1", "pods");
+        struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         json_t *pod = json_deep_copy(json_at(owner, "spec.template")), *meta = json_object_get(pod, "metadata");
         if (!meta) {
                 meta = json_object();
@@ -230,7 +230,7 @@ static void pod_create_random(struct fake *f, const struct kind *of, const json_
 static void pod_delete(struct fake *f, const json_t *pod)
 {
         AUTO(mem_free) char *ns = mem_string(object_ns(pod)), *name = mem_string(object_name(pod));
-        delete_cascade(f, kind_find(f, "", "v1", "pods"), ns, name);
+        delete_cascade(f, fake_kind_find(f, "", "v1", "pods"), ns, name);
 }
 
 /* The kubelet: a pod that somebody made by hand comes to run. */
@@ -249,7 +249,7 @@ static bool look_at_pod(struct fake *f, struct kind *k, const json_t *pod)
 
 static bool look_at_replicaset(struct fake *f, struct kind *k, const json_t *rs)
 {
-        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         json_int_t want = number_at(rs, "spec.replicas", 1), have = 0;
         const json_t *pod, *last = NULL;
         for (size_t at = 0; (pod = next_owned(pods, rs, &at)); have++)
@@ -371,7 +371,7 @@ static bool deployment_status(struct fake *f, struct kind *k, const json_t *d, c
 
 static bool look_at_deployment(struct fake *f, struct kind *k, const json_t *d)
 {
-        struct kind *sets = kind_find(f, "apps", "v1", "replicasets");
+        struct kind *sets = fake_kind_find(f, "apps", "v1", "replicasets");
         AUTO(mem_free) char *hash = template_hash(d);
         struct rollout r = rollout_of(sets, d, hash);
         json_int_t want = number_at(d, "spec.replicas", 1), new = r.new ? number_at(r.new, "spec.replicas", 0) : 0;
@@ -405,7 +405,7 @@ static bool rolling(const json_t *object)
 
 static bool look_at_statefulset(struct fake *f, struct kind *k, const json_t *s)
 {
-        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         AUTO(mem_free) char *hash = template_hash(s);
         AUTO(mem_free) char *current = mem_printf("%s-%s", object_name(s), hash);
         json_int_t want = number_at(s, "spec.replicas", 1),
@@ -442,13 +442,13 @@ static bool look_at_statefulset(struct fake *f, struct kind *k, const json_t *s)
 
 static json_int_t node_count(const struct fake *f)
 {
-        size_t n = kind_find(f, "", "v1", "nodes")->count;
+        size_t n = fake_kind_find(f, "", "v1", "nodes")->count;
         return n ? (json_int_t)n : 2;
 }
 
 static bool look_at_daemonset(struct fake *f, struct kind *k, const json_t *ds)
 {
-        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         AUTO(mem_free) char *hash = template_hash(ds);
         json_int_t want = node_count(f), have = 0, updated = 0;
         const json_t *pod, *old = NULL, *last = NULL;

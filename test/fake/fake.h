@@ -153,7 +153,7 @@ void fake_uid(struct fake *f, char out[static 37]);
 /* kind.c */
 void kinds_init(struct fake *f);
 void kinds_release(struct fake *f);
-struct kind *kind_find(const struct fake *f, const char *group, const char *version, const char *plural);
+struct kind *fake_kind_find(const struct fake *f, const char *group, const char *version, const char *plural);
 struct kind *kind_named(const struct fake *f, const char *api_version, const char *name);
 const char *kind_api_version(const struct kind *k, struct buf *b); /* "apps/v1" */
 const char *kind_resource(const struct kind *k, struct buf *b);    /* "deployments.apps" */
@@ -270,8 +270,8 @@ void route_verb(struct request *rq);
 void route(struct fake *f, struct request *rq, struct reply *rp);
 
 /* http.c */
-bool http_start(struct fake *f);
-void http_stop(struct fake *f);
+bool fake_http_start(struct fake *f);
+void fake_http_stop(struct fake *f);
 
 /* tls.c */
 struct tls *tls_new(void);

@@ -274,7 +274,7 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state, enum MHD_
 
 /* --- up and down --- */
 
-bool http_start(struct fake *f)
+bool fake_http_start(struct fake *f)
 {
         struct sockaddr_in at = {
                 .sin_family = AF_INET, .sin_port = htons(f->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -303,7 +303,7 @@ bool http_start(struct fake *f)
         return true;
 }
 
-void http_stop(struct fake *f)
+void fake_http_stop(struct fake *f)
 {
         fake_lock(f);
         f->stopping = true;

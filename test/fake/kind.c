@@ -76,7 +76,7 @@ void kinds_release(struct fake *f)
         mem_free(f->kind);
 }
 
-struct kind *kind_find(const struct fake *f, const char *group, const char *version, const char *plural)
+struct kind *fake_kind_find(const struct fake *f, const char *group, const char *version, const char *plural)
 {
         for (size_t i = 0; i < f->kinds; i++)
                 if (f->kind[i]->served && strcmp(f->kind[i]->group, group) == 0 &&
@@ -139,7 +139,7 @@ void kind_define(struct fake *f, const json_t *crd)
 {
         const json_t *version = storage_version(crd), *sub = json_object_get(version, "subresources");
         const char *group = text_at(crd, "spec.group"), *plural = text_at(crd, "spec.names.plural");
-        struct kind *k = kind_find(f, group, NULL, plural);
+        struct kind *k = fake_kind_find(f, group, NULL, plural);
         if (!k)
                 k = kind_new(f, group, "", plural);
         replace_text(&k->version, text_at(version, "name"));
@@ -157,7 +157,7 @@ void kind_define(struct fake *f, const json_t *crd)
 
 void kind_remove(struct fake *f, const json_t *crd)
 {
-        struct kind *k = kind_find(f, text_at(crd, "spec.group"), NULL, text_at(crd, "spec.names.plural"));
+        struct kind *k = fake_kind_find(f, text_at(crd, "spec.group"), NULL, text_at(crd, "spec.names.plural"));
         if (!k || !k->custom)
                 return;
         while (k->count > 0) {
@@ -204,7 +204,7 @@ bool target_parse(struct fake *f, const char *path, struct target *ret)
                 ret->ns = part[at + 1];
                 at += 2;
         }
-        ret->kind = kind_find(f, group, version, part[at]);
+        ret->kind = fake_kind_find(f, group, version, part[at]);
         if (n > at + 1)
                 ret->name = part[at + 1];
         if (n > at + 2)

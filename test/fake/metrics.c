@@ -156,7 +156,7 @@ static bool scrape_more(struct fake *f, struct stream *stream, struct buf *out)
         if (s->done)
                 return false;
         fake_lock(f);
-        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         if (!s->begun)
                 buf_add_text(out, "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/"
                                   "v1beta1\",\"metadata\":{},\"items\":[");
@@ -243,7 +243,7 @@ bool metrics_serve(struct fake *f, const struct request *rq, struct reply *rp)
                                          .name = (char *)(uintptr_t) "PodMetrics",
                                          .namespaced = true};
         char ns[254] = "", name[254] = "";
-        const struct kind *pods = kind_find(f, "", "v1", "pods");
+        const struct kind *pods = fake_kind_find(f, "", "v1", "pods");
         if (strncmp(rq->path, base, strlen(base)) != 0 || f->metrics.mode == FAKE_METRICS_MISSING)
                 return false;
         if (f->metrics.mode == FAKE_METRICS_UNAVAILABLE) {

@@ -209,9 +209,9 @@ void fake_world_size(struct fake *f, size_t containers_wanted)
         crowd[0] = (struct crowd){workloads, 900, render_deployment, find_workload, crowd_space};
         crowd[1] = (struct crowd){workloads, 900, render_replicaset, find_workload, crowd_space};
         crowd[2] = (struct crowd){containers_wanted, 900, render_pod, find_pod, pod_space};
-        kind_find(f, "apps", "v1", "deployments")->crowd = &crowd[0];
-        kind_find(f, "apps", "v1", "replicasets")->crowd = &crowd[1];
-        kind_find(f, "", "v1", "pods")->crowd = &crowd[2];
+        fake_kind_find(f, "apps", "v1", "deployments")->crowd = &crowd[0];
+        fake_kind_find(f, "apps", "v1", "replicasets")->crowd = &crowd[1];
+        fake_kind_find(f, "", "v1", "pods")->crowd = &crowd[2];
         for (size_t i = 0; i * PER_NAMESPACE < workloads; i++) {
                 AUTO(mem_free)
                 char *body = mem_printf(

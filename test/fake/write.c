@@ -261,7 +261,7 @@ static bool namespace_open(struct writing *w)
         const struct target *t = w->t;
         if (!t->kind->namespaced)
                 return true;
-        const struct object *ns = store_find(kind_find(w->f, "", "v1", "namespaces"), "", t->ns);
+        const struct object *ns = store_find(fake_kind_find(w->f, "", "v1", "namespaces"), "", t->ns);
         if (!*t->ns)
                 reply_error(w->rp, 405, "MethodNotAllowed",
                             "the server does not allow this method on the requested resource");
