@@ -1,0 +1,74 @@
+/*
+ * What was decided about one target: the only thing that crosses from deciding to doing. A plan lives in the arena it
+ * was made in.
+ */
+#ifndef HALFLIFE_CONTROL_PLAN_H
+#define HALFLIFE_CONTROL_PLAN_H
+
+#include "core/advise.h"
+#include "world.h"
+
+struct plan_container {
+        const char *name;
+        enum container_role role;
+        struct advise_container facts;
+        struct advice advice;
+        struct amount running[RESOURCES]; /* the newest pod's request; without pods the template's */
+        struct amount raw[RESOURCES];     /* the request as the owner set it, for the record: absent stays absent */
+        struct amount raw_limit[RESOURCES];
+        bool ours[RESOURCES];  /* the template's request is one we wrote */
+        bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
+};
+
+enum { PLAN_CONDITIONS = 8 };
+struct plan_condition {
+        const char *type;
+        bool status;
+        const char *reason;
+        char message[256];
+};
+
+struct plan {
+        struct target *target;
+        struct wall now;
+        enum state state;
+        struct plan_container *container;
+        int containers;
+        bool apply;   /* something is to be written into the template now */
+        bool carries; /* the template carries values of ours */
+        bool orphaned, contested, managed, held;
+        char blocked[160]; /* why the rollout is blocked; "" */
+        enum reason hold;  /* the first hold of what would be changed; REASON_NONE */
+        struct plan_condition condition[PLAN_CONDITIONS];
+        int conditions;
+        int64_t samples, since_ms, last_ms;
+        int confidence_percent;
+        int64_t again_ms; /* > 0: worth another look after that long */
+};
+
+/* Workload-wide facts that are not in the world: settings and what the loop knows. */
+struct plan_facts {
+        struct now now;
+        int64_t interval_ms;
+        bool apply_never; /* the setting */
+        bool source_away; /* usage cannot be read, or what holds a change cannot be seen */
+        bool budget_left;
+};
+
+/* Decide about one target: reads the world and writes nothing (but its own plan, in the arena). The target has a
+ * workload. */
+void reconcile(struct world *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
+
+/* Kubernetes' effective request of the pod over one amount of each container: init containers and sidecars as the
+ * scheduler counts. */
+enum plan_amount { PLAN_ORIGINAL, PLAN_CURRENT, PLAN_MODEL, PLAN_TARGET, PLAN_LOWER, PLAN_UPPER };
+struct amount plan_amount_of(const struct plan_container *c, enum resource r, enum plan_amount which);
+struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_amount which);
+
+/* (original - target) * replicas, at least 0. */
+int64_t plan_saving(const struct plan *p, enum resource r);
+
+/* Is the rollout of a workload done? Else why not, in words. */
+bool rollout_done(const struct workload *wl);
+
+#endif

@@ -1,0 +1,268 @@
+/*
+ * Pods: who runs, for whom, and what each of their containers remembers between samples.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "world.h"
+
+static struct pod *pod_new(struct world *w, const struct object_view *meta, int containers)
+{
+        struct pod *p = mem_new(sizeof *p + (size_t)containers * sizeof p->container[0]);
+        struct text key = key_of_object(w, meta);
+        p->key = mem_string_n(key.p, key.len);
+        p->name = p->key + meta->ns.len + 1;
+        p->ns = ns_get(w, meta->ns)->name;
+        uid_bytes(meta->uid, p->uid);
+        p->containers = containers;
+        for (int i = 0; i < containers; i++)
+                p->container[i].kills_counted = -1;
+        return p;
+}
+
+static void pod_free(struct world *w, struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                intern_drop(w->names, p->container[i].name);
+        if (p->owner)
+                p->owner->children--;
+        intern_drop(w->names, p->owner_ref.api_version);
+        intern_drop(w->names, p->owner_ref.kind);
+        intern_drop(w->names, p->owner_ref.name);
+        mem_free(p->key);
+        mem_free(p);
+}
+
+/* Pods leave the order at the next settle only, because the metrics may be walking beside it. */
+static void pod_drop(struct world *w, struct pod *p)
+{
+        p->gone = true;
+        map_drop(&w->pods, text_of(p->key));
+        if (w->droppeds == w->dropped_cap)
+                w->dropped = mem_resize(w->dropped, w->dropped_cap = w->dropped_cap * 2 + 64, sizeof *w->dropped);
+        w->dropped[w->droppeds++] = p;
+        w->changed = true;
+}
+
+static void pod_keep(struct world *w, struct pod *p)
+{
+        map_put(&w->pods, text_of(p->key), p);
+        if (w->freshes == w->fresh_cap)
+                w->fresh = mem_resize(w->fresh, w->fresh_cap = w->fresh_cap * 2 + 64, sizeof *w->fresh);
+        w->fresh[w->freshes++] = p;
+        w->changed = true;
+}
+
+static const struct container_status_view *status_of(const struct pod_view *v, struct text name)
+{
+        for (int i = 0; i < v->statuses; i++)
+                if (text_equal(v->status[i].name, name))
+                        return &v->status[i];
+        return NULL;
+}
+
+/*
+ * A kill is counted once per (pod UID, container, restart count): lastState tells of the container before the present
+ * one, state of the present. A restart count that jumped is one kill.
+ */
+static void container_kill(struct pod_container *c, const struct container_status_view *s)
+{
+        const struct kill_view *kill = s->now.seen ? &s->now : &s->last;
+        if (!kill->seen)
+                return;
+        int64_t restarts = s->now.seen ? s->restarts + 1 : s->restarts; /* the count it will have restarted with */
+        if (restarts <= c->kills_counted)
+                return;
+        c->kill_at_ms = kill->at.ms ? kill->at.ms : 1;
+        c->kill_restarts = restarts;
+}
+
+static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
+                          const struct container_status_view *s)
+{
+        if (!c->name)
+                c->name = intern_text(w->names, v->name);
+        c->role = v->role;
+        memcpy(c->request, v->request, sizeof c->request);
+        c->memory_limit = v->limit[MEMORY];
+        if (!s)
+                return;
+        c->restarts = s->restarts;
+        container_kill(c, s);
+}
+
+static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
+{
+        p->epoch = epoch;
+        p->created_ms = v->meta.created.ms;
+        p->started_ms = v->started.ms;
+        p->running = v->running && v->meta.deleted.ms == 0;
+        p->finished = v->finished;
+        p->node_pressure = v->node_pressure;
+        for (int i = 0; i < v->containers; i++)
+                container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
+        if (!p->owner_ref.kind && v->meta.owner.kind.len) {
+                p->owner_ref.api_version = intern_text(w->names, v->meta.owner.api_version);
+                p->owner_ref.kind = intern_text(w->names, v->meta.owner.kind);
+                p->owner_ref.name = intern_text(w->names, v->meta.owner.name);
+                uid_bytes(v->meta.owner.uid, p->owner_ref.uid);
+                w->changed = true;
+        }
+}
+
+static bool pod_same(const struct pod *p, const struct pod_view *v)
+{
+        uint8_t uid[UID_BYTES];
+        uid_bytes(v->meta.uid, uid);
+        if (memcmp(uid, p->uid, UID_BYTES) != 0 || p->containers != v->containers)
+                return false;
+        for (int i = 0; i < v->containers; i++)
+                if (!text_is(v->container[i].name, p->container[i].name))
+                        return false;
+        return true;
+}
+
+int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        struct pod_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode_pod(json, &w->scratch, view, err);
+        if (rc == 0) {
+                struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
+                if (p && !pod_same(p, view)) { /* deleted and made again while nobody looked */
+                        pod_drop(w, p);
+                        p = NULL;
+                }
+                if (!p) {
+                        p = pod_new(w, &view->meta, view->containers);
+                        pod_keep(w, p);
+                }
+                pod_set(w, p, view, epoch);
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+/* A deleted pod's last object may tell of a kill that no other one told of: it is taken in first, and freed after the
+ * next settle. */
+void pod_remove(struct world *w, struct text json)
+{
+        struct pod_view *view = arena_new(&w->scratch, sizeof *view);
+        if (decode_pod(json, &w->scratch, view, NULL) == 0) {
+                struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
+                if (p && pod_same(p, view)) {
+                        pod_set(w, p, view, p->epoch);
+                        p->running = false;
+                        pod_drop(w, p);
+                }
+        }
+        arena_reset(&w->scratch);
+}
+
+void pod_swept(struct world *w, uint32_t epoch)
+{
+        struct pod *p;
+        for (size_t at = 0; (p = map_each(&w->pods, &at));)
+                if (p->epoch != epoch)
+                        pod_drop(w, p);
+}
+
+/* --- the order
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static int pod_compare(const struct pod *a, const struct pod *b)
+{
+        int way = a->ns == b->ns ? 0 : strcmp(a->ns, b->ns);
+        return way ? way : strcmp(a->name, b->name);
+}
+
+static int pod_compare_at(const void *a, const void *b)
+{
+        return pod_compare(*(struct pod *const *)a, *(struct pod *const *)b);
+}
+
+/* Take the gone out, sort the fresh, merge from the back: linear in the pods, and nothing at all where none came or
+ * went. */
+void pods_settle(struct world *w)
+{
+        if (w->droppeds) {
+                size_t kept = 0;
+                for (size_t i = 0; i < w->ordered; i++)
+                        if (!w->order[i]->gone)
+                                w->order[kept++] = w->order[i];
+                w->ordered = kept;
+                kept = 0;
+                for (size_t i = 0; i < w->freshes; i++)
+                        if (!w->fresh[i]->gone)
+                                w->fresh[kept++] = w->fresh[i];
+                w->freshes = kept;
+        }
+        if (w->freshes) {
+                qsort(w->fresh, w->freshes, sizeof *w->fresh, pod_compare_at);
+                if (w->ordered + w->freshes > w->order_cap) {
+                        w->order_cap = (w->ordered + w->freshes) * 5 / 4 + 64;
+                        w->order = mem_resize(w->order, w->order_cap, sizeof *w->order);
+                }
+                size_t a = w->ordered, b = w->freshes, to = a + b;
+                while (b > 0)
+                        w->order[--to] = a > 0 && pod_compare(w->order[a - 1], w->fresh[b - 1]) > 0 ? w->order[--a]
+                                                                                                    : w->fresh[--b];
+                w->ordered += w->freshes;
+                w->freshes = 0;
+        }
+}
+
+/* The kills of pods that are gone were counted: they may be freed. */
+void pods_free_dropped(struct world *w)
+{
+        for (size_t i = 0; i < w->droppeds; i++)
+                pod_free(w, w->dropped[i]);
+        w->droppeds = 0;
+}
+
+/*
+ * The pod of a metrics item. The answer is sorted as the order is, so it is nearly always at the cursor or a few places
+ * on; where it is not (other order, unknown pods), the map knows.
+ */
+struct pod *pod_at(struct world *w, struct text ns, struct text name, size_t *cursor)
+{
+        for (size_t i = *cursor; i < w->ordered && i < *cursor + 4; i++) {
+                struct pod *p = w->order[i];
+                if (text_is(name, p->name) && text_is(ns, p->ns)) {
+                        *cursor = i + 1;
+                        return p->gone ? NULL : p;
+                }
+        }
+        char key[512];
+        if (ns.len + 1 + name.len > sizeof key)
+                return NULL;
+        memcpy(key, ns.p, ns.len);
+        key[ns.len] = '/';
+        memcpy(key + ns.len + 1, name.p, name.len);
+        struct pod *p = map_get(&w->pods, (struct text){key, ns.len + 1 + name.len});
+        if (!p)
+                return NULL;
+        size_t low = 0, high = w->ordered; /* find its place, so that the walk goes on from there */
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+                if (pod_compare(w->order[mid], p) < 0)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        *cursor = low + 1;
+        return p;
+}
+
+void pods_release(struct world *w)
+{
+        struct pod *p;
+        pods_free_dropped(w);
+        for (size_t at = 0; (p = map_each(&w->pods, &at));) {
+                map_drop(&w->pods, text_of(p->key));
+                pod_free(w, p);
+        }
+        map_release(&w->pods);
+        mem_free(w->order);
+        mem_free(w->fresh);
+        mem_free(w->dropped);
+}

@@ -1,0 +1,237 @@
+/*
+ * Profiles, and which of them a workload gets.
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "base/zone.h"
+#include "world.h"
+
+static struct text profile_key(struct world *w, bool cluster, const struct object_view *view)
+{
+        struct object_view v = *view;
+        if (cluster)
+                v.ns = (struct text){"", 0};
+        return key_of_object(w, &v);
+}
+
+static void zones_release(struct profile *p)
+{
+        for (int i = 0; i < PROFILE_WINDOWS; i++)
+                zone_free(p->zone[i]);
+        memset(p->zone, 0, sizeof p->zone);
+        mem_free(p->trouble);
+        p->trouble = NULL;
+}
+
+static void profile_free(struct profile *p)
+{
+        zones_release(p);
+        profile_spec_release(&p->spec);
+        mem_free(p->error);
+        mem_free(p->key);
+        mem_free(p);
+}
+
+/* An unknown zone is a condition and a shut window, not a profile refused: tzdata may come later. */
+static void zones_read(struct profile *p)
+{
+        zones_release(p);
+        for (int i = 0; i < p->spec.windows; i++) {
+                struct err err = {0};
+                if (zone_read(NULL, p->spec.window[i].time_zone, &p->zone[i], &err) < 0 && !p->trouble)
+                        p->trouble = mem_printf("windows[%d] stays shut: %s", i, err.text);
+        }
+}
+
+static void profile_read(struct profile *p, struct text json)
+{
+        json_error_t why;
+        AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, &why);
+        struct profile_spec spec;
+        struct err err = {0};
+        mem_free(p->error);
+        p->error = NULL;
+        /* A spec that was good and is no longer stops its profile: acting on the old one would be acting against what
+         * is written. */
+        p->valid = object && profile_spec_read(json_object_get(object, "spec"), &spec, &err) == 0;
+        if (p->valid) {
+                profile_spec_release(&p->spec);
+                p->spec = spec;
+                zones_read(p);
+        } else {
+                p->error = mem_string(err.code ? err.text : why.text);
+        }
+}
+
+/* Since when its conditions hold, as an earlier life of ours wrote it. */
+static void standing_read(struct profile *p, struct text json)
+{
+        AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, NULL);
+        size_t i;
+        json_t *row;
+        json_array_foreach(json_object_get(json_object_get(object, "status"), "conditions"), i, row)
+        {
+                const char *type = json_string_value(json_object_get(row, "type"));
+                const char *status = json_string_value(json_object_get(row, "status"));
+                const char *since = json_string_value(json_object_get(row, "lastTransitionTime"));
+                struct wall at = {0};
+                if (!type || !status || !since || wall_parse(since, strlen(since), &at) < 0)
+                        continue;
+                bool ready = strcmp(type, "Ready") == 0;
+                *(ready ? &p->was_ready : &p->was_degraded) = strcmp(status, "True") == 0;
+                *(ready ? &p->ready_since_ms : &p->degraded_since_ms) = at.ms;
+        }
+}
+
+int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err)
+{
+        struct object_view view;
+        int rc = decode_object(json, &w->scratch, &view, err);
+        if (rc == 0) {
+                struct text key = profile_key(w, cluster, &view);
+                struct profile *p = map_get(&w->profiles, key);
+                if (!p) {
+                        p = MEM_NEW(struct profile);
+                        p->key = mem_string_n(key.p, key.len);
+                        p->name = strrchr(p->key, '/') + 1;
+                        p->ns = cluster ? NULL : ns_get(w, view.ns)->name;
+                        map_put(&w->profiles, text_of(p->key), p);
+                        standing_read(p, json);
+                }
+                p->epoch = epoch;
+                p->created_ms = view.created.ms;
+                if (p->generation != view.generation) { /* our own status writes do not count */
+                        p->generation = view.generation;
+                        profile_read(p, json);
+                        w->changed = true;
+                }
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+static void profile_drop(struct world *w, struct profile *p)
+{
+        struct target *t;
+        struct profile *other;
+        for (size_t at = 0; (t = map_each(&w->targets, &at));)
+                if (t->profile == p)
+                        t->profile = NULL;
+        for (size_t at = 0; (other = map_each(&w->profiles, &at));)
+                if (other->by == p)
+                        other->by = NULL;
+        map_drop(&w->profiles, text_of(p->key));
+        profile_free(p);
+        w->changed = true;
+}
+
+void profile_remove(struct world *w, bool cluster, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct profile *p = map_get(&w->profiles, profile_key(w, cluster, &view));
+                if (p)
+                        profile_drop(w, p);
+        }
+        arena_reset(&w->scratch);
+}
+
+void profile_swept(struct world *w, bool cluster, uint32_t epoch)
+{
+        bool again = true;
+        while (again) { /* profile_drop walks the map itself, so the walk starts afresh after each */
+                again = false;
+                struct profile *p;
+                for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                        if (!p->ns == cluster && p->epoch != epoch) {
+                                profile_drop(w, p);
+                                again = true;
+                                break;
+                        }
+        }
+}
+
+void profiles_release(struct world *w)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                profile_free(p);
+        map_release(&w->profiles);
+}
+
+/* --- choosing
+ * --------------------------------------------------------------------------------------------------------------- */
+
+bool profile_system_namespace(const struct world *w, const char *ns)
+{
+        return strcmp(ns, "kube-system") == 0 || strcmp(ns, "kube-public") == 0 || strcmp(ns, "kube-node-lease") == 0 ||
+               (w->own_ns && strcmp(ns, w->own_ns) == 0);
+}
+
+static bool namespace_matches(struct world *w, const struct profile *p, const struct ns *ns)
+{
+        if (p->ns)
+                return p->ns == ns->name;
+        if (profile_system_namespace(w, ns->name) &&
+            !selector_names(p->spec.namespace_selector, TEXT("kubernetes.io/metadata.name"), text_of(ns->name)))
+                return false;
+        return selector_match(p->spec.namespace_selector, ns->labels.pair, ns->labels.count);
+}
+
+static bool kind_matches(const struct profile *p, const struct workload *wl)
+{
+        if ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind)
+                return false;
+        if (p->spec.targets == 0)
+                return wl->kind->flags & KIND_DEFAULT;
+        for (int i = 0; i < p->spec.targets; i++) {
+                struct text group, version;
+                key_split(text_of(p->spec.target[i].api_version), &group, &version);
+                if (text_is(group, wl->kind->group) && strcmp(p->spec.target[i].kind, wl->kind->kind) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static bool profile_matches(struct world *w, const struct profile *p, const struct workload *wl, const struct ns *ns)
+{
+        return p->valid && namespace_matches(w, p, ns) && kind_matches(p, wl) &&
+               selector_match(p->spec.selector, wl->labels.pair, wl->labels.count);
+}
+
+/* A Profile beats a ClusterProfile, then higher priority, older, name. */
+static bool profile_beats(const struct profile *a, const struct profile *b)
+{
+        if (!a->ns != !b->ns)
+                return a->ns != NULL;
+        if (a->spec.priority != b->spec.priority)
+                return a->spec.priority > b->spec.priority;
+        if (a->created_ms != b->created_ms)
+                return a->created_ms < b->created_ms;
+        return strcmp(a->name, b->name) < 0;
+}
+
+static void profile_lost(struct profile *loser, const struct profile *winner)
+{
+        loser->overridden++;
+        loser->by = winner;
+}
+
+struct profile *profile_choose(struct world *w, struct workload *wl, bool count)
+{
+        const struct ns *ns = ns_get(w, text_of(wl->ns));
+        struct profile *best = NULL, *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
+                if (!profile_matches(w, p, wl, ns))
+                        continue;
+                struct profile *loser = best;
+                if (!best || profile_beats(p, best))
+                        best = p;
+                else
+                        loser = p;
+                if (loser && count)
+                        profile_lost(loser, best);
+        }
+        return best;
+}

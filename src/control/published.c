@@ -1,0 +1,204 @@
+/*
+ * Recommendations as the API server has them: what was published last, so that a restart writes nothing that stands
+ * already, and what a person said (hold).
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "core/quantity.h"
+#include "publish.h"
+#include "world.h"
+
+static void rows_release(struct world *w, struct published *p)
+{
+        for (int i = 0; i < p->rows; i++)
+                intern_drop(w->names, p->row[i].container);
+        for (int i = 0; i < p->conditions; i++)
+                intern_drop(w->names, p->condition[i].type);
+        mem_free(p->row);
+        mem_free(p->condition);
+        p->row = NULL;
+        p->condition = NULL;
+        p->rows = p->conditions = 0;
+}
+
+static void published_clear(struct world *w, struct published *p)
+{
+        rows_release(w, p);
+        labels_release(&p->labels);
+        mem_free(p->hold);
+        mem_free(p->profile_kind);
+        mem_free(p->profile_name);
+        mem_free(p->target_api_version);
+        mem_free(p->target_kind);
+        mem_free(p->target_name);
+        p->hold = p->profile_kind = p->profile_name = NULL;
+        p->target_api_version = p->target_kind = p->target_name = NULL;
+}
+
+static void published_free(struct world *w, struct published *p)
+{
+        published_clear(w, p);
+        mem_free(p->key);
+        mem_free(p);
+}
+
+static struct amount amount_of(const json_t *container, enum resource r, const char *field)
+{
+        const char *s = json_string_value(json_object_get(json_object_get(container, resource_name(r)), field));
+        struct amount a = {0};
+        if (s && quantity_parse(s, strlen(s), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &a.value, NULL) == 0)
+                a.set = true;
+        return a;
+}
+
+static enum state state_of(const char *name)
+{
+        for (int s = 0; name && s < STATES; s++)
+                if (strcmp(name, state_name((enum state)s)) == 0)
+                        return (enum state)s;
+        return STATE_NO_DATA;
+}
+
+static void conditions_set(struct world *w, struct published *p, const json_t *conditions)
+{
+        size_t count = json_array_size(conditions);
+        if (count > VIEW_METRICS)
+                count = VIEW_METRICS;
+        p->condition = count ? mem_new_array(count, sizeof *p->condition) : NULL;
+        for (size_t i = 0; i < count; i++) {
+                const json_t *c = json_array_get(conditions, i);
+                const char *type = json_string_value(json_object_get(c, "type"));
+                const char *status = json_string_value(json_object_get(c, "status"));
+                const char *since = json_string_value(json_object_get(c, "lastTransitionTime"));
+                struct wall at = {0};
+                if (since)
+                        (void)wall_parse(since, strlen(since), &at);
+                p->condition[p->conditions++] = (struct published_condition){
+                        .type = intern_text(w->names, text_of(type ? type : "")),
+                        .status = status && strcmp(status, "True") == 0,
+                        .since_ms = at.ms,
+                };
+        }
+}
+
+void published_set_status(struct world *w, struct published *p, const json_t *status)
+{
+        rows_release(w, p);
+        p->state = state_of(json_string_value(json_object_get(status, "state")));
+        p->urgent = publish_status_digest(status);
+        conditions_set(w, p, json_object_get(status, "conditions"));
+        const json_t *containers = json_object_get(status, "containers");
+        size_t count = json_array_size(containers);
+        if (count > VIEW_CONTAINERS)
+                count = VIEW_CONTAINERS;
+        p->row = count ? mem_new_array(count, sizeof *p->row) : NULL;
+        for (size_t i = 0; i < count; i++) {
+                const json_t *c = json_array_get(containers, i);
+                const char *name = json_string_value(json_object_get(c, "name"));
+                struct published_amount *row = &p->row[p->rows++];
+                row->container = intern_text(w->names, text_of(name ? name : ""));
+                for (int r = 0; r < RESOURCES; r++)
+                        row->target[r] = amount_of(c, (enum resource)r, "target");
+        }
+}
+
+static char *string_of(const json_t *object, const char *key)
+{
+        const char *s = json_string_value(json_object_get(object, key));
+        return mem_string(s ? s : "");
+}
+
+static void labels_read(struct world *w, struct published *p, json_t *labels)
+{
+        const char *key;
+        json_t *value;
+        size_t count = 0;
+        struct label_pair *pair = arena_new(&w->scratch, (json_object_size(labels) + 1) * sizeof *pair);
+        json_object_foreach(labels, key, value) pair[count++] =
+                (struct label_pair){text_of(key), text_of(json_string_value(value))};
+        labels_set(&p->labels, pair, count);
+}
+
+static void published_set(struct world *w, struct published *p, const json_t *object)
+{
+        const json_t *meta = json_object_get(object, "metadata"), *spec = json_object_get(object, "spec");
+        const char *hold = json_string_value(json_object_get(json_object_get(meta, "annotations"), ANNOTATION_HOLD));
+        published_clear(w, p);
+        p->hold = mem_string(hold);
+        p->profile_kind = string_of(json_object_get(spec, "profileRef"), "kind");
+        p->profile_name = string_of(json_object_get(spec, "profileRef"), "name");
+        p->target_api_version = string_of(json_object_get(spec, "targetRef"), "apiVersion");
+        p->target_kind = string_of(json_object_get(spec, "targetRef"), "kind");
+        p->target_name = string_of(json_object_get(spec, "targetRef"), "name");
+        labels_read(w, p, json_object_get(meta, "labels"));
+        published_set_status(w, p, json_object_get(object, "status"));
+        p->known = true;
+}
+
+struct published *published_get(struct world *w, struct text key)
+{
+        struct published *p = map_get(&w->published, key);
+        if (p)
+                return p;
+        p = MEM_NEW(struct published);
+        p->key = mem_string_n(key.p, key.len);
+        map_put(&w->published, text_of(p->key), p);
+        return p;
+}
+
+int published_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        struct object_view view;
+        int rc = decode_object(json, &w->scratch, &view, err);
+        if (rc == 0) {
+                AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, NULL);
+                if (object) {
+                        struct published *p = published_get(w, key_of_object(w, &view));
+                        p->epoch = epoch;
+                        p->generation = view.generation;
+                        published_set(w, p, object);
+                        w->changed = true;
+                } else {
+                        rc = err_set(err, ERR_INVALID, "recommendation '%.*s' is not JSON", TEXT_ARG(view.name));
+                }
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+static void published_drop(struct world *w, struct published *p)
+{
+        if (p->target)
+                p->target->published = NULL;
+        map_drop(&w->published, text_of(p->key));
+        published_free(w, p);
+        w->changed = true;
+}
+
+void published_remove(struct world *w, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct published *p = map_get(&w->published, key_of_object(w, &view));
+                if (p)
+                        published_drop(w, p);
+        }
+        arena_reset(&w->scratch);
+}
+
+void published_swept(struct world *w, uint32_t epoch)
+{
+        struct published *p;
+        for (size_t at = 0; (p = map_each(&w->published, &at));)
+                if (p->epoch != epoch)
+                        published_drop(w, p);
+}
+
+void published_release(struct world *w)
+{
+        struct published *p;
+        for (size_t at = 0; (p = map_each(&w->published, &at));)
+                published_free(w, p);
+        map_release(&w->published);
+}

@@ -1,0 +1,303 @@
+/*
+ * Workloads: whatever holds a pod template, cut down to its containers' requests, its owner and the facts of its
+ * rollout.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "world.h"
+
+static char *workload_key(struct world *w, const char *group, const char *kind, struct text ns, struct text name)
+{
+        size_t size = ns.len + strlen(group) + strlen(kind) + name.len + 4;
+        char *key = arena_new(&w->scratch, size);
+        snprintf(key, size, "%.*s/%s/%s/%.*s", TEXT_ARG(ns), group, kind, TEXT_ARG(name));
+        return key;
+}
+
+struct workload *workload_find(struct world *w, const char *group, const char *kind, const char *ns, const char *name)
+{
+        char key[1024];
+        int len = snprintf(key, sizeof key, "%s/%s/%s/%s", ns, group, kind, name);
+        if (len < 0 || (size_t)len >= sizeof key)
+                return NULL;
+        return map_get(&w->workloads, (struct text){key, (size_t)len});
+}
+
+static struct text uid_key(const uint8_t uid[static UID_BYTES])
+{
+        return (struct text){(const char *)uid, UID_BYTES};
+}
+
+static void record_release(struct world *w, struct record_set *s)
+{
+        for (int i = 0; i < s->rows; i++)
+                intern_drop(w->names, s->row[i].container);
+        mem_free(s->row);
+        *s = (struct record_set){0};
+}
+
+/* What a template or an update replaces. */
+static void workload_clear(struct world *w, struct workload *wl)
+{
+        labels_release(&wl->labels);
+        labels_release(&wl->own_labels);
+        for (int i = 0; i < wl->containers; i++)
+                intern_drop(w->names, wl->container[i].name);
+        mem_free(wl->container);
+        for (int i = 0; i < wl->foreigns; i++) {
+                intern_drop(w->names, wl->foreign[i].container);
+                intern_drop(w->names, wl->foreign[i].manager);
+        }
+        mem_free(wl->foreign);
+        record_release(w, &wl->original);
+        record_release(w, &wl->applied);
+        intern_drop(w->names, wl->owner_ref.api_version);
+        intern_drop(w->names, wl->owner_ref.kind);
+        intern_drop(w->names, wl->owner_ref.name);
+        wl->container = NULL;
+        wl->foreign = NULL;
+        wl->containers = wl->foreigns = 0;
+        wl->owner_ref = (struct controller_owner){0};
+}
+
+static void workload_free(struct world *w, struct workload *wl)
+{
+        workload_clear(w, wl);
+        if (wl->owner)
+                wl->owner->children--;
+        mem_free(wl->uid_text);
+        mem_free(wl->key);
+        mem_free(wl);
+}
+
+/* Vanished: off the maps at once; its memory stays while pods or workloads still point to it (their owner is no other).
+ */
+static void workload_drop(struct world *w, struct workload *wl)
+{
+        map_drop(&w->workloads, text_of(wl->key));
+        map_drop(&w->uids, uid_key(wl->uid));
+        wl->gone = true;
+        wl->next_gone = w->gone;
+        w->gone = wl;
+        w->changed = true;
+}
+
+void workloads_free_gone(struct world *w)
+{
+        for (struct workload **link = &w->gone; *link;) {
+                struct workload *wl = *link;
+                if (wl->children > 0) {
+                        link = &wl->next_gone;
+                        continue;
+                }
+                *link = wl->next_gone;
+                workload_free(w, wl);
+                link = &w->gone; /* its owner may have become free */
+        }
+}
+
+static struct workload *workload_new(struct world *w, struct watched_kind *k, const struct object_view *meta)
+{
+        struct workload *wl = MEM_NEW(struct workload);
+        wl->kind = k;
+        wl->key = mem_string(workload_key(w, k->group, k->kind, meta->ns, meta->name));
+        wl->name = strrchr(wl->key, '/') + 1;
+        wl->ns = ns_get(w, meta->ns)->name;
+        wl->uid_text = mem_string_n(meta->uid.p, meta->uid.len);
+        uid_bytes(meta->uid, wl->uid);
+        map_put(&w->workloads, text_of(wl->key), wl);
+        map_put(&w->uids, uid_key(wl->uid), wl);
+        return wl;
+}
+
+/* --- from the view
+ * -------------------------------------------------------------------------------------------------------- */
+
+struct recording {
+        struct world *world;
+        struct record_set set;
+};
+
+static int record_each(void *arg, const struct recorded *r)
+{
+        struct recording *to = arg;
+        if (to->set.rows >= VIEW_CONTAINERS)
+                return ERR_TOOBIG;
+        to->set.row = mem_resize(to->set.row, (size_t)to->set.rows + 1, sizeof *to->set.row);
+        struct record_row *row = &to->set.row[to->set.rows++];
+        row->container = intern_text(to->world->names, r->container);
+        memcpy(row->request, r->request, sizeof row->request);
+        memcpy(row->limit, r->limit, sizeof row->limit);
+        return 0;
+}
+
+/* An annotation that somebody edited into nonsense is as good as absent: the live value is then the original. */
+static struct record_set record_read(struct world *w, struct text annotation)
+{
+        struct recording to = {.world = w};
+        if (annotation.len == 0)
+                return to.set;
+        if (decode_recorded(annotation, &w->scratch, record_each, &to, NULL) < 0)
+                record_release(w, &to.set);
+        else
+                to.set.present = true;
+        return to.set;
+}
+
+static void labels_join(struct world *w, struct workload *wl, const struct workload_view *v)
+{
+        size_t most = (size_t)(v->meta.labels + v->template_labels), count = 0;
+        struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (most + 1));
+        for (int i = 0; i < v->meta.labels; i++)
+                pair[count++] = (struct label_pair){v->meta.label[i].key, v->meta.label[i].value};
+        labels_set(&wl->own_labels, pair, count);
+        for (int i = 0; i < v->template_labels; i++) {
+                bool known = false; /* the workload's own wins */
+                for (int k = 0; k < v->meta.labels && !known; k++)
+                        known = text_equal(v->meta.label[k].key, v->template_label[i].key);
+                if (!known)
+                        pair[count++] = (struct label_pair){v->template_label[i].key, v->template_label[i].value};
+        }
+        labels_set(&wl->labels, pair, count);
+}
+
+static void containers_set(struct world *w, struct workload *wl, const struct workload_view *v)
+{
+        wl->containers = v->containers;
+        wl->container = v->containers ? mem_new_array((size_t)v->containers, sizeof *wl->container) : NULL;
+        for (int i = 0; i < v->containers; i++) {
+                struct container_spec *c = &wl->container[i];
+                c->name = intern_text(w->names, v->container[i].name);
+                c->role = v->container[i].role;
+                memcpy(c->request, v->container[i].request, sizeof c->request);
+                memcpy(c->limit, v->container[i].limit, sizeof c->limit);
+        }
+        wl->foreigns = v->owners;
+        wl->foreign = v->owners ? mem_new_array((size_t)v->owners, sizeof *wl->foreign) : NULL;
+        for (int i = 0; i < v->owners; i++) {
+                wl->foreign[i].container = intern_text(w->names, v->owner[i].container);
+                wl->foreign[i].manager = intern_text(w->names, v->owner[i].manager);
+                memcpy(wl->foreign[i].of, v->owner[i].of, sizeof wl->foreign[i].of);
+        }
+}
+
+static void rollout_set(struct workload *wl, const struct workload_view *v)
+{
+        wl->replicas = v->replicas;
+        wl->paused = v->paused;
+        wl->on_delete = v->on_delete;
+        wl->recreate = v->recreate;
+        wl->deadline_exceeded = v->deadline_exceeded;
+        wl->partition = v->partition;
+        wl->observed_generation = v->observed_generation;
+        wl->updated = v->updated;
+        wl->available = v->available;
+        wl->status_replicas = v->status_replicas;
+}
+
+static void workload_set(struct world *w, struct workload *wl, const struct workload_view *v, uint64_t digest)
+{
+        workload_clear(w, wl);
+        wl->generation = v->meta.generation;
+        wl->created_ms = v->meta.created.ms;
+        wl->apply_never = text_is(v->meta.annotation.apply, "Never");
+        wl->digest = digest;
+        if (v->meta.owner.kind.len) {
+                wl->owner_ref.api_version = intern_text(w->names, v->meta.owner.api_version);
+                wl->owner_ref.kind = intern_text(w->names, v->meta.owner.kind);
+                wl->owner_ref.name = intern_text(w->names, v->meta.owner.name);
+                uid_bytes(v->meta.owner.uid, wl->owner_ref.uid);
+        }
+        labels_join(w, wl, v);
+        containers_set(w, wl, v);
+        rollout_set(wl, v);
+        wl->original = record_read(w, v->template_annotation.original);
+        wl->applied = record_read(w, v->template_annotation.applied);
+}
+
+int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err)
+{
+        struct workload_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode_workload(json, k->template_path, w->field_manager, &w->scratch, view, err);
+        if (rc < 0) {
+                arena_reset(&w->scratch);
+                return rc;
+        }
+        const char *key = workload_key(w, k->group, k->kind, view->meta.ns, view->meta.name);
+        struct workload *wl = map_get(&w->workloads, text_of(key));
+        uint8_t uid[UID_BYTES];
+        uid_bytes(view->meta.uid, uid);
+        if (wl && memcmp(uid, wl->uid, UID_BYTES) != 0) { /* deleted and made again while nobody looked */
+                workload_drop(w, wl);
+                wl = NULL;
+        }
+        if (!wl)
+                wl = workload_new(w, k, &view->meta);
+        wl->epoch = epoch;
+        /* An event of before our own write may come after its answer: the newer generation stands. */
+        if (view->meta.generation >= wl->generation) {
+                workload_set(w, wl, view, digest_template(json, k->template_path));
+                w->changed = true;
+        }
+        arena_reset(&w->scratch);
+        return 0;
+}
+
+void workload_remove(struct world *w, struct watched_kind *k, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct workload *wl =
+                        map_get(&w->workloads, text_of(workload_key(w, k->group, k->kind, view.ns, view.name)));
+                if (wl)
+                        workload_drop(w, wl);
+        }
+        arena_reset(&w->scratch);
+}
+
+void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (wl->kind == k && wl->epoch != epoch)
+                        workload_drop(w, wl);
+}
+
+void workloads_release(struct world *w)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                wl->owner = NULL;
+                workload_free(w, wl);
+        }
+        while (w->gone) {
+                wl = w->gone;
+                w->gone = wl->next_gone;
+                wl->owner = NULL;
+                workload_free(w, wl);
+        }
+        map_release(&w->workloads);
+        map_release(&w->uids);
+}
+
+/* --- owners
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static struct workload *owner_find(struct world *w, const struct controller_owner *ref)
+{
+        return ref->kind ? map_get(&w->uids, uid_key(ref->uid)) : NULL;
+}
+
+/* Link what could not be linked before; a link once made stands, for a controller owner never changes. */
+void workloads_settle(struct world *w)
+{
+        struct workload *wl;
+        struct pod *p;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (!wl->owner && (wl->owner = owner_find(w, &wl->owner_ref)))
+                        wl->owner->children++;
+        for (size_t at = 0; (p = map_each(&w->pods, &at));)
+                if (!p->owner && (p->owner = owner_find(w, &p->owner_ref)))
+                        p->owner->children++;
+}

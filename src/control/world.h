@@ -1,0 +1,373 @@
+/*
+ * What the controller knows of the cluster, cut down to what it uses. One loop thread owns it. Watches write it (by the
+ * *_upsert, *_remove, *_swept functions); everything else reads it. It is level-triggered: links between its parts
+ * (owner chains, profiles, targets) are made afresh by world_settle once a cycle from what is there, so that no order
+ * of events can leave them wrong.
+ */
+#ifndef HALFLIFE_CONTROL_WORLD_H
+#define HALFLIFE_CONTROL_WORLD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clock.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "control/profile_spec.h"
+#include "control/selector.h"
+#include "core/kind.h"
+#include "core/usage.h"
+#include "kube/decode.h"
+#include "kube/informer.h"
+
+/* Labels in one block of memory. */
+struct labels {
+        struct label_pair *pair;
+        size_t count;
+};
+
+struct limit_range {
+        struct limit_range *next;
+        char *name;
+        uint32_t epoch;
+        struct amount default_request[RESOURCES], min[RESOURCES], ratio[RESOURCES];
+};
+
+struct ns {
+        const char *name; /* interned */
+        uint32_t epoch;
+        bool known; /* the API server has it; else only something in it was seen */
+        bool apply_never;
+        struct labels labels;
+        struct limit_range *ranges;
+};
+
+/* A kind that is watched: from the table of kinds, or named by a profile and found by discovery. */
+struct watched_kind {
+        struct watched_kind *next;
+        const char *group, *version, *kind, *plural; /* interned */
+        const char *template_path;
+        unsigned flags; /* enum kind_flags */
+        bool asked;     /* discovery is under way or done */
+        bool missing;   /* the server has no such kind */
+        struct informer *informer;
+};
+
+struct container_spec {
+        const char *name; /* interned */
+        enum container_role role;
+        struct amount request[RESOURCES], limit[RESOURCES];
+};
+
+/* Resources as one of our annotations records them. */
+struct record_row {
+        const char *container; /* interned */
+        struct amount request[RESOURCES], limit[RESOURCES];
+};
+struct record_set {
+        struct record_row *row;
+        int rows;
+        bool present;
+};
+
+struct foreign_owner {                   /* of a request, by server-side apply */
+        const char *container, *manager; /* interned */
+        bool of[RESOURCES];
+};
+
+struct controller_owner {
+        const char *api_version, *kind, *name; /* interned; kind NULL: none */
+        uint8_t uid[UID_BYTES];
+};
+
+struct workload {
+        struct watched_kind *kind;
+        char *key; /* "ns/group/Kind/name"; name points into it */
+        const char *ns, *name;
+        uint8_t uid[UID_BYTES];
+        char *uid_text;
+        uint32_t epoch;
+        bool gone; /* kept while pods or workloads still point to it */
+        int children;
+        int64_t generation, created_ms;
+        struct labels own_labels; /* copied to the Recommendation */
+        struct labels labels;     /* the union with the template's: what selectors see */
+        struct controller_owner owner_ref;
+        struct workload *owner; /* linked by world_settle; counted in children */
+        struct container_spec *container;
+        int containers;
+        bool apply_never;
+        struct record_set original, applied;
+        struct foreign_owner *foreign;
+        int foreigns;
+        int64_t replicas;
+        bool paused, on_delete, recreate, deadline_exceeded;
+        int64_t partition, observed_generation, updated, available, status_replicas;
+        bool hpa[RESOURCES];    /* an HPA with a utilization metric on it scales this workload */
+        uint64_t digest;        /* of the template without requests and our annotations */
+        struct profile *chosen; /* by the last settle */
+        struct target *target;  /* its history and Recommendation; NULL: none */
+        struct workload *next_gone;
+};
+
+struct pod_container {
+        const char *name; /* interned */
+        enum container_role role;
+        struct history *history;
+        struct sample_door door;
+        struct amount request[RESOURCES];
+        struct amount memory_limit;
+        int64_t last_memory;   /* bytes, the last sample */
+        int64_t restarts;      /* as the status tells */
+        int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
+        int64_t kill_at_ms;    /* a kill to be counted; 0: none */
+        int64_t kill_restarts;
+};
+
+struct pod {
+        char *key; /* "ns/name"; name points into it */
+        const char *ns, *name;
+        uint8_t uid[UID_BYTES];
+        uint32_t epoch;
+        struct controller_owner owner_ref;
+        struct workload *owner; /* counted in children */
+        struct target *target;
+        struct pod *next_of_target;
+        int64_t created_ms, started_ms;
+        bool running, finished, gone, node_pressure, stored;
+        int containers;
+        struct pod_container container[];
+};
+
+struct hpa {
+        char *key; /* "ns/name" */
+        const char *ns;
+        uint32_t epoch;
+        const char *target_group, *target_kind; /* interned */
+        char *target_name;
+        bool utilization[RESOURCES];
+};
+
+struct published_condition {
+        const char *type; /* interned */
+        bool status;
+        int64_t since_ms; /* lastTransitionTime */
+};
+
+/* A Recommendation as the API server has it. */
+struct published_amount {
+        const char *container; /* interned */
+        struct amount target[RESOURCES];
+};
+struct published {
+        char *key; /* "ns/name" */
+        uint32_t epoch;
+        bool known; /* seen by the watch, or written by us and not yet seen */
+        int64_t generation;
+        enum state state;
+        char *hold;              /* why a person holds it; NULL */
+        uint64_t urgent;         /* digest of what is written at once (publish.h) */
+        struct labels labels;    /* as the server has them */
+        uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
+        struct published_condition *condition;
+        int conditions;
+        struct published_amount *row;
+        int rows;
+        struct target *target; /* linked by world_settle */
+        char *profile_kind, *profile_name, *target_api_version, *target_kind, *target_name;
+};
+
+/* One container of a target: what was learned of it. */
+struct history {
+        const char *container; /* interned */
+        struct target *target;
+        struct usage usage;
+        double cpu_weight; /* original CPU request in cores; 0: none */
+        bool dirty;        /* since the last checkpoint */
+        uint8_t jumped;    /* cycles in a row that its newest sample was ahead of every clock */
+};
+
+/* What the controller did to a target and saw done to it; stored at once. Times are wall ms, 0: never. */
+struct deed {
+        int64_t changed_ms; /* our last change */
+        uint64_t digest;    /* of the template we changed */
+        char *containers;   /* JSON of status.applied.containers; NULL */
+        int resets;         /* in a row, within cooldown */
+        int64_t reset_seen_ms;
+        int64_t contested_ms;    /* until then; 0: not contested */
+        int64_t contest_step_ms; /* 24 h, doubling to 168 h */
+        char *contest;           /* who or what; NULL */
+};
+
+/* What the store gave back about a pod's container, until that pod has come. */
+struct stored_door {
+        uint8_t uid[UID_BYTES];
+        const char *container; /* interned */
+        int64_t last_ms;
+        int64_t kills_counted; /* restart count; -1: none */
+};
+
+struct target {
+        char *key; /* "ns/group/Kind/name", as its workload's */
+        const char *ns, *group, *version, *kind, *name;
+        char *recommendation;      /* metadata.name of its Recommendation */
+        struct workload *workload; /* NULL: it is gone, what was learned stays for the retention time */
+        struct profile *profile;   /* NULL: none selects it */
+        struct pod *pods;
+        int64_t pod_count;
+        struct history **history;
+        int histories;
+        struct published *published; /* NULL: no Recommendation exists */
+        struct deed deed;
+        struct stored_door *door; /* loaded, until the pods have come */
+        int doors;
+        int64_t gone_ms;   /* when its workload vanished or its profile was lost; 0: it lives */
+        int64_t kill_ms;   /* newest kill */
+        int64_t status_ms; /* when its status was written last */
+        bool deed_dirty;   /* to be stored */
+        bool busy;         /* a write about it is under way */
+        bool rolling;      /* a rollout that we started is not yet done */
+        int64_t retry_ms;  /* not before that (back-off after a failed write) */
+        int failures;
+};
+
+struct profile {
+        char *key;      /* "ns/name", or "/name" of a ClusterProfile */
+        const char *ns; /* interned; NULL: a ClusterProfile */
+        const char *name;
+        uint32_t epoch;
+        int64_t created_ms, generation;
+        struct profile_spec spec;
+        bool valid;
+        char *error;   /* why the spec is not valid */
+        char *trouble; /* an unknown zone, a kind the server lacks: what to do about it; NULL */
+        struct zone *zone[PROFILE_WINDOWS];
+        bool window_open;
+        /* counted afresh each settle and reconcile */
+        int64_t matched, ready, applied, overridden;
+        const struct profile *by; /* a winner over it */
+        int64_t saving[RESOURCES];
+        int64_t next_ready, next_applied, next_saving[RESOURCES]; /* of the pass under way */
+        int64_t rolling, spent_millicores;
+        /* status: as written, and since when it says so */
+        uint64_t written;
+        int64_t written_ms, saving_written[RESOURCES], ready_since_ms, degraded_since_ms;
+        bool was_ready, was_degraded;
+        bool busy; /* a write is under way */
+};
+
+struct world {
+        struct intern *names;
+        struct arena scratch; /* for one object being decoded */
+        const char *field_manager;
+        const char *own_ns;    /* halflife's own namespace: reached only by name */
+        struct map namespaces; /* name -> struct ns */
+        struct map pods;       /* "ns/name" -> struct pod */
+        struct pod **order;    /* pods by (ns, name), for walking beside the sorted metrics */
+        size_t ordered, order_cap;
+        struct pod **fresh; /* pods not yet in order */
+        size_t freshes, fresh_cap;
+        struct pod **dropped; /* pods gone, freed at the next settle */
+        size_t droppeds, dropped_cap;
+        struct watched_kind *kinds;
+        struct map workloads;  /* key -> struct workload */
+        struct map uids;       /* uid bytes -> struct workload */
+        struct workload *gone; /* workloads that vanished but are still pointed to */
+        struct map hpas;       /* "ns/name" -> struct hpa */
+        struct map profiles;   /* key -> struct profile */
+        struct map published;  /* "ns/name" -> struct published */
+        struct map targets;    /* key -> struct target */
+        bool changed;          /* something a decision may depend on changed since the last settle */
+};
+
+void world_init(struct world *w, const char *field_manager, const char *own_ns);
+void world_release(struct world *w);
+
+/* Watches call these with one object's JSON. 0 or what decode said. */
+int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void ns_remove(struct world *w, struct text json);
+void ns_swept(struct world *w, uint32_t epoch);
+int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void range_remove(struct world *w, struct text json);
+void range_swept(struct world *w, uint32_t epoch);
+int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void hpa_remove(struct world *w, struct text json);
+void hpa_swept(struct world *w, uint32_t epoch);
+int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void pod_remove(struct world *w, struct text json);
+void pod_swept(struct world *w, uint32_t epoch);
+int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
+void workload_remove(struct world *w, struct watched_kind *k, struct text json);
+void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch);
+int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
+void profile_remove(struct world *w, bool cluster, struct text json);
+void profile_swept(struct world *w, bool cluster, uint32_t epoch);
+int published_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void published_remove(struct world *w, struct text json);
+void published_swept(struct world *w, uint32_t epoch);
+
+/* Make every link afresh: owners, profiles' choices, targets, pods of targets, kills. */
+void world_settle(struct world *w, struct now now);
+
+/* Lookups. */
+struct ns *ns_get(struct world *w, struct text name); /* made when unknown */
+struct workload *workload_find(struct world *w, const char *group, const char *kind, const char *ns, const char *name);
+struct pod *pod_at(struct world *w, struct text ns, struct text name,
+                   size_t *cursor); /* beside the order; NULL: unknown */
+struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind,
+                          struct text name); /* made when unknown */
+struct history *history_get(struct target *t, const char *container,
+                            const struct resource_policy policy[static RESOURCES]); /* made when unknown */
+struct history *history_find(const struct target *t, const char *container);
+void target_free(struct world *w, struct target *t); /* with all it learned */
+
+/* What the namespace's LimitRanges say, the strictest of several. */
+struct range_facts {
+        struct amount default_request[RESOURCES], min[RESOURCES], ratio[RESOURCES];
+};
+void range_facts(struct world *w, const char *ns, struct range_facts *ret);
+struct published *published_get(struct world *w, struct text key); /* made when unknown */
+void published_set_status(struct world *w, struct published *p, const json_t *status);
+
+/* Parts of world_settle and world_release. */
+void workloads_settle(struct world *w); /* owners */
+void workloads_free_gone(struct world *w);
+void pods_release(struct world *w);
+void workloads_release(struct world *w);
+void profiles_release(struct world *w);
+void published_release(struct world *w);
+void targets_release(struct world *w);
+void pods_settle(struct world *w);       /* the order */
+void pods_free_dropped(struct world *w); /* last */
+/* Marks the workloads that an HPA with a utilization metric scales. */
+void hpa_settle(struct world *w);
+
+/* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
+struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
+bool profile_system_namespace(const struct world *w, const char *ns);
+
+static inline const char *profile_kind(const struct profile *p)
+{
+        return p->ns ? "Profile" : "ClusterProfile";
+}
+
+/* A kind by group and kind; made (to be discovered) where it is not watched yet. */
+struct watched_kind *kind_watched(struct world *w, struct text group, struct text kind);
+
+/* Small shared parts (world.c). */
+struct text key_of_object(struct world *w, const struct object_view *view); /* "ns/name" in scratch */
+/* The next value of a map, NULL at the end: for (size_t at = 0; (v = map_each(&m, &at));). The entry just seen may be
+ * dropped. */
+static inline void *map_each(const struct map *m, size_t *at)
+{
+        struct text key;
+        void *value;
+        return map_next(m, at, &key, &value) ? value : NULL;
+}
+void labels_set(struct labels *l, const struct label_pair *pair, size_t count);
+void labels_release(struct labels *l);
+void key_split(struct text api_version, struct text *ret_group, struct text *ret_version);
+uint64_t digest_bytes(uint64_t seed, const void *p, size_t len);
+uint64_t digest_template(struct text object, const char *template_path); /* digest.c */
+
+#endif
