@@ -1,0 +1,327 @@
+/*
+ * The status of a Recommendation, and when it is worth writing.
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "core/quantity.h"
+#include "publish.h"
+
+static json_t *amount_json(enum resource r, struct amount a)
+{
+        char text[QUANTITY_TEXT_MAX];
+        return json_string(r == CPU ? quantity_print_cpu(a.value, text) : quantity_print_memory(a.value, text));
+}
+
+static void put_amount(json_t *to, const char *key, enum resource r, struct amount a)
+{
+        if (a.set)
+                json_object_set_new(to, key, amount_json(r, a));
+}
+
+static void put_time(json_t *to, const char *key, int64_t ms)
+{
+        char text[WALL_TEXT_MAX];
+        if (ms > 0)
+                json_object_set_new(to, key, json_string(wall_print((struct wall){ms}, text)));
+}
+
+static const struct {
+        const char *key;
+        enum plan_amount which;
+} fields[] = {
+        {"original", PLAN_ORIGINAL}, {"current", PLAN_CURRENT}, {"model", PLAN_MODEL},
+        {"target", PLAN_TARGET},     {"lower", PLAN_LOWER},     {"upper", PLAN_UPPER},
+};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+static enum state container_state(const struct plan *p, const struct plan_container *c)
+{
+        return p->state == STATE_HELD ? STATE_HELD : c->facts.learned.state;
+}
+
+static json_t *container_json(const struct plan *p, const struct plan_container *c)
+{
+        json_t *to = json_object();
+        json_object_set_new(to, "name", json_string(c->name));
+        json_object_set_new(to, "state", json_string(state_name(container_state(p, c))));
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                json_t *of = json_object();
+                for (int i = 0; i < FIELDS; i++)
+                        put_amount(of, fields[i].key, r, plan_amount_of(c, r, fields[i].which));
+                json_object_set_new(of, "reason", json_string(reason_name(c->advice.reason[r])));
+                json_object_set_new(to, resource_name(r), of);
+        }
+        return to;
+}
+
+static json_t *pod_json(const struct plan *p)
+{
+        json_t *to = json_object();
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                json_t *of = json_object();
+                for (int i = 0; i < FIELDS; i++)
+                        put_amount(of, fields[i].key, r, plan_pod_amount(p, r, fields[i].which));
+                json_object_set_new(to, resource_name(r), of);
+        }
+        return to;
+}
+
+static json_t *saving_json(const struct plan *p)
+{
+        json_t *to = json_object();
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                put_amount(to, resource_name(r), r, (struct amount){true, plan_saving(p, r)});
+        return to;
+}
+
+static bool carries_applied(const struct plan *p)
+{
+        return p->target->deed.changed_ms && p->target->deed.containers && p->carries;
+}
+
+static json_t *applied_json(const struct plan *p)
+{
+        const struct deed *d = &p->target->deed;
+        if (!carries_applied(p))
+                return NULL;
+        json_t *to = json_object(), *containers = json_loads(d->containers, 0, NULL);
+        put_time(to, "time", d->changed_ms);
+        json_object_set_new(to, "mode", json_string("Rollout"));
+        json_object_set_new(to, "containers", containers ? containers : json_array());
+        return to;
+}
+
+static int64_t transition_time(const struct plan *p, const struct plan_condition *c)
+{
+        const struct published *before = p->target->published;
+        for (int i = 0; before && i < before->conditions; i++)
+                if (strcmp(before->condition[i].type, c->type) == 0 && before->condition[i].status == c->status &&
+                    before->condition[i].since_ms > 0)
+                        return before->condition[i].since_ms;
+        return p->now.ms;
+}
+
+static json_t *conditions_json(const struct plan *p)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < p->conditions; i++) {
+                const struct plan_condition *c = &p->condition[i];
+                json_t *to = json_object();
+                json_object_set_new(to, "type", json_string(c->type));
+                json_object_set_new(to, "status", json_string(c->status ? "True" : "False"));
+                json_object_set_new(to, "reason", json_string(c->reason));
+                json_object_set_new(to, "message", json_string(c->message));
+                put_time(to, "lastTransitionTime", transition_time(p, c));
+                json_array_append_new(list, to);
+        }
+        return list;
+}
+
+int64_t plan_saving(const struct plan *p, enum resource r)
+{
+        struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL), target = plan_pod_amount(p, r, PLAN_TARGET);
+        __int128 replicas = p->target->workload->replicas;
+        if (!original.set || !target.set || target.value >= original.value)
+                return 0;
+        __int128 saving = (original.value - target.value) * replicas;
+        return saving > INT64_MAX ? INT64_MAX : (int64_t)saving;
+}
+
+json_t *publish_build_status(const struct plan *p)
+{
+        json_t *status = json_object(), *containers = json_array();
+        for (int i = 0; i < p->containers; i++)
+                json_array_append_new(containers, container_json(p, &p->container[i]));
+        json_object_set_new(status, "state", json_string(state_name(p->state)));
+        json_object_set_new(status, "containers", containers);
+        json_object_set_new(status, "pod", pod_json(p));
+        json_object_set_new(status, "saving", saving_json(p));
+        json_object_set_new(status, "samples", json_integer(p->samples));
+        put_time(status, "since", p->since_ms);
+        put_time(status, "lastSample", p->last_ms);
+        json_object_set_new(status, "confidencePercent", json_integer(p->confidence_percent));
+        json_t *applied = applied_json(p);
+        if (applied)
+                json_object_set_new(status, "applied", applied);
+        json_object_set_new(status, "conditions", conditions_json(p));
+        return status;
+}
+
+json_t *publish_build_head(const struct target *t)
+{
+        json_t *labels = json_object();
+        const struct labels *own = &t->workload->own_labels;
+        for (size_t i = 0; i < own->count; i++) {
+                char *key = mem_string_n(own->pair[i].key.p, own->pair[i].key.len);
+                json_object_set_new(labels, key, json_stringn(own->pair[i].value.p, own->pair[i].value.len));
+                mem_free(key);
+        }
+        char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
+        json_t *head = json_pack("{s:s, s:s, s:{s:s, s:s, s:o}, s:{s:{s:s, s:s, s:s}, s:{s:s, s:s}, s:s}}",
+                                 "apiVersion", "halflife.dev/v1alpha1", "kind", "Recommendation", "metadata", "name",
+                                 t->recommendation, "namespace", t->ns, "labels", labels, "spec", "targetRef",
+                                 "apiVersion", api_version, "kind", t->kind, "name", t->name, "profileRef", "kind",
+                                 t->profile     ? profile_kind(t->profile)
+                                 : t->published ? t->published->profile_kind
+                                                : "",
+                                 "name",
+                                 t->profile     ? t->profile->name
+                                 : t->published ? t->published->profile_name
+                                                : "",
+                                 "dimension", "Workload");
+        mem_free(api_version);
+        return head;
+}
+
+/* --- digests
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/*
+ * The same digest is taken of a plan (each cycle, for every target: no JSON is built for it) and of a status as the
+ * server has it (once, when it comes): both feed the same texts in the same order.
+ */
+static uint64_t feed(uint64_t digest, const char *s)
+{
+        return s ? digest_bytes(digest, s, strlen(s) + 1) : digest_bytes(digest, "-", 1);
+}
+
+static uint64_t feed_amount(uint64_t digest, enum resource r, struct amount a)
+{
+        char text[QUANTITY_TEXT_MAX];
+        if (!a.set)
+                return feed(digest, NULL);
+        return feed(digest, r == CPU ? quantity_print_cpu(a.value, text) : quantity_print_memory(a.value, text));
+}
+
+uint64_t publish_plan_digest(const struct plan *p)
+{
+        char text[WALL_TEXT_MAX];
+        uint64_t digest = feed(0, state_name(p->state));
+        if (carries_applied(p)) {
+                digest = feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
+                digest = feed(digest, p->target->deed.containers);
+        }
+        for (int i = 0; i < p->conditions; i++) {
+                const struct plan_condition *c = &p->condition[i];
+                digest = feed(digest, c->type);
+                digest = feed(digest, c->status ? "True" : "False");
+                digest = feed(digest, c->reason);
+                digest = feed(digest, c->message);
+        }
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                digest = feed(digest, c->name);
+                digest = feed(digest, state_name(container_state(p, c)));
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        digest = feed_amount(digest, r, c->facts.original[r]);
+        }
+        return digest;
+}
+
+static uint64_t feed_string(uint64_t digest, const json_t *object, const char *key)
+{
+        return feed(digest, json_string_value(json_object_get(object, key)));
+}
+
+uint64_t publish_status_digest(const json_t *status)
+{
+        size_t i;
+        json_t *item;
+        uint64_t digest = feed_string(0, status, "state");
+        json_t *applied = json_object_get(status, "applied");
+        if (applied) {
+                char *containers = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
+                digest = feed_string(digest, applied, "time");
+                digest = feed(digest, containers);
+                free(containers);
+        }
+        json_array_foreach(json_object_get(status, "conditions"), i, item)
+        {
+                digest = feed_string(digest, item, "type");
+                digest = feed_string(digest, item, "status");
+                digest = feed_string(digest, item, "reason");
+                digest = feed_string(digest, item, "message");
+        }
+        json_array_foreach(json_object_get(status, "containers"), i, item)
+        {
+                digest = feed_string(digest, item, "name");
+                digest = feed_string(digest, item, "state");
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        digest = feed_string(digest, json_object_get(item, resource_name(r)), "original");
+        }
+        return digest;
+}
+
+/* --- when to write
+ * ------------------------------------------------------------------------------------------------------ */
+
+static int bucket_of(enum resource r, int64_t value)
+{
+        return histogram_bucket(r, r == CPU ? (double)value / 1000.0 : (double)value);
+}
+
+/* Has a target left the written one by more than one bucket? */
+static bool target_left(const struct plan *p)
+{
+        const struct published *before = p->target->published;
+        for (int i = 0; i < p->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        struct amount now = p->container[i].advice.of[r].target, then = {0};
+                        for (int k = 0; k < before->rows; k++)
+                                if (before->row[k].container == p->container[i].name)
+                                        then = before->row[k].target[r];
+                        if (now.set != then.set)
+                                return true;
+                        int apart = now.set ? bucket_of(r, now.value) - bucket_of(r, then.value) : 0;
+                        if (apart > 1 || apart < -1)
+                                return true;
+                }
+        return false;
+}
+
+static bool label_stands(const struct labels *there, struct label_pair want)
+{
+        for (size_t i = 0; i < there->count; i++)
+                if (text_equal(there->pair[i].key, want.key))
+                        return text_equal(there->pair[i].value, want.value);
+        return false;
+}
+
+uint64_t publish_labels_digest(const struct labels *own)
+{
+        uint64_t sum = 1;
+        for (size_t i = 0; i < own->count; i++)
+                sum += digest_bytes(digest_bytes(0, own->pair[i].key.p, own->pair[i].key.len), own->pair[i].value.p,
+                                    own->pair[i].value.len);
+        return sum;
+}
+
+/* Others may label the object too: theirs are left alone. */
+static bool head_stands(const struct target *t)
+{
+        const struct published *p = t->published;
+        const struct labels *own = &t->workload->own_labels;
+        if (!p || !p->known)
+                return false;
+        if (t->profile &&
+            (strcmp(p->profile_name, t->profile->name) != 0 || strcmp(p->profile_kind, profile_kind(t->profile)) != 0))
+                return false;
+        if (p->labels_written && p->labels_written != publish_labels_digest(own))
+                return false;
+        for (size_t i = 0; i < own->count; i++)
+                if (!label_stands(&p->labels, own->pair[i]))
+                        return false;
+        return true;
+}
+
+enum publish_need publish_needs(const struct plan *p, int64_t status_ms)
+{
+        const struct target *t = p->target;
+        if (!head_stands(t))
+                return PUBLISH_HEAD;
+        if (t->published->urgent != publish_plan_digest(p))
+                return PUBLISH_STATUS;
+        bool due = p->now.ms - t->status_ms >= status_ms || p->now.ms < t->status_ms;
+        return due && target_left(p) ? PUBLISH_STATUS : PUBLISH_NOTHING;
+}

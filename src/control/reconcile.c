@@ -1,0 +1,511 @@
+/*
+ * From facts to a plan: gathers what the world knows of one target, lets core judge it, and says the outcome. No I/O.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "plan.h"
+
+/* --- originals
+ * -------------------------------------------------------------------------------------------------------- */
+
+static const struct record_row *row_of(const struct record_set *s, const char *container)
+{
+        for (int i = 0; i < s->rows; i++)
+                if (s->row[i].container == container)
+                        return &s->row[i];
+        return NULL;
+}
+
+static bool amount_equal(struct amount a, struct amount b)
+{
+        return a.set == b.set && (!a.set || a.value == b.value);
+}
+
+/* The request; else the limit; else the LimitRange's default; else none. */
+static struct amount effective(struct amount request, struct amount limit, struct amount range_default)
+{
+        return request.set ? request : limit.set ? limit : range_default;
+}
+
+/*
+ * The template's annotations are the only authority on what is ours: a request that equals its own applied-resources,
+ * from whatever revision, is ours and its original-resources stands. If it differs, the owner has spoken: the live
+ * value is the original.
+ */
+static void origin(const struct workload *wl, const struct container_spec *spec, const struct range_facts *range,
+                   struct plan_container *c)
+{
+        const struct record_row *applied = row_of(&wl->applied, spec->name),
+                                *original = row_of(&wl->original, spec->name);
+        for (int r = 0; r < RESOURCES; r++) {
+                bool written = applied && applied->request[r].set;
+                c->ours[r] = written && amount_equal(spec->request[r], applied->request[r]);
+                struct amount recorded = original ? original->request[r] : (struct amount){0};
+                c->reset[r] = written && !c->ours[r] && original && amount_equal(spec->request[r], recorded);
+                c->raw[r] = c->ours[r] && original ? recorded : spec->request[r];
+                c->raw_limit[r] = spec->limit[r];
+                c->facts.original[r] = effective(c->raw[r], spec->limit[r], range->default_request[r]);
+                c->facts.current[r] = effective(spec->request[r], spec->limit[r], range->default_request[r]);
+                c->facts.limit[r] = spec->limit[r];
+        }
+}
+
+/* --- containers
+ * ------------------------------------------------------------------------------------------------------- */
+
+static const struct pod *newest_pod(const struct target *t)
+{
+        const struct pod *newest = NULL;
+        for (const struct pod *p = t->pods; p; p = p->next_of_target)
+                if (!p->finished && (!newest || p->created_ms > newest->created_ms))
+                        newest = p;
+        return newest;
+}
+
+static const struct pod_container *container_of_pod(const struct pod *p, const char *name)
+{
+        for (int i = 0; p && i < p->containers; i++)
+                if (p->container[i].name == name)
+                        return &p->container[i];
+        return NULL;
+}
+
+static const struct published_amount *published_row(const struct target *t, const char *container)
+{
+        for (int i = 0; t->published && i < t->published->rows; i++)
+                if (t->published->row[i].container == container)
+                        return &t->published->row[i];
+        return NULL;
+}
+
+/* How long a running pod of it has gone without a sample of this container. */
+static int64_t silence_of(const struct target *t, const char *container, struct wall now)
+{
+        int64_t longest = 0;
+        for (const struct pod *p = t->pods; p; p = p->next_of_target) {
+                const struct pod_container *c = p->running ? container_of_pod(p, container) : NULL;
+                if (!c)
+                        continue;
+                int64_t since = c->door.last_ms > p->started_ms ? c->door.last_ms : p->started_ms;
+                if (since > 0 && now.ms - since > longest)
+                        longest = now.ms - since;
+        }
+        return longest;
+}
+
+static void learn(const struct target *t, const struct plan_facts *f, struct plan_container *c)
+{
+        const struct history *h = history_find(t, c->name);
+        struct recommend_facts facts = {
+                .now = f->now.wall,
+                .interval_ms = f->interval_ms,
+                .silent_ms = silence_of(t, c->name, f->now.wall),
+                .by_runs = t->workload->kind->flags & KIND_BY_RUNS,
+                .min_history_ms = t->profile ? t->profile->spec.apply.min_history_ms : 0,
+        };
+        recommend(h ? &h->usage : NULL, c->facts.policy, &facts, &c->facts.learned);
+        const struct published_amount *row = published_row(t, c->name);
+        for (int r = 0; row && r < RESOURCES; r++)
+                c->facts.last_good[r] = row->target[r];
+}
+
+static void policy_of(const struct target *t, struct arena *a, struct plan_container *c)
+{
+        if (t->profile) {
+                c->facts.policy = profile_spec_container(&t->profile->spec, text_of(c->name), &c->facts.ignored);
+                return;
+        }
+        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: nothing is asked for any more */
+        resource_policy_defaults(CPU, &p[CPU]);
+        resource_policy_defaults(MEMORY, &p[MEMORY]);
+        c->facts.policy = p;
+}
+
+static bool in_template(const struct workload *wl, const char *name)
+{
+        for (int i = 0; i < wl->containers; i++)
+                if (wl->container[i].name == name)
+                        return true;
+        return false;
+}
+
+static void injected(const struct pod *newest, struct plan *plan)
+{
+        for (int i = 0; newest && i < newest->containers; i++) {
+                const struct pod_container *pc = &newest->container[i];
+                if (pc->role == ROLE_INIT || in_template(plan->target->workload, pc->name))
+                        continue;
+                struct plan_container *c = &plan->container[plan->containers++];
+                c->name = pc->name;
+                c->role = c->facts.role = ROLE_INJECTED;
+                for (int r = 0; r < RESOURCES; r++)
+                        c->facts.original[r] = c->facts.current[r] = c->raw[r] = pc->request[r];
+                c->facts.limit[MEMORY] = pc->memory_limit;
+        }
+}
+
+static void gather(struct plan *plan, const struct range_facts *range, const struct plan_facts *f, struct arena *a)
+{
+        const struct target *t = plan->target;
+        const struct workload *wl = t->workload;
+        const struct pod *newest = newest_pod(t);
+        int most = wl->containers + (newest ? newest->containers : 0);
+        plan->container = arena_new(a, sizeof *plan->container * (size_t)(most + 1));
+        for (int i = 0; i < wl->containers; i++) {
+                struct plan_container *c = &plan->container[plan->containers++];
+                c->name = wl->container[i].name;
+                c->role = c->facts.role = wl->container[i].role;
+                origin(wl, &wl->container[i], range, c);
+        }
+        injected(newest, plan);
+        for (int i = 0; i < plan->containers; i++) {
+                struct plan_container *c = &plan->container[i];
+                const struct pod_container *pc = container_of_pod(newest, c->name);
+                policy_of(t, a, c);
+                learn(t, f, c);
+                for (int r = 0; r < RESOURCES; r++) {
+                        c->running[r] = pc && pc->request[r].set ? pc->request[r] : c->facts.current[r];
+                        plan->carries |= c->ours[r];
+                }
+        }
+}
+
+static bool counts(const struct plan_container *c)
+{
+        return (c->role == ROLE_MAIN || c->role == ROLE_SIDECAR) && !c->facts.ignored;
+}
+
+static void summarize(struct plan *plan)
+{
+        bool any = false;
+        for (int i = 0; i < plan->containers; i++) {
+                const struct plan_container *c = &plan->container[i];
+                const struct history *h = history_find(plan->target, c->name);
+                if (!counts(c))
+                        continue;
+                enum state s = c->facts.learned.state;
+                plan->state = any ? state_least(plan->state, s) : s;
+                if (!any || c->facts.learned.confidence_percent < plan->confidence_percent)
+                        plan->confidence_percent = c->facts.learned.confidence_percent;
+                any = true;
+                if (!h)
+                        continue;
+                plan->samples += h->usage.samples;
+                if (h->usage.first_ms && (!plan->since_ms || h->usage.first_ms < plan->since_ms))
+                        plan->since_ms = h->usage.first_ms;
+                if (h->usage.newest_ms > plan->last_ms)
+                        plan->last_ms = h->usage.newest_ms;
+        }
+}
+
+/* --- the rollout
+ * ------------------------------------------------------------------------------------------------------- */
+
+bool rollout_done(const struct workload *wl)
+{
+        return wl->observed_generation >= wl->generation && wl->updated == wl->status_replicas &&
+               wl->available == wl->status_replicas && wl->status_replicas == wl->replicas;
+}
+
+static void rollout_facts(const struct target *t, struct plan *plan)
+{
+        const struct workload *wl = t->workload;
+        const char *why = "";
+        if (wl->kind->flags & KIND_BY_RUNS)
+                return; /* a CronJob's next run starts no rollout */
+        if (wl->paused)
+                why = "the rollout is paused";
+        else if (wl->on_delete)
+                why = "its strategy is OnDelete: pods would change only as they are deleted";
+        else if (wl->recreate)
+                why = "its strategy is Recreate: all pods would go at once";
+        else if (wl->partition > 0)
+                why = "its rollout stops at a partition";
+        else if (wl->deadline_exceeded)
+                why = "its last rollout is past its deadline";
+        else if (!rollout_done(wl))
+                why = "a rollout is under way";
+        if (*why) {
+                snprintf(plan->blocked, sizeof plan->blocked, "%s", why);
+                return;
+        }
+        int least = t->profile ? t->profile->spec.apply.min_replicas : 1;
+        if (wl->replicas < least && strcmp(wl->kind->kind, "DaemonSet") != 0)
+                snprintf(plan->blocked, sizeof plan->blocked, "it has %lld of at least %d replicas",
+                         (long long)wl->replicas, least);
+}
+
+/* --- who else
+ * ---------------------------------------------------------------------------------------------------------- */
+
+static struct plan_condition *say(struct plan *plan, const char *type, bool status, const char *reason)
+{
+        assert(plan->conditions < PLAN_CONDITIONS);
+        struct plan_condition *c = &plan->condition[plan->conditions++];
+        *c = (struct plan_condition){.type = type, .status = status, .reason = reason};
+        return c;
+}
+
+/* A request that another manager owns by server-side apply: our patch would make its next apply fail. */
+static const char *foreign_manager(const struct plan *plan)
+{
+        const struct workload *wl = plan->target->workload;
+        for (int i = 0; i < wl->foreigns; i++)
+                for (int k = 0; k < plan->containers; k++) {
+                        const struct plan_container *c = &plan->container[k];
+                        if (c->name != wl->foreign[i].container || c->facts.ignored)
+                                continue;
+                        for (int r = 0; r < RESOURCES; r++)
+                                if (wl->foreign[i].of[r] && c->facts.policy[r].enabled)
+                                        return wl->foreign[i].manager;
+                }
+        return NULL;
+}
+
+static void contest_facts(struct plan *plan)
+{
+        const struct target *t = plan->target;
+        const char *manager =
+                t->profile && t->profile->spec.apply.mode != APPLY_RECOMMEND ? foreign_manager(plan) : NULL;
+        plan->contested = manager || t->deed.contested_ms > plan->now.ms;
+        if (!plan->contested)
+                return;
+        struct plan_condition *c = say(plan, "Contested", true, manager ? "OwnedByApply" : "ChangedBack");
+        if (manager)
+                snprintf(c->message, sizeof c->message,
+                         "'%s' owns the requests by server-side apply; drop them from what it applies, or use OnDeploy "
+                         "at Pod",
+                         manager);
+        else
+                snprintf(c->message, sizeof c->message, "%s",
+                         t->deed.contest ? t->deed.contest : "put back by somebody");
+}
+
+static bool is_managed(const struct target *t, struct plan *plan)
+{
+        const struct controller_owner *owner = &t->workload->owner_ref;
+        if (!owner->kind)
+                return false;
+        struct plan_condition *c = say(plan, "Managed", true, "OwnedByController");
+        snprintf(c->message, sizeof c->message, "its template is written by %s '%s' (%s): set the requests there",
+                 owner->kind, owner->name, owner->api_version);
+        return true;
+}
+
+/* --- judging
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static void judge(struct world *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
+                  struct arena *a)
+{
+        const struct target *t = plan->target;
+        const struct workload *wl = t->workload;
+        static const struct apply_policy none = {.mode = APPLY_RECOMMEND, .max_decrease_percent = 100};
+        const struct ns *ns = ns_get(w, text_of(t->ns));
+        struct advise_facts facts = {
+                .workload =
+                        {
+                                .now = f->now.wall,
+                                .apply = t->profile ? &t->profile->spec.apply : &none,
+                                .state = plan->state,
+                                .apply_never = f->apply_never || wl->apply_never || ns->apply_never,
+                                .source_away = f->source_away,
+                                .paused = t->profile && t->profile->spec.paused,
+                                .immutable = wl->kind->flags & KIND_IMMUTABLE,
+                                .contested = plan->contested,
+                                .managed = plan->managed,
+                                .orphaned = plan->orphaned,
+                                .held = plan->held,
+                                .rollout_blocked = plan->blocked[0] != '\0',
+                                .window_open = !t->profile || t->profile->window_open,
+                                .budget_left = f->budget_left,
+                                .changed_ms = t->deed.changed_ms,
+                                .after_kill = t->kill_ms > t->deed.changed_ms,
+                        },
+        };
+        bool holds = t->profile && t->profile->spec.apply.hpa == HPA_HOLD;
+        for (int r = 0; r < RESOURCES; r++) {
+                facts.hpa_holds[r] = holds && wl->hpa[r];
+                facts.range_min[r] = range->min[r];
+                facts.range_ratio[r] = range->ratio[r];
+        }
+        size_t n = (size_t)plan->containers;
+        struct advise_container *c = arena_new(a, (n + 1) * sizeof *c);
+        struct advice *advice = arena_new(a, (n + 1) * sizeof *advice);
+        for (size_t i = 0; i < n; i++)
+                c[i] = plan->container[i].facts;
+        plan->apply = advise(&facts, c, n, advice);
+        for (size_t i = 0; i < n; i++)
+                plan->container[i].advice = advice[i];
+}
+
+/* --- conditions
+ * --------------------------------------------------------------------------------------------------------- */
+
+static bool wants_change(const struct plan_container *c, enum resource r)
+{
+        const struct amount target = c->advice.of[r].target, current = c->facts.current[r];
+        return counts(c) && target.set && current.set && target.value != current.value;
+}
+
+static void applied_condition(struct plan *plan)
+{
+        static const char *const why[REASONS] = {
+                [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
+                [REASON_PAUSED] = "the profile is paused, or a person holds the recommendation",
+                [REASON_OPTED_OUT] = "halflife.dev/apply: Never, or the controller's own apply: never",
+                [REASON_HPA_HOLD] = "an HPA scales on this resource's utilization",
+                [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
+                [REASON_COOLDOWN] = "the last change is younger than the cooldown",
+                [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
+                [REASON_BUDGET] = "the budget for changes is used up",
+                [REASON_IMMUTABLE] = "this kind's template cannot be changed",
+                [REASON_ORPHANED] = "no profile selects it any more, but it still carries values of halflife",
+                [REASON_LEARNING] = "not enough was learned yet",
+                [REASON_STALE] = "no fresh usage",
+        };
+        bool wanted = false;
+        for (int i = 0; i < plan->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct plan_container *c = &plan->container[i];
+                        if (!wants_change(c, r))
+                                continue;
+                        wanted = true;
+                        if (plan->hold == REASON_NONE)
+                                plan->hold = c->advice.gate[r].hold;
+                        int64_t again = c->advice.gate[r].again_ms;
+                        if (again > 0 && (plan->again_ms == 0 || again < plan->again_ms))
+                                plan->again_ms = again;
+                }
+        if (!wanted && !plan->orphaned) {
+                say(plan, "Applied", plan->carries, plan->carries ? "UpToDate" : "NothingToChange");
+                return;
+        }
+        enum reason hold = plan->orphaned ? REASON_ORPHANED : plan->hold;
+        struct plan_condition *c = say(plan, "Applied", false, hold ? reason_name(hold) : "Pending");
+        if (hold == REASON_ROLLOUT_BLOCKED)
+                snprintf(c->message, sizeof c->message, "%s", plan->blocked);
+        else if (why[hold])
+                snprintf(c->message, sizeof c->message, "%s", why[hold]);
+}
+
+static void ready_condition(struct plan *plan)
+{
+        static const char *const why[STATES] = {
+                [STATE_NO_DATA] = "no sample was accepted yet",
+                [STATE_LEARNING] = "samples come in; minHistory is not yet reached",
+                [STATE_READY] = "",
+                [STATE_STALE] = "a running pod has had no sample for a while; the last good target stands",
+                [STATE_HELD] = "held; see the other conditions",
+        };
+        bool ready = plan->state == STATE_READY;
+        struct plan_condition *c = say(plan, "Ready", ready, state_name(plan->state));
+        snprintf(c->message, sizeof c->message, "%s", why[plan->state]);
+}
+
+static void resource_conditions(struct plan *plan)
+{
+        char short_of[128] = "", qos = 0;
+        size_t at = 0;
+        for (int i = 0; i < plan->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct plan_container *c = &plan->container[i];
+                        qos |= c->advice.of[r].qos_changes;
+                        if (!counts(c) || !c->advice.of[r].under_provisioned || at >= sizeof short_of)
+                                continue;
+                        int n = snprintf(short_of + at, sizeof short_of - at, "%s%s of '%s'", at ? ", " : "",
+                                         resource_name(r), c->name);
+                        at += n > 0 ? (size_t)n : 0;
+                }
+        if (at) {
+                struct plan_condition *c = say(plan, "UnderProvisioned", true, "UsesMoreThanRequested");
+                snprintf(c->message, sizeof c->message,
+                         "%s: usage is above the request; raise it by hand, halflife never goes above the owner's",
+                         short_of);
+        }
+        if (qos)
+                say(plan, "QoSChanges", true, "LeavesGuaranteed");
+}
+
+/* What the profile's owner is told of a hold by a person, in the person's words. */
+static void held_condition(struct plan *plan)
+{
+        if (!plan->held)
+                return;
+        struct plan_condition *c = say(plan, "Held", true, "ByAnnotation");
+        snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->published->hold);
+}
+
+void reconcile(struct world *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
+{
+        assert(t->workload);
+        *ret = (struct plan){.target = t, .now = f->now.wall};
+        struct range_facts range;
+        range_facts(w, t->ns, &range);
+        gather(ret, &range, f, a);
+        summarize(ret);
+        rollout_facts(t, ret);
+        contest_facts(ret);
+        ret->managed = is_managed(t, ret);
+        ret->held = t->published && t->published->hold;
+        bool wants_none = !t->profile || t->profile->spec.apply.mode == APPLY_RECOMMEND;
+        ret->orphaned = wants_none && ret->carries;
+        if (ret->contested || ret->orphaned || ret->held)
+                ret->state = STATE_HELD;
+        judge(w, ret, &range, f, a);
+        ready_condition(ret);
+        applied_condition(ret);
+        held_condition(ret);
+        resource_conditions(ret);
+}
+
+/* --- the pod as a whole
+ * --------------------------------------------------------------------------------------------------- */
+
+struct amount plan_amount_of(const struct plan_container *c, enum resource r, enum plan_amount which)
+{
+        const struct estimate *e = &c->facts.learned.of[r];
+        switch (which) {
+        case PLAN_ORIGINAL:
+                return c->facts.original[r];
+        case PLAN_CURRENT:
+                return c->running[r];
+        case PLAN_TARGET:
+                return c->advice.of[r].target;
+        case PLAN_MODEL:
+                return (struct amount){e->known, e->model};
+        case PLAN_LOWER:
+                return (struct amount){e->known, e->lower};
+        case PLAN_UPPER:
+                return (struct amount){e->known, e->upper};
+        }
+        return (struct amount){0};
+}
+
+/*
+ * Init containers run one after the other beside the sidecars started before them; the main containers run together
+ * beside all sidecars. The pod needs the larger.
+ */
+struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_amount which)
+{
+        int64_t together = 0, sidecars = 0, most_init = 0;
+        bool any = false;
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                struct amount a = plan_amount_of(c, r, which);
+                if (!a.set && c->role == ROLE_INIT)
+                        a = c->facts.original[r]; /* nothing is learned of it: it stands as it is */
+                if (!a.set)
+                        continue;
+                any = true;
+                if (c->role == ROLE_INIT && a.value + sidecars > most_init)
+                        most_init = a.value + sidecars;
+                if (c->role != ROLE_INIT)
+                        together += a.value;
+                if (c->role == ROLE_SIDECAR)
+                        sidecars += a.value;
+        }
+        return (struct amount){any, together > most_init ? together : most_init};
+}
