@@ -1,0 +1,40 @@
+/*
+ * The controller: watches, polls usage every interval, learns, decides, publishes, applies, checkpoints. One per
+ * process, on one loop.
+ */
+#ifndef HALFLIFE_CONTROL_CONTROLLER_H
+#define HALFLIFE_CONTROL_CONTROLLER_H
+
+#include "kube/access.h"
+#include "net/loop.h"
+
+struct controller_options {
+        int64_t interval_ms, checkpoint_ms, status_ms, retention_ms;
+        double api_rate;
+        int api_concurrency;
+        bool apply_never;
+        int budget_workloads;          /* of the whole cluster, at once; 0: no bound */
+        int64_t budget_cores_per_hour; /* millicores; 0: no bound */
+        bool leader_elect;
+        const char *ns; /* halflife's own namespace: its Lease is there, and it is exempt */
+        const char *lease_name;
+        const char *identity;    /* unique */
+        const char *database;    /* NULL: learn in memory only */
+        const char *listen;      /* NULL: no server */
+        const char *listen_file; /* the address bound is written there; NULL */
+        const char *user_agent;
+};
+
+struct controller;
+/* Strings of options are the caller's and stay until controller_free. ERR_CONFLICT: another process holds the database.
+ */
+int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
+                   struct err *err);
+/* Settings re-read: what can change while running (intervals, rates, budgets, apply) does; the rest is told to need a
+ * restart. */
+void controller_reconfigure(struct controller *c, const struct controller_options *o);
+/* Finish the patch in hand, checkpoint, give the Lease up, then stop the loop. */
+void controller_stop(struct controller *c);
+void controller_free(struct controller *c);
+
+#endif

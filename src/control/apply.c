@@ -1,0 +1,323 @@
+/*
+ * The one way a workload's template is changed: read it afresh, decide on what was read, patch it with tests, and read
+ * the answer, because admission may have changed what we sent.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+#include "core/quantity.h"
+
+struct applying {
+        struct controller *controller;
+        struct target *target;
+        char *path;
+        json_t *containers; /* status.applied.containers */
+        struct sent {
+                const char *container;
+                bool write[RESOURCES];
+                struct amount to[RESOURCES];
+        } * sent;
+        int sents;
+        char note[512];
+};
+
+static void applying_free(struct applying *a)
+{
+        json_decref(a->containers);
+        mem_free(a->sent);
+        mem_free(a->path);
+        mem_free(a);
+}
+
+static void applying_end(struct applying *a, const struct err *err, int64_t retry_after_ms)
+{
+        struct controller *c = a->controller;
+        struct target *t = a->target;
+        applying_free(a);
+        work_done(c, t, err, retry_after_ms);
+}
+
+/* --- annotations
+ * -------------------------------------------------------------------------------------------------------- */
+
+static void put_quantity(json_t *to, enum resource r, struct amount amount)
+{
+        char text[QUANTITY_TEXT_MAX];
+        if (amount.set)
+                json_object_set_new(to, resource_name(r),
+                                    json_string(r == CPU ? quantity_print_cpu(amount.value, text)
+                                                         : quantity_print_memory(amount.value, text)));
+}
+
+static void put_resources(json_t *row, const char *key, json_t *values)
+{
+        if (json_object_size(values) > 0)
+                json_object_set_new(row, key, values);
+        else
+                json_decref(values);
+}
+
+/* What the template asks for after this patch: ours where we wrote now or before. */
+static bool is_ours_after(const struct plan_container *c, enum resource r)
+{
+        bool put_back = c->facts.original[r].set && c->advice.gate[r].value >= c->facts.original[r].value;
+        return c->advice.gate[r].hold ? c->ours[r] : !put_back;
+}
+
+static char *annotation_original(const struct plan *p)
+{
+        AUTO(json_decref) json_t *all = json_object();
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                if (!is_ours_after(c, CPU) && !is_ours_after(c, MEMORY))
+                        continue;
+                json_t *row = json_object(), *requests = json_object(), *limits = json_object();
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        put_quantity(requests, r, c->raw[r]);
+                        put_quantity(limits, r, c->raw_limit[r]);
+                }
+                put_resources(row, "requests", requests);
+                put_resources(row, "limits", limits);
+                json_object_set_new(all, c->name, row);
+        }
+        return json_object_size(all) ? json_dumps(all, JSON_COMPACT) : NULL;
+}
+
+static char *annotation_applied(const struct plan *p)
+{
+        AUTO(json_decref) json_t *all = json_object();
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                json_t *requests = json_object();
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (is_ours_after(c, r))
+                                put_quantity(requests, r,
+                                             c->advice.gate[r].hold ? c->facts.current[r]
+                                                                    : (struct amount){true, c->advice.gate[r].value});
+                if (json_object_size(requests) > 0)
+                        json_object_set_new(all, c->name, json_pack("{s:o}", "requests", requests));
+                else
+                        json_decref(requests);
+        }
+        return json_object_size(all) ? json_dumps(all, JSON_COMPACT) : NULL;
+}
+
+/* --- the patch
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* What to write: the step, or, where the original comes back, the request as its owner had it (absent stays absent). */
+static struct amount to_write(const struct plan_container *c, enum resource r)
+{
+        int64_t value = c->advice.gate[r].value;
+        if (c->facts.original[r].set && value >= c->facts.original[r].value)
+                return c->raw[r];
+        return (struct amount){true, value};
+}
+
+static void note_change(struct applying *a, const struct plan_container *c, enum resource r, struct amount to)
+{
+        char from[QUANTITY_TEXT_MAX] = "none", into[QUANTITY_TEXT_MAX] = "none";
+        size_t at = strlen(a->note);
+        struct amount current = c->facts.current[r];
+        if (current.set)
+                (r == CPU ? quantity_print_cpu : quantity_print_memory)(current.value, from);
+        if (to.set)
+                (r == CPU ? quantity_print_cpu : quantity_print_memory)(to.value, into);
+        snprintf(a->note + at, sizeof a->note - at, "%s%s %s %s -> %s", at ? ", " : "", c->name, resource_name(r), from,
+                 into);
+}
+
+static void applied_row(struct applying *a, const struct plan_container *c)
+{
+        json_t *row = json_pack("{s:s}", "name", c->name);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (is_ours_after(c, r))
+                        put_quantity(row, r, c->advice.gate[r].hold ? c->facts.current[r] : to_write(c, r));
+        if (json_object_size(row) > 1)
+                json_array_append_new(a->containers, row);
+        else
+                json_decref(row);
+}
+
+static void collect(struct applying *a, const struct plan *p)
+{
+        a->containers = json_array();
+        a->sent = mem_new_array((size_t)p->containers + 1, sizeof *a->sent);
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                struct sent s = {.container = c->name};
+                if (c->role == ROLE_INJECTED)
+                        continue;
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        s.write[r] = !c->advice.gate[r].hold;
+                        if (!s.write[r])
+                                continue;
+                        s.to[r] = to_write(c, r);
+                        note_change(a, c, r, s.to[r]);
+                }
+                applied_row(a, c);
+                if (s.write[CPU] || s.write[MEMORY])
+                        a->sent[a->sents++] = s;
+        }
+}
+
+static json_t *build(struct applying *a, const struct plan *p, struct text object, const char *version, struct err *err)
+{
+        struct patch_container *pc = arena_new(&a->controller->plans, sizeof *pc * (size_t)(a->sents + 1));
+        for (int i = 0; i < a->sents; i++) {
+                pc[i].name = a->sent[i].container;
+                memcpy(pc[i].write, a->sent[i].write, sizeof pc[i].write);
+                memcpy(pc[i].to, a->sent[i].to, sizeof pc[i].to);
+        }
+        char *original = annotation_original(p), *applied = annotation_applied(p);
+        struct patch_resources want = {
+                .path = a->path,
+                .template_path = p->target->workload->kind->template_path,
+                .object = object.p,
+                .version = version,
+                .container = pc,
+                .containers = a->sents,
+                .original = applied ? original : NULL,
+                .applied = applied,
+        };
+        json_t *patch = patch_build(&want, err);
+        free(original);
+        free(applied);
+        return patch;
+}
+
+/* --- after the patch
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* The first request that came back other than it was sent; "" where all stands. */
+static void find_changed(const struct applying *a, const struct workload *wl, char *ret, size_t size)
+{
+        *ret = '\0';
+        for (int i = 0; i < a->sents; i++)
+                for (int k = 0; k < wl->containers && !*ret; k++)
+                        for (enum resource r = CPU; r < RESOURCES && wl->container[k].name == a->sent[i].container;
+                             r++) {
+                                struct amount got = wl->container[k].request[r], want = a->sent[i].to[r];
+                                char text[QUANTITY_TEXT_MAX] = "nothing";
+                                if (!a->sent[i].write[r] || !want.set || (got.set && got.value == want.value))
+                                        continue;
+                                if (got.set)
+                                        (r == CPU ? quantity_print_cpu : quantity_print_memory)(got.value, text);
+                                snprintf(ret, size, "%s of '%s' changed to %s by admission", resource_name(r),
+                                         a->sent[i].container, text);
+                        }
+}
+
+static void say_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note)
+{
+        char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
+        struct event e = {
+                .api_version = api_version,
+                .kind = t->kind,
+                .ns = t->ns,
+                .name = t->name,
+                .uid = t->workload ? t->workload->uid_text : NULL,
+                .warning = warning,
+                .reason = reason,
+                .action = "Apply",
+                .note = note,
+        };
+        event_emit(c->events, &e, loop_now(c->loop));
+        mem_free(api_version);
+}
+
+static void remember(struct applying *a)
+{
+        struct target *t = a->target;
+        struct deed *d = &t->deed;
+        d->changed_ms = loop_now(a->controller->loop).wall.ms;
+        d->digest = t->workload ? t->workload->digest : 0;
+        mem_free(d->containers);
+        d->containers = json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT);
+        a->controller->count.applied++;
+}
+
+static void patched(void *arg, const struct answer *answer)
+{
+        struct applying *a = arg;
+        struct controller *c = a->controller;
+        struct target *t = a->target;
+        if (answer->err.code != 0) {
+                if (answer->err.code == ERR_DENIED)
+                        say_event(c, t, true, "Denied", answer->err.text);
+                applying_end(a, &answer->err, answer->retry_after_ms);
+                return;
+        }
+        char changed[256];
+        struct err err = {0};
+        struct workload *wl = t->workload;
+        if (wl && workload_upsert(&c->world, wl->kind, answer->body, wl->epoch, &err) == 0)
+                find_changed(a, wl, changed, sizeof changed);
+        else
+                changed[0] = '\0';
+        remember(a);
+        if (changed[0]) {
+                contest_changed(c, t, changed);
+                say_event(c, t, true, "Contested", changed);
+        } else {
+                persist_deed(c, t);
+                say_event(c, t, false, "Applied", a->note);
+        }
+        log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
+                 KV("change", a->note), KV_INT("cycle", c->cycle));
+        applying_end(a, &(struct err){0}, 0);
+}
+
+/* Decide on what was just read: only what still wants to be changed is. */
+static void fetched(void *arg, const struct answer *answer)
+{
+        struct applying *a = arg;
+        struct controller *c = a->controller;
+        struct target *t = a->target;
+        struct err err = answer->err;
+        struct object_view view = {0};
+        if (err.code == 0 && !t->workload)
+                err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", t->kind, t->name);
+        if (err.code == 0)
+                err.code = workload_upsert(&c->world, t->workload->kind, answer->body, t->workload->epoch, &err);
+        if (err.code == 0 && t->workload->gone)
+                err_set(&err, ERR_NOTFOUND, "%s '%s' was deleted and made again", t->kind, t->name);
+        if (err.code == 0)
+                err.code = decode_object(answer->body, &c->plans, &view, &err);
+        if (err.code != 0) {
+                applying_end(a, &err, answer->retry_after_ms);
+                return;
+        }
+        struct plan plan;
+        decide(c, t, &plan);
+        if (!plan.apply || !may_write(c)) {
+                applying_end(a, &(struct err){0}, 0);
+                return;
+        }
+        collect(a, &plan);
+        json_t *patch = build(a, &plan, answer->body, arena_text(&c->plans, view.version), &err);
+        if (patch && json_array_size(patch) == 0)
+                err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", t->kind, t->name);
+        if (err.code != 0) {
+                json_decref(patch);
+                applying_end(a, &err, 0);
+                return;
+        }
+        budget_spend(c, &plan);
+        patch_send(c->client, a->path, patch, false, patched, a);
+        json_decref(patch);
+        arena_reset(&c->plans);
+}
+
+void apply_plan(struct controller *c, const struct plan *p)
+{
+        const struct target *t = p->target;
+        struct applying *a = MEM_NEW(struct applying);
+        a->controller = c;
+        a->target = p->target;
+        a->path = path_of(t->group, t->version, t->ns, t->workload->kind->plural, t->name, NULL);
+        struct call call = {.method = HTTP_GET, .path = a->path};
+        client_start(c->client, &call, fetched, a);
+}

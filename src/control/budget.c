@@ -1,0 +1,103 @@
+/*
+ * Budgets: how many workloads may be rolling by our doing at once, and how many cores of request may be changed in a
+ * sliding hour; for each profile, and for the whole cluster by a setting. The hour's ledger is stored, so a restart
+ * spends nothing twice.
+ *
+ * A change that is larger than the whole hour's budget passes when nothing was spent: else it never would.
+ */
+#include "controller_private.h"
+
+int64_t budget_cost(const struct plan *p)
+{
+        __int128 cost = 0;
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                if (c->advice.gate[CPU].hold || !c->facts.current[CPU].set)
+                        continue;
+                int64_t change = c->facts.current[CPU].value - c->advice.gate[CPU].value;
+                cost += change > 0 ? change : -change;
+        }
+        cost *= p->target->workload->replicas;
+        return cost > INT64_MAX ? INT64_MAX : (int64_t)cost;
+}
+
+static void forget_old(struct controller *c, int64_t now)
+{
+        size_t kept = 0;
+        for (size_t i = 0; i < c->spendings; i++) {
+                int64_t age = now - c->spent[i].at_ms;
+                if (age >= 0 && age < HOUR_MS)
+                        c->spent[kept++] = c->spent[i];
+                else
+                        mem_free(c->spent[i].profile);
+        }
+        c->spendings = kept;
+}
+
+/* A rollout of ours is done when the workload says so, or when its workload is gone. */
+static bool still_rolling(const struct target *t)
+{
+        return t->rolling && t->workload && !rollout_done(t->workload) && !t->workload->deadline_exceeded;
+}
+
+void budget_settle(struct controller *c)
+{
+        struct profile *p;
+        struct target *t;
+        forget_old(c, loop_now(c->loop).wall.ms);
+        c->rolling = c->spent_millicores = 0;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+                p->rolling = p->spent_millicores = 0;
+        for (size_t i = 0; i < c->spendings; i++) {
+                c->spent_millicores += c->spent[i].millicores;
+                p = map_get(&c->world.profiles, text_of(c->spent[i].profile));
+                if (p)
+                        p->spent_millicores += c->spent[i].millicores;
+        }
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+                t->rolling = still_rolling(t);
+                c->rolling += t->rolling;
+                if (t->rolling && t->profile)
+                        t->profile->rolling++;
+        }
+}
+
+static bool within(int64_t limit, int64_t already, int64_t cost)
+{
+        return limit == 0 || already == 0 || already + cost <= limit;
+}
+
+bool budget_allows(const struct controller *c, const struct plan *p)
+{
+        const struct profile *profile = p->target->profile;
+        int64_t cost = budget_cost(p);
+        if (!within(c->options.budget_cores_per_hour, c->spent_millicores, cost))
+                return false;
+        if (c->options.budget_workloads && c->rolling >= c->options.budget_workloads)
+                return false;
+        if (!profile)
+                return true;
+        if (!within(profile->spec.budget_cores_per_hour, profile->spent_millicores, cost))
+                return false;
+        return profile->spec.budget_workloads == 0 || profile->rolling < profile->spec.budget_workloads;
+}
+
+void budget_spend(struct controller *c, const struct plan *p)
+{
+        struct target *t = p->target;
+        int64_t cost = budget_cost(p);
+        c->spent = mem_resize(c->spent, c->spendings + 1, sizeof *c->spent);
+        c->spent[c->spendings++] = (struct spending){
+                .at_ms = p->now.ms,
+                .millicores = cost,
+                .profile = mem_string(t->profile ? t->profile->key : ""),
+        };
+        c->spent_millicores += cost;
+        c->rolling++;
+        t->rolling = true;
+        if (t->profile) {
+                t->profile->spent_millicores += cost;
+                t->profile->rolling++;
+        }
+        persist_budget(c);
+}

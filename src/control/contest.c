@@ -1,0 +1,62 @@
+/*
+ * Who put our value back: told from a deploy by the template's digest, and answered by leaving the workload alone for a
+ * while.
+ */
+#include <string.h>
+
+#include "controller_private.h"
+
+enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
+static const int64_t contest_least_ms = DAY_MS, contest_most_ms = 7 * (int64_t)DAY_MS;
+
+static void contest(struct controller *c, struct target *t, char *what)
+{
+        struct deed *d = &t->deed;
+        int64_t now = loop_now(c->loop).wall.ms;
+        d->contest_step_ms = d->contest_step_ms ? d->contest_step_ms * 2 : contest_least_ms;
+        if (d->contest_step_ms > contest_most_ms)
+                d->contest_step_ms = contest_most_ms;
+        d->contested_ms = now + d->contest_step_ms;
+        d->resets = 0;
+        mem_free(d->contest);
+        d->contest = what;
+        c->count.conflicts++;
+        log_warn("left alone: its requests are contested", KV("namespace", t->ns), KV("kind", t->kind),
+                 KV("name", t->name), KV("why", what), KV_INT("hours", d->contest_step_ms / HOUR_MS));
+        persist_deed(c, t);
+}
+
+static bool any_reset(const struct plan *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (int r = 0; r < RESOURCES; r++)
+                        if (p->container[i].reset[r])
+                                return true;
+        return false;
+}
+
+/* Once per change of ours: back at the original with nothing else changed, soon after our write, or a second time
+ * within cooldown. */
+void contest_watch(struct controller *c, struct target *t, const struct plan *p)
+{
+        struct deed *d = &t->deed;
+        if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || p->carries || !any_reset(p))
+                return;
+        int64_t now = p->now.ms, passed = now - d->changed_ms;
+        d->reset_seen_ms = now;
+        if (t->workload->digest != d->digest) { /* a deploy: its owner is not fighting us */
+                d->resets = 0;
+        } else if (passed <= CONTEST_SOON_MS) {
+                contest(c, t, mem_string("the requests went back to the original within 15 min of our change"));
+                return;
+        } else if (t->profile && passed <= t->profile->spec.apply.cooldown_ms && ++d->resets >= 2) {
+                contest(c, t, mem_string("the requests went back to the original twice in a row"));
+                return;
+        }
+        persist_deed(c, t);
+}
+
+void contest_changed(struct controller *c, struct target *t, const char *what)
+{
+        contest(c, t, mem_string(what));
+}

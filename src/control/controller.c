@@ -1,0 +1,482 @@
+/*
+ * The cycle: settle what the watches brought, poll usage, fold it, decide about every target, let the writes flow,
+ * checkpoint, show. Long walks go in slices, so that watches, the Lease and signals are never kept waiting.
+ */
+#include "controller_private.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { NUDGE_MS = 500, REFRESH_MS = 60 * SECOND_MS, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
+
+static void cycle_begin(void *arg);
+static void decide_slice(void *arg);
+
+bool may_write(const struct controller *c)
+{
+        return !c->stopping && (!c->options.leader_elect || (c->lease && lease_holds(c->lease)));
+}
+
+struct plan_facts plan_facts_of(const struct controller *c)
+{
+        return (struct plan_facts){
+                .now = loop_now(c->loop),
+                .interval_ms = c->options.interval_ms,
+                .apply_never = c->options.apply_never,
+                .source_away = c->source_away || watch_blind(c) != NULL,
+                .budget_left = true,
+        };
+}
+
+/* The budget's word depends on what would be changed, so it is asked once that is known. */
+void decide(struct controller *c, struct target *t, struct plan *ret)
+{
+        struct plan_facts facts = plan_facts_of(c);
+        reconcile(&c->world, t, &facts, &c->plans, ret);
+        if (ret->apply && !budget_allows(c, ret)) {
+                facts.budget_left = false;
+                reconcile(&c->world, t, &facts, &c->plans, ret);
+        }
+}
+
+/* --- totals
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static void tally_resource(struct controller *c, const struct plan *p, enum resource r)
+{
+        struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL);
+        int64_t now = 0;
+        for (int i = 0; i < p->containers; i++) {
+                c->next_reason[p->container[i].advice.reason[r]]++;
+                if (p->container[i].ours[r])
+                        now += p->container[i].facts.original[r].value - p->container[i].facts.current[r].value;
+        }
+        int64_t saving = original.set ? plan_saving(p, r) : 0;
+        c->next_saving[r] += saving;
+        c->next_in_force[r] += now * p->target->workload->replicas;
+        if (p->target->profile)
+                p->target->profile->next_saving[r] += saving;
+}
+
+static void tally(struct controller *c, const struct plan *p)
+{
+        struct profile *profile = p->target->profile;
+        c->next_state[p->state]++;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                tally_resource(c, p, r);
+        if (profile) {
+                profile->next_ready += p->state == STATE_READY;
+                profile->next_applied += p->carries;
+        }
+}
+
+static void tally_begin(struct controller *c)
+{
+        struct profile *p;
+        memset(c->next_state, 0, sizeof c->next_state);
+        memset(c->next_reason, 0, sizeof c->next_reason);
+        memset(c->next_saving, 0, sizeof c->next_saving);
+        memset(c->next_in_force, 0, sizeof c->next_in_force);
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+                p->next_ready = p->next_applied = 0;
+                memset(p->next_saving, 0, sizeof p->next_saving);
+        }
+}
+
+static void tally_end(struct controller *c)
+{
+        struct profile *p;
+        memcpy(c->by_state, c->next_state, sizeof c->by_state);
+        memcpy(c->by_reason, c->next_reason, sizeof c->by_reason);
+        memcpy(c->saving, c->next_saving, sizeof c->saving);
+        memcpy(c->in_force, c->next_in_force, sizeof c->in_force);
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+                p->ready = p->next_ready;
+                p->applied = p->next_applied;
+                memcpy(p->saving, p->next_saving, sizeof p->saving);
+        }
+}
+
+/* --- deciding
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static void remember_weights(struct target *t, const struct plan *p)
+{
+        for (int i = 0; i < p->containers; i++) {
+                struct history *h = history_find(t, p->container[i].name);
+                struct amount original = p->container[i].facts.original[CPU];
+                if (h)
+                        h->cpu_weight = original.set ? (double)original.value / 1e3 : 0;
+        }
+}
+
+/* A profile with other half-lives or another window: what was learned is rescaled and goes on. */
+static void adopt_policy(struct target *t)
+{
+        bool ignore;
+        for (int i = 0; i < t->histories; i++)
+                usage_adopt(&t->history[i]->usage,
+                            profile_spec_container(&t->profile->spec, text_of(t->history[i]->container), &ignore));
+}
+
+static void decide_target(struct controller *c, struct target *t)
+{
+        struct plan plan;
+        if (!t->workload) {
+                if (t->published && t->published->known && !t->busy)
+                        work_add(c, t);
+                return;
+        }
+        if (!t->profile && !t->published)
+                return;
+        if (t->profile)
+                adopt_policy(t);
+        decide(c, t, &plan);
+        if (!t->profile && !plan.orphaned) {
+                work_add(c, t); /* its Recommendation goes */
+                return;
+        }
+        remember_weights(t, &plan);
+        contest_watch(c, t, &plan);
+        tally(c, &plan);
+        if (!t->busy && (plan.apply || publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
+                work_add(c, t);
+}
+
+static void settle(struct controller *c)
+{
+        world_settle(&c->world, loop_now(c->loop));
+        oom_count(c);
+        pods_free_dropped(&c->world);
+        workloads_free_gone(&c->world);
+        watch_kinds(c);
+        windows_settle(c);
+        budget_settle(c);
+}
+
+static void decide_begin(struct controller *c)
+{
+        settle(c);
+        tally_begin(c);
+        c->stage = CYCLE_DECIDING;
+        c->decide_at = 0;
+        decide_slice(c);
+}
+
+static void cycle_end(struct controller *c)
+{
+        struct now now = loop_now(c->loop);
+        if (c->polled) {
+                c->count.cycles++;
+                c->count.last_cycle_seconds = (double)(now.mono.ns - c->cycle_began.ns) / 1e9;
+                metric_observe(&c->count.cycle_seconds, c->count.last_cycle_seconds);
+                persist_recall(c);
+                persist_retention(c);
+        }
+        event_tick(c->events, now);
+        telemetry_publish(c);
+        c->stage = CYCLE_IDLE;
+        work_pump(c);
+        if (c->polled) {
+                int64_t took = (now.mono.ns - c->cycle_began.ns) / 1000000;
+                int64_t rest = c->options.interval_ms - took;
+                loop_timer_set(c->loop, &c->cycle_timer, rest > 0 ? rest : 0, cycle_begin, c);
+        }
+        if (c->nudged)
+                nudge(c);
+}
+
+static void pack_slice(void *arg)
+{
+        struct controller *c = arg;
+        if (!persist_pack(c)) {
+                loop_timer_set(c->loop, &c->slice_timer, 0, pack_slice, c);
+                return;
+        }
+        c->checkpointed = loop_now(c->loop).mono;
+        cycle_end(c);
+}
+
+static bool checkpoint_due(const struct controller *c)
+{
+        return c->polled && (loop_now(c->loop).mono.ns - c->checkpointed.ns) / 1000000 >= c->options.checkpoint_ms;
+}
+
+static void decide_slice(void *arg)
+{
+        struct controller *c = arg;
+        struct target *t;
+        for (int n = 0; n < DECIDE_SLICE; n++) {
+                t = map_each(&c->world.targets, &c->decide_at);
+                if (!t) {
+                        tally_end(c);
+                        standing_publish(c);
+                        c->stage = CYCLE_PACKING;
+                        if (checkpoint_due(c))
+                                pack_slice(c);
+                        else
+                                cycle_end(c);
+                        return;
+                }
+                decide_target(c, t);
+                arena_reset(&c->plans);
+        }
+        loop_timer_set(c->loop, &c->slice_timer, 0, decide_slice, c);
+}
+
+/* --- the cycle
+ * ------------------------------------------------------------------------------------------------------------- */
+
+void cycle_polled(struct controller *c)
+{
+        ingest_running(c);
+        decide_begin(c);
+}
+
+static void cycle_begin(void *arg)
+{
+        struct controller *c = arg;
+        char waiting[256];
+        if (c->stopping)
+                return;
+        if (!c->synced) {
+                c->synced = watch_synced(c, waiting, sizeof waiting);
+                if (!c->synced) {
+                        telemetry_publish(c);
+                        loop_timer_set(c->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
+                        return;
+                }
+                log_info("caches synced", KV_INT("pods", c->world.pods.count),
+                         KV_INT("workloads", c->world.workloads.count));
+        }
+        if (c->stage != CYCLE_IDLE) { /* a pass without a poll is under way */
+                loop_timer_set(c->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
+                return;
+        }
+        c->cycle++;
+        c->cycle_began = loop_now(c->loop).mono;
+        c->polled = true;
+        c->stage = CYCLE_POLLING;
+        settle(c);
+        ingest_start(c);
+}
+
+static void pass_begin(void *arg)
+{
+        struct controller *c = arg;
+        if (c->stopping || !c->synced || c->stage != CYCLE_IDLE)
+                return; /* the cycle under way ends with a nudge */
+        c->nudged = false;
+        c->polled = false;
+        decide_begin(c);
+}
+
+/* Several changes make one pass; one that comes while a cycle runs is seen to after it. */
+void nudge(struct controller *c)
+{
+        c->nudged = true;
+        if (!c->nudge_timer.place && !c->stopping)
+                loop_timer_set(c->loop, &c->nudge_timer, NUDGE_MS, pass_begin, c);
+}
+
+static void turned(void *arg)
+{
+        struct controller *c = arg;
+        struct err err = {0};
+        struct now now = loop_now(c->loop);
+        if (c->server)
+                server_turned(c->server, now.mono);
+        if (access_busy(c->access) || now.mono.ns - c->refreshed.ns >= (int64_t)REFRESH_MS * 1000000) {
+                c->refreshed = now.mono;
+                if (access_refresh(c->access, now, false, &err) < 0)
+                        log_warn("credentials could not be read again; the old ones are used", KV("error", err.text));
+        }
+        work_pump(c); /* what waited for its back-off */
+        loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
+}
+
+/* --- the Lease
+ * --------------------------------------------------------------------------------------------------------------- */
+
+static void lease_gained(void *arg)
+{
+        struct controller *c = arg;
+        log_info("holds the Lease: writes from now on", KV("lease", c->options.lease_name),
+                 KV("identity", c->options.identity));
+        nudge(c);
+}
+
+static void lease_lost(void *arg, const struct err *why)
+{
+        struct controller *c = arg;
+        log_warn("lost the Lease: only reads from now on", KV("lease", c->options.lease_name),
+                 KV("why", why ? why->text : ""), KV("holder", lease_holder(c->lease)));
+}
+
+static void lease_trouble(void *arg, const struct err *err)
+{
+        struct controller *c = arg;
+        log_warn("the Lease cannot be had", KV("lease", c->options.lease_name), KV("error", err->text));
+}
+
+/* --- from start to stop
+ * -------------------------------------------------------------------------------------------------------- */
+
+static void warned(void *arg, const char *path, const char *text)
+{
+        (void)arg;
+        log_warn("the API server warns", KV("path", path), KV("warning", text));
+}
+
+static int serve_start(struct controller *c, struct err *err)
+{
+        struct server_options o = {
+                .listen = c->options.listen, .interval_ms = c->options.interval_ms, .connections_max = 256};
+        if (!c->options.listen)
+                return 0;
+        int rc = server_start(&o, &c->server, err);
+        if (rc < 0)
+                return err_wrap(err, "listen on '%s'", c->options.listen);
+        log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
+        if (c->options.listen_file) {
+                FILE *f = fopen(c->options.listen_file, "we");
+                if (!f || fprintf(f, "%s\n", server_address(c->server)) < 0 || fclose(f) != 0)
+                        return err_set(err, ERR_IO, "write '%s': %m", c->options.listen_file);
+        }
+        telemetry_publish(c);
+        return 0;
+}
+
+static void begin(struct controller *c)
+{
+        struct lease_options lease = {
+                .ns = c->options.ns,
+                .name = c->options.lease_name,
+                .identity = c->options.identity,
+                .gained = lease_gained,
+                .lost = lease_lost,
+                .trouble = lease_trouble,
+                .arg = c,
+        };
+        if (c->options.leader_elect)
+                c->lease = lease_new(c->client, &lease);
+        if (access_warning(c->access))
+                log_warn(access_warning(c->access), KV("access", access_source(c->access)));
+        watch_start(c);
+        c->checkpointed = c->refreshed = loop_now(c->loop).mono;
+        loop_timer_set(c->loop, &c->cycle_timer, 0, cycle_begin, c);
+        loop_timer_set(c->loop, &c->turn_timer, 0, turned, c);
+}
+
+int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
+                   struct err *err)
+{
+        enum { WORK_MAX = 1 << 20, BACK_OFF_LEAST_MS = SECOND_MS, BACK_OFF_MOST_MS = 5 * MINUTE_MS };
+        struct controller *c = MEM_NEW(struct controller);
+        struct client_options client = {
+                .user_agent = o->user_agent,
+                .field_manager = "halflife",
+                .rate = o->api_rate,
+                .concurrency = o->api_concurrency,
+                .observe = telemetry_observe,
+                .warned = warned,
+                .arg = c,
+        };
+        c->loop = l;
+        c->access = a;
+        c->options = *o;
+        c->client = client_new(l, a, &client);
+        c->events = event_source_new(c->client, o->identity);
+        c->work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS);
+        world_init(&c->world, client_field_manager(c->client), o->ns);
+        *err = (struct err){0};
+        persist_open(c, err);
+        if (err->code == 0)
+                (void)serve_start(c, err);
+        if (err->code != 0) {
+                controller_free(c);
+                return err->code;
+        }
+        begin(c);
+        *ret = c;
+        return 0;
+}
+
+void controller_reconfigure(struct controller *c, const struct controller_options *o)
+{
+        c->options.interval_ms = o->interval_ms;
+        c->options.checkpoint_ms = o->checkpoint_ms;
+        c->options.status_ms = o->status_ms;
+        c->options.retention_ms = o->retention_ms;
+        c->options.apply_never = o->apply_never;
+        c->options.budget_workloads = o->budget_workloads;
+        c->options.budget_cores_per_hour = o->budget_cores_per_hour;
+        c->options.api_rate = o->api_rate;
+        c->options.api_concurrency = o->api_concurrency;
+        client_set_limits(c->client, o->api_rate, o->api_concurrency);
+        if (c->server)
+                server_set_interval(c->server, o->interval_ms);
+        nudge(c);
+}
+
+static void stopped(void *arg)
+{
+        struct controller *c = arg;
+        struct err err = {0};
+        if (persist_close(c, &err) < 0)
+                log_error("the last checkpoint was not written", KV("error", err.text));
+        loop_stop(c->loop);
+}
+
+/* The patch in hand is waited for, the Lease given up, and then the checkpoint written; but not for ever. */
+static void stop_when_quiet(void *arg)
+{
+        struct controller *c = arg;
+        int64_t waited = (loop_now(c->loop).mono.ns - c->stop_began.ns) / 1000000;
+        if (c->writing > 0 && waited < STOP_MOST_MS) {
+                loop_timer_set(c->loop, &c->slice_timer, 20, stop_when_quiet, c);
+                return;
+        }
+        if (c->lease)
+                lease_release(c->lease, stopped, c);
+        else
+                stopped(c);
+}
+
+void controller_stop(struct controller *c)
+{
+        if (c->stopping)
+                return;
+        c->stopping = true;
+        c->stop_began = loop_now(c->loop).mono;
+        log_info("stopping", KV_INT("writes_under_way", c->writing));
+        loop_timer_stop(c->loop, &c->cycle_timer);
+        loop_timer_stop(c->loop, &c->nudge_timer);
+        loop_timer_stop(c->loop, &c->slice_timer);
+        if (c->poll)
+                metrics_cancel(c->poll);
+        c->poll = NULL;
+        stop_when_quiet(c);
+}
+
+void controller_free(struct controller *c)
+{
+        struct loop_timer *const timers[] = {&c->cycle_timer, &c->nudge_timer, &c->slice_timer, &c->turn_timer};
+        for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
+                loop_timer_stop(c->loop, timers[i]);
+        watch_stop(c);
+        (void)persist_close(c, &(struct err){0});
+        server_stop(c->server);
+        event_source_free(c->events);
+        lease_free(c->lease);
+        client_free(c->client);
+        queue_free(c->work);
+        for (size_t i = 0; i < c->spendings; i++)
+                mem_free(c->spent[i].profile);
+        mem_free(c->spent);
+        mem_free(c->poll_ns);
+        store_batch_free(c->packing);
+        world_release(&c->world);
+        arena_release(&c->plans);
+        mem_free(c);
+}

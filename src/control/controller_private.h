@@ -1,0 +1,173 @@
+/*
+ * The controller's parts. Each file below src/control owns one: watch.c (informers), ingest.c (usage), oom.c (kills),
+ * persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), contest.c
+ * (who put what back), budget.c, standing.c (profiles' status), telemetry.c (metrics), controller.c (the cycle that
+ * calls them).
+ */
+#ifndef HALFLIFE_CONTROL_PRIVATE_H
+#define HALFLIFE_CONTROL_PRIVATE_H
+
+#include "base/log.h"
+#include "base/queue.h"
+#include "control/controller.h"
+#include "kube/event.h"
+#include "kube/lease.h"
+#include "kube/metrics.h"
+#include "kube/patch.h"
+#include "plan.h"
+#include "publish.h"
+#include "serve/metrics.h"
+#include "serve/server.h"
+#include "store/store.h"
+#include "world.h"
+
+enum { WATCHES_MAX = 64, WRITES_AT_ONCE = 16, DECIDE_SLICE = 512, CHECKPOINT_SLICE = 2048, PER_NAMESPACE_POLLS = 16 };
+
+struct watch {
+        struct controller *controller;
+        const char *what; /* for people: "deployments.apps" */
+        struct informer *informer;
+        struct watched_kind *kind; /* of workloads */
+        bool cluster;              /* of profiles */
+        bool needed_to_apply;      /* without it nothing may be changed */
+        char trouble[256];         /* "" : none */
+};
+
+struct spending {
+        int64_t at_ms, millicores;
+        char *profile; /* its key */
+};
+
+enum { CODE_NONE, CODE_2XX, CODE_3XX, CODE_4XX, CODE_409, CODE_429, CODE_5XX, CODES };
+enum { VERB_GET, VERB_LIST, VERB_WATCH, VERB_POST, VERB_PUT, VERB_PATCH, VERB_DELETE, VERBS };
+
+struct counters {
+        uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
+        uint64_t requests[VERBS][CODES];
+        uint64_t cycles, polls_failed, kills, applied, conflicts, store_errors;
+        struct metric_seconds cycle_seconds, checkpoint_seconds;
+        double last_cycle_seconds;
+};
+
+enum cycle_stage { CYCLE_IDLE, CYCLE_POLLING, CYCLE_DECIDING, CYCLE_PACKING };
+
+struct controller {
+        struct loop *loop;
+        struct access *access;
+        struct client *client;
+        struct controller_options options;
+        struct world world;
+        struct arena plans; /* of the target at hand */
+
+        struct watch watch[WATCHES_MAX];
+        int watches;
+        bool synced; /* every watch that can be was whole once */
+
+        /* the cycle */
+        enum cycle_stage stage;
+        struct loop_timer cycle_timer, nudge_timer, slice_timer, turn_timer;
+        struct mono cycle_began, refreshed, stop_began;
+        bool nudged; /* something changed since the last pass began */
+        uint64_t cycle;
+        size_t decide_at, pack_at;
+        bool polled; /* this pass follows a poll */
+
+        /* usage */
+        struct metrics_poll *poll;
+        const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
+        size_t poll_left;
+        size_t cursor;
+        struct wall date; /* the answer's Date header */
+        bool source_away; /* the last poll failed as a whole */
+        char source_error[256];
+        int64_t source_since_ms;
+
+        /* doing */
+        struct queue *work;
+        int writing;
+        bool stopping;
+        struct lease *lease; /* NULL: no election */
+        struct event_source *events;
+        struct spending *spent;
+        size_t spendings;
+        int64_t spent_millicores, rolling; /* of the whole cluster */
+
+        /* storing */
+        struct store *store;   /* NULL: memory only */
+        char store_error[256]; /* why memory only, or why the last write failed */
+        struct mono checkpointed;
+        struct store_batch *packing;
+        uint64_t batch_sent, batch_done;
+        int64_t file_bytes;
+
+        struct server *server;
+        struct counters count;
+        /* as of the last decision over all targets */
+        int64_t by_state[STATES], by_reason[REASONS];
+        int64_t saving[RESOURCES], in_force[RESOURCES];
+        int64_t next_state[STATES], next_reason[REASONS], next_saving[RESOURCES], next_in_force[RESOURCES];
+};
+
+/* controller.c */
+bool may_write(const struct controller *c); /* holds the Lease, or needs none; not while stopping */
+void nudge(struct controller *c);           /* decide afresh soon, because something changed */
+struct plan_facts plan_facts_of(const struct controller *c);
+void decide(struct controller *c, struct target *t, struct plan *ret); /* reconcile, the budget's word included */
+
+/* watch.c */
+void watch_start(struct controller *c);
+void watch_kinds(struct controller *c); /* kinds that profiles name and nobody watches yet */
+bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
+const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
+void watch_stop(struct controller *c);
+
+/* ingest.c */
+void ingest_start(struct controller *c);   /* poll; calls cycle_polled at the end */
+void cycle_polled(struct controller *c);   /* controller.c */
+void ingest_running(struct controller *c); /* minutes with a running pod */
+
+/* oom.c */
+void oom_count(struct controller *c);
+
+/* persist.c */
+void persist_open(struct controller *c, struct err *err); /* err code ERR_CONFLICT: give up */
+void persist_deed(struct controller *c, struct target *t);
+void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
+                  double bytes);
+void persist_budget(struct controller *c);
+bool persist_pack(struct controller *c); /* a slice of a checkpoint; true when it is handed over */
+void persist_retention(struct controller *c);
+void persist_recall(struct controller *c); /* histories whose newest sample is ahead of every clock */
+int persist_close(struct controller *c, struct err *err);
+
+/* work.c */
+void work_add(struct controller *c, struct target *t);
+void work_pump(struct controller *c);
+void work_done(struct controller *c, struct target *t, const struct err *err, int64_t retry_after_ms);
+
+/* publish.c */
+void publish_status(struct controller *c, const struct plan *p); /* head first where it has to be; ends in work_done */
+void publish_delete(struct controller *c, struct target *t);
+
+/* apply.c */
+void apply_plan(struct controller *c, const struct plan *p); /* ends in work_done */
+
+/* contest.c */
+void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
+void contest_changed(struct controller *c, struct target *t, const char *what);   /* admission changed our patch */
+
+/* budget.c */
+void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
+bool budget_allows(const struct controller *c, const struct plan *p);
+void budget_spend(struct controller *c, const struct plan *p);
+int64_t budget_cost(const struct plan *p); /* millicores of request changed, over all replicas */
+
+/* standing.c */
+void standing_publish(struct controller *c);
+void windows_settle(struct controller *c); /* which profiles' windows are open now */
+
+/* telemetry.c */
+void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);
+void telemetry_publish(struct controller *c);
+
+#endif

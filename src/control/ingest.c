@@ -1,0 +1,184 @@
+/*
+ * Usage: one list of PodMetrics for the cluster where the profiles ask for most of it, a list for each namespace where
+ * they ask for little; each item folded as it comes.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller_private.h"
+
+/* --- folding
+ * ------------------------------------------------------------------------------------------------------------ */
+
+/* Room grows by a quarter and at least four buckets: what is learned spreads slowly. */
+static void lend(struct history *h, const struct usage_room *room)
+{
+        int cap = room->cap + room->cap / 4 + 4;
+        if (cap > HISTOGRAM_BUCKETS)
+                cap = HISTOGRAM_BUCKETS;
+        mem_free(histogram_lend(&h->usage.of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
+}
+
+static struct history *history_of(struct pod *p, struct pod_container *pc)
+{
+        bool ignore;
+        if (!pc->history)
+                pc->history =
+                        history_get(p->target, pc->name,
+                                    profile_spec_container(&p->target->profile->spec, text_of(pc->name), &ignore));
+        return pc->history;
+}
+
+/* A Job of a CronJob seen with a sample for the first time is one more run. */
+static void count_run(struct history *h, const struct pod *p)
+{
+        const struct workload *run = p->owner;
+        if (!run || !run->owner || !(run->owner->kind->flags & KIND_BY_RUNS) || run->created_ms <= h->usage.last_run_ms)
+                return;
+        h->usage.last_run_ms = run->created_ms;
+        h->usage.runs++;
+}
+
+static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
+                           const struct pod_metrics_container_view *v)
+{
+        struct history *h = history_of(p, pc);
+        struct now now = loop_now(c->loop);
+        struct wall latest = c->date.ms > now.wall.ms ? c->date : now.wall;
+        struct sample s = {
+                .at = at,
+                .has = {v->has[CPU], v->has[MEMORY]},
+                .value = {(double)v->cpu_nano / 1e9, (double)v->memory_bytes},
+                .cpu_weight = h->cpu_weight,
+        };
+        enum sample_verdict verdict;
+        struct usage_room room;
+        while (usage_add(&h->usage, &pc->door, &s, latest, &verdict, &room) == ERR_NOSPACE)
+                lend(h, &room);
+        c->count.samples[verdict]++;
+        if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
+                return;
+        h->dirty = true;
+        if (v->has[MEMORY] && v->memory_bytes > 0)
+                pc->last_memory = v->memory_bytes;
+        count_run(h, p);
+}
+
+static void fold_pod(void *arg, const struct pod_metrics_view *m, struct wall date)
+{
+        struct controller *c = arg;
+        c->date = date;
+        struct pod *p = pod_at(&c->world, m->ns, m->name, &c->cursor);
+        if (!p) {
+                c->count.unknown_pods++;
+                return;
+        }
+        if (!p->target)
+                return;
+        for (int i = 0; i < m->containers; i++)
+                for (int k = 0; k < p->containers; k++)
+                        if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
+                                fold_container(c, p, &p->container[k], m->at, &m->container[i]);
+                                break;
+                        }
+}
+
+/* --- polling
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static void poll_next(struct controller *c);
+
+/* A source that is away as a whole is one metric, one log line and one condition of the profiles, and stops all
+ * applying at once. */
+static void source_went(struct controller *c, const struct metrics_result *r)
+{
+        c->count.polls_failed++;
+        snprintf(c->source_error, sizeof c->source_error, "%s%s", r->err.text,
+                 r->absent ? "; is metrics-server installed?" : "");
+        if (c->source_away)
+                return;
+        c->source_away = true;
+        c->source_since_ms = loop_now(c->loop).wall.ms;
+        log_warn("usage cannot be read: nothing is applied until it can", KV("error", c->source_error),
+                 KV_INT("cycle", c->cycle));
+}
+
+static void source_came(struct controller *c)
+{
+        if (!c->source_away)
+                return;
+        int64_t seconds = (loop_now(c->loop).wall.ms - c->source_since_ms) / SECOND_MS;
+        c->source_away = false;
+        c->source_error[0] = '\0';
+        log_info("usage can be read again", KV_INT("seconds_away", seconds), KV_INT("cycle", c->cycle));
+}
+
+static void polled(void *arg, const struct metrics_result *r)
+{
+        struct controller *c = arg;
+        c->poll = NULL;
+        c->count.unread_items += (uint64_t)r->refused;
+        if (r->err.code != 0 && r->pods == 0)
+                source_went(c, r); /* a list cut in its middle is a gap: what came counts */
+        else
+                source_came(c);
+        if (r->err.code != 0)
+                c->poll_left = 0;
+        if (c->poll_left > 0)
+                poll_next(c);
+        else
+                cycle_polled(c);
+}
+
+static void poll_next(struct controller *c)
+{
+        const char *ns = c->poll_ns ? c->poll_ns[--c->poll_left] : NULL;
+        c->cursor = 0;
+        c->poll = metrics_poll(c->client, ns, fold_pod, polled, c);
+}
+
+/* Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
+ * all. */
+static size_t choose_namespaces(struct controller *c)
+{
+        struct target *t;
+        int64_t pods = 0;
+        size_t count = 0;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+                bool known = !t->pod_count;
+                pods += t->pod_count;
+                for (size_t i = 0; i < count && !known; i++)
+                        known = c->poll_ns[i] == t->ns;
+                if (known)
+                        continue;
+                if (count == PER_NAMESPACE_POLLS)
+                        return 0;
+                c->poll_ns[count++] = t->ns;
+        }
+        return (size_t)pods * 4 < c->world.ordered ? count : 0;
+}
+
+void ingest_start(struct controller *c)
+{
+        mem_free(c->poll_ns);
+        c->poll_ns = mem_new_array(PER_NAMESPACE_POLLS, sizeof *c->poll_ns);
+        c->poll_left = choose_namespaces(c);
+        if (c->poll_left == 0) {
+                mem_free(c->poll_ns);
+                c->poll_ns = NULL;
+        }
+        c->date = (struct wall){0};
+        poll_next(c);
+}
+
+/* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
+void ingest_running(struct controller *c)
+{
+        struct wall now = loop_now(c->loop).wall;
+        for (size_t i = 0; i < c->world.ordered; i++) {
+                struct pod *p = c->world.order[i];
+                for (int k = 0; p->running && p->target && k < p->containers; k++)
+                        if (p->container[k].history)
+                                usage_running(&p->container[k].history->usage, now);
+        }
+}

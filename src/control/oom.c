@@ -1,0 +1,65 @@
+/*
+ * Out-of-memory kills: counted once per (pod UID, container, restart count), stored at once, kept beside the histogram.
+ */
+#include "controller_private.h"
+
+/* Was the limit what killed it? The peak reached 80 % of it, or no node was short of memory. */
+static double limit_that_killed(const struct pod *p, const struct pod_container *pc)
+{
+        if (!pc->memory_limit.set || pc->memory_limit.value <= 0)
+                return 0;
+        bool near = (double)pc->last_memory >= 0.8 * (double)pc->memory_limit.value;
+        return near || !p->node_pressure ? (double)pc->memory_limit.value : 0;
+}
+
+static struct history *history_of(struct pod *p, struct pod_container *pc)
+{
+        struct target *t = p->target;
+        bool ignore;
+        if (pc->history || !t || !t->profile)
+                return pc->history;
+        const struct resource_policy *policy = profile_spec_container(&t->profile->spec, text_of(pc->name), &ignore);
+        return pc->history = history_get(t, pc->name, policy);
+}
+
+static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc)
+{
+        bool ignore;
+        struct wall at = {pc->kill_at_ms};
+        int64_t restarts = pc->kill_restarts;
+        pc->kill_at_ms = 0;
+        if (restarts <= pc->kills_counted) /* the store knew of it */
+                return;
+        pc->kills_counted = restarts;
+        struct history *h = history_of(p, pc);
+        if (!h || pc->role == ROLE_INIT)
+                return;
+        const struct resource_policy *policy =
+                profile_spec_container(&h->target->profile->spec, text_of(pc->name), &ignore);
+        double limit = limit_that_killed(p, pc);
+        usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
+        h->dirty = true;
+        if (at.ms > h->target->kill_ms)
+                h->target->kill_ms = at.ms;
+        c->count.kills++;
+        persist_kill(c, h->target, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
+        log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
+                 KV_INT("restarts", restarts), KV("cause", limit > 0 ? "limit" : "node"));
+}
+
+static void count_pod(struct controller *c, struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].kill_at_ms && p->target)
+                        count_kill(c, p, &p->container[i]);
+}
+
+/* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only
+ * witness). */
+void oom_count(struct controller *c)
+{
+        for (size_t i = 0; i < c->world.ordered; i++)
+                count_pod(c, c->world.order[i]);
+        for (size_t i = 0; i < c->world.droppeds; i++)
+                count_pod(c, c->world.dropped[i]);
+}

@@ -1,0 +1,417 @@
+/*
+ * Checkpoints: what was learned and done, packed a slice at a time on the loop and written by the store's thread.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+enum { RECORD_MAX = 64 << 10 };
+
+static struct store_key key_of(const struct target *t, const char *container)
+{
+        return (struct store_key){text_of(t->ns), text_of(t->group), text_of(t->kind), text_of(t->name),
+                                  text_of(container)};
+}
+
+static struct target *target_of(struct controller *c, const struct store_key *k)
+{
+        return target_get(&c->world, k->ns, k->group, k->kind, k->name);
+}
+
+/* --- deeds as text
+ * -------------------------------------------------------------------------------------------------------- */
+
+static char *deed_print(const struct target *t)
+{
+        const struct deed *d = &t->deed;
+        char digest[20];
+        snprintf(digest, sizeof digest, "%016llx", (unsigned long long)d->digest);
+        json_t *o = json_pack("{s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:b}", "changed", (json_int_t)d->changed_ms,
+                              "digest", digest, "resets", d->resets, "resetSeen", (json_int_t)d->reset_seen_ms,
+                              "contestedUntil", (json_int_t)d->contested_ms, "contestStep",
+                              (json_int_t)d->contest_step_ms, "killed", (json_int_t)t->kill_ms, "version",
+                              t->version ? t->version : "", "rolling", t->rolling);
+        if (d->containers)
+                json_object_set_new(o, "containers", json_string(d->containers));
+        if (d->contest)
+                json_object_set_new(o, "contest", json_string(d->contest));
+        char *text = json_dumps(o, JSON_COMPACT);
+        json_decref(o);
+        return text;
+}
+
+static int64_t integer_of(const json_t *o, const char *key)
+{
+        return (int64_t)json_integer_value(json_object_get(o, key));
+}
+
+static void deed_read(struct controller *c, struct target *t, struct text record)
+{
+        AUTO(json_decref) json_t *o = json_loadb(record.p, record.len, 0, NULL);
+        struct deed *d = &t->deed;
+        const char *digest = json_string_value(json_object_get(o, "digest"));
+        const char *version = json_string_value(json_object_get(o, "version"));
+        d->changed_ms = integer_of(o, "changed");
+        d->digest = digest ? strtoull(digest, NULL, 16) : 0;
+        d->resets = (int)integer_of(o, "resets");
+        d->reset_seen_ms = integer_of(o, "resetSeen");
+        d->contested_ms = integer_of(o, "contestedUntil");
+        d->contest_step_ms = integer_of(o, "contestStep");
+        d->containers = mem_string(json_string_value(json_object_get(o, "containers")));
+        d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
+        t->kill_ms = integer_of(o, "killed");
+        t->rolling = json_is_true(json_object_get(o, "rolling"));
+        if (version)
+                t->version = intern_text(c->world.names, text_of(version));
+}
+
+/* --- loading
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static void load_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+{
+        struct controller *c = arg;
+        struct target *t = target_of(c, key);
+        deed_read(c, t, record);
+        t->gone_ms = gone.ms;
+}
+
+static void load_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
+                       size_t doors)
+{
+        static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
+        struct controller *c = arg;
+        struct target *t = target_of(c, key);
+        const char *container = intern_text(c->world.names, key->container);
+        struct history *h = history_get(t, container, none);
+        h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
+        for (int r = 0; r < RESOURCES; r++) {
+                int cap = h->usage.of[r].count;
+                histogram_lend(&h->usage.of[r], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
+        }
+        t->door = mem_resize(t->door, (size_t)t->doors + doors, sizeof *t->door);
+        for (size_t i = 0; i < doors; i++) {
+                struct stored_door *d = &t->door[t->doors++];
+                memcpy(d->uid, door[i].uid, UID_BYTES);
+                d->container = container;
+                d->last_ms = door[i].last_ms;
+                d->kills_counted = -1;
+        }
+}
+
+static void load_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+{
+        struct controller *c = arg;
+        struct target *t = target_of(c, key);
+        t->door = mem_resize(t->door, (size_t)t->doors + 1, sizeof *t->door);
+        struct stored_door *d = &t->door[t->doors++];
+        memcpy(d->uid, kill->uid, UID_BYTES);
+        d->container = intern_text(c->world.names, key->container);
+        d->last_ms = 0;
+        d->kills_counted = kill->restarts;
+}
+
+static void load_note(void *arg, struct text name, struct text value)
+{
+        struct controller *c = arg;
+        if (!text_is(name, "budget"))
+                return;
+        AUTO(json_decref) json_t *list = json_loadb(value.p, value.len, 0, NULL);
+        size_t i;
+        json_t *row;
+        c->spent = mem_resize(c->spent, json_array_size(list) + 1, sizeof *c->spent);
+        json_array_foreach(list, i, row)
+        {
+                const char *profile = json_string_value(json_array_get(row, 2));
+                c->spent[c->spendings++] = (struct spending){
+                        .at_ms = (int64_t)json_integer_value(json_array_get(row, 0)),
+                        .millicores = (int64_t)json_integer_value(json_array_get(row, 1)),
+                        .profile = mem_string(profile ? profile : ""),
+                };
+        }
+}
+
+static void load_refused(void *arg, const struct store_key *key, const struct err *why)
+{
+        (void)arg;
+        char name[512];
+        snprintf(name, sizeof name, "%.*s/%.*s/%.*s", TEXT_ARG(key->ns), TEXT_ARG(key->name), TEXT_ARG(key->container));
+        log_warn("a history in the database does not check out: it is learned anew", KV("history", name),
+                 KV("error", why->text));
+}
+
+/* --- the store's answers
+ * -------------------------------------------------------------------------------------------------- */
+
+struct told {
+        struct controller *controller;
+        struct store_result result;
+};
+
+static void recalled(struct controller *c, const struct store_result *r)
+{
+        struct target *t;
+        double room[2 * HISTOGRAM_BUCKETS];
+        struct usage u;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                for (int i = 0; i < t->histories; i++) {
+                        struct history *h = t->history[i];
+                        if (h != r->recall_tag)
+                                continue;
+                        if (r->packed_len == 0 || usage_unpack(r->packed, r->packed_len, &u, room) < 0)
+                                return;
+                        for (int k = 0; k < RESOURCES; k++) {
+                                int cap = u.of[k].count;
+                                histogram_lend(&u.of[k], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
+                                mem_free(h->usage.of[k].w);
+                        }
+                        h->usage = u;
+                        h->dirty = true;
+                        log_warn("a history was ahead of every clock: taken back to the checkpoint before",
+                                 KV("namespace", t->ns), KV("name", t->name), KV("container", h->container));
+                }
+}
+
+static void on_loop(void *arg)
+{
+        struct told *told = arg;
+        struct controller *c = told->controller;
+        const struct store_result *r = &told->result;
+        if (r->recall) {
+                recalled(c, r);
+        } else if (r->err.code != 0) {
+                c->count.store_errors++;
+                if (strcmp(c->store_error, r->err.text) != 0)
+                        log_error("checkpoint not written; what was learned stays in memory and is written with the "
+                                  "next one",
+                                  KV("error", r->err.text));
+                snprintf(c->store_error, sizeof c->store_error, "%.250s", r->err.text);
+        } else {
+                if (c->store_error[0])
+                        log_info("checkpoints are written again", KV_INT("rows", r->rows));
+                c->store_error[0] = '\0';
+                c->batch_done = r->batch;
+                c->file_bytes = r->file_bytes;
+                metric_observe(&c->count.checkpoint_seconds, (double)r->took_ms / 1e3);
+        }
+        mem_free(told);
+}
+
+/* On the store's thread. */
+static void store_told(void *arg, const struct store_result *r)
+{
+        struct told *told = MEM_NEW(struct told);
+        told->controller = arg;
+        told->result = *r;
+        loop_post(told->controller->loop, on_loop, told);
+}
+
+void persist_open(struct controller *c, struct err *err)
+{
+        if (!c->options.database)
+                return;
+        char note[512] = "";
+        struct store_options o = {
+                .path = c->options.database,
+                .now = loop_now(c->loop).wall,
+                .told = store_told,
+                .arg = c,
+        };
+        struct store_reader reader = {
+                .target = load_target,
+                .usage = load_usage,
+                .kill = load_kill,
+                .note = load_note,
+                .refused = load_refused,
+                .arg = c,
+        };
+        if (store_open(&o, &c->store, note, err) < 0 || store_load(c->store, &reader, err) < 0) {
+                if (err->code == ERR_CONFLICT)
+                        return;
+                snprintf(c->store_error, sizeof c->store_error, "%.250s", err->text);
+                log_error("no checkpoints: what is learned is lost at the next restart", KV("error", err->text));
+                *err = (struct err){0};
+                return;
+        }
+        if (note[0])
+                log_warn("database", KV("note", note));
+        log_info("database opened", KV("file", c->options.database), KV_INT("targets", c->world.targets.count));
+}
+
+/* --- writing
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static void put_deed(struct store_batch *b, struct target *t)
+{
+        struct store_key key = key_of(t, "");
+        char *record = deed_print(t);
+        if (strlen(record) <= RECORD_MAX)
+                store_batch_target(b, &key, text_of(record), (struct wall){t->gone_ms});
+        free(record);
+        t->deed_dirty = false;
+}
+
+static void submit(struct controller *c, struct store_batch *b)
+{
+        c->batch_sent = store_submit(c->store, b);
+}
+
+void persist_deed(struct controller *c, struct target *t)
+{
+        if (!c->store)
+                return;
+        struct store_batch *b = store_batch_new();
+        put_deed(b, t);
+        submit(c, b);
+}
+
+void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
+                  double bytes)
+{
+        if (!c->store)
+                return;
+        struct store_batch *b = store_batch_new();
+        struct store_key key = key_of(t, pc->name);
+        struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
+        memcpy(kill.uid, p->uid, sizeof kill.uid);
+        store_batch_kill(b, &key, &kill);
+        if (pc->history) /* with the history that holds it: what is counted once must be remembered once */
+                store_batch_usage(b, &key, &pc->history->usage, NULL, 0);
+        put_deed(b, t);
+        submit(c, b);
+}
+
+void persist_budget(struct controller *c)
+{
+        if (!c->store)
+                return;
+        json_t *list = json_array();
+        for (size_t i = 0; i < c->spendings; i++)
+                json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)c->spent[i].at_ms,
+                                                      (json_int_t)c->spent[i].millicores, c->spent[i].profile));
+        char *text = json_dumps(list, JSON_COMPACT);
+        struct store_batch *b = store_batch_new();
+        store_batch_note(b, "budget", text_of(text));
+        submit(c, b);
+        free(text);
+        json_decref(list);
+}
+
+/* The doors of a history: those of its pods, and those loaded whose pods have not come yet. */
+static size_t doors_of(const struct history *h, struct store_door **ret)
+{
+        const struct target *t = h->target;
+        size_t count = 0;
+        struct store_door *door = mem_new_array((size_t)(t->pod_count + t->doors) + 1, sizeof *door);
+        for (const struct pod *p = t->pods; p; p = p->next_of_target)
+                for (int i = 0; i < p->containers; i++)
+                        if (p->container[i].name == h->container && p->container[i].door.last_ms) {
+                                memcpy(door[count].uid, p->uid, UID_BYTES);
+                                door[count++].last_ms = p->container[i].door.last_ms;
+                        }
+        for (int i = 0; i < t->doors; i++)
+                if (t->door[i].container == h->container && t->door[i].last_ms) {
+                        memcpy(door[count].uid, t->door[i].uid, UID_BYTES);
+                        door[count++].last_ms = t->door[i].last_ms;
+                }
+        *ret = door;
+        return count;
+}
+
+static int pack_target(struct store_batch *b, struct target *t)
+{
+        int rows = 0;
+        if (t->deed_dirty)
+                put_deed(b, t);
+        for (int i = 0; i < t->histories; i++) {
+                struct history *h = t->history[i];
+                if (!h->dirty)
+                        continue;
+                struct store_key key = key_of(t, h->container);
+                struct store_door *door;
+                size_t doors = doors_of(h, &door);
+                store_batch_usage(b, &key, &h->usage, door, doors);
+                mem_free(door);
+                h->dirty = false;
+                rows++;
+        }
+        return rows;
+}
+
+bool persist_pack(struct controller *c)
+{
+        struct target *t;
+        int rows = 0;
+        if (!c->store)
+                return true;
+        if (!c->packing) {
+                c->packing = store_batch_new();
+                c->pack_at = 0;
+        }
+        while ((t = map_each(&c->world.targets, &c->pack_at))) {
+                rows += pack_target(c->packing, t);
+                if (rows >= CHECKPOINT_SLICE)
+                        return false;
+        }
+        if (store_batch_rows(c->packing) > 0)
+                submit(c, c->packing);
+        else
+                store_batch_free(c->packing);
+        c->packing = NULL;
+        return true;
+}
+
+/* What vanished longer ago than the retention time is forgotten; so is a kill that no pod can tell of any more. */
+void persist_retention(struct controller *c)
+{
+        int64_t now = loop_now(c->loop).wall.ms;
+        struct target *t;
+        struct store_batch *b = c->store ? store_batch_new() : NULL;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+                bool over = t->gone_ms && now - t->gone_ms >= c->options.retention_ms;
+                if (!over || t->busy || (t->published && t->published->known))
+                        continue;
+                struct store_key key = key_of(t, "");
+                if (b)
+                        store_batch_forget(b, &key);
+                queue_forget(c->work, t);
+                target_free(&c->world, t);
+        }
+        if (!b)
+                return;
+        store_batch_forget_kills(b, (struct wall){now - c->options.retention_ms});
+        submit(c, b);
+}
+
+/* Three cycles in a row ahead of our clock and of the server's: our clock was wrong when it was learned. */
+void persist_recall(struct controller *c)
+{
+        enum { AHEAD_MS = 5 * MINUTE_MS, PATIENCE = 3 };
+        int64_t now = loop_now(c->loop).wall.ms, latest = c->date.ms > now ? c->date.ms : now;
+        struct target *t;
+        for (size_t at = 0; c->store && (t = map_each(&c->world.targets, &at));)
+                for (int i = 0; i < t->histories; i++) {
+                        struct history *h = t->history[i];
+                        bool ahead = h->usage.newest_ms > latest + AHEAD_MS;
+                        h->jumped = ahead ? (uint8_t)(h->jumped + 1) : 0;
+                        if (h->jumped < PATIENCE)
+                                continue;
+                        h->jumped = 0;
+                        struct store_key key = key_of(t, h->container);
+                        store_recall(c->store, &key, h);
+                }
+}
+
+int persist_close(struct controller *c, struct err *err)
+{
+        if (!c->store)
+                return 0;
+        if (c->packing || c->stage != CYCLE_PACKING)
+                while (!persist_pack(c))
+                        ;
+        int rc = store_close(c->store, err);
+        c->store = NULL;
+        return rc;
+}

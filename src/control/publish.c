@@ -1,0 +1,121 @@
+/*
+ * Writing Recommendations: head first where it has to be, then the status. Both by server-side apply: the object is
+ * ours.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+/* What a write under way needs at its end; targets are not freed while busy. */
+struct publishing {
+        struct controller *controller;
+        struct target *target;
+        json_t *status; /* to be written after the head; NULL: the status is what is under way */
+        uint64_t labels;
+};
+
+static char *path_of_recommendation(const struct target *t, const char *subresource)
+{
+        return path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, subresource);
+}
+
+static void publishing_end(struct publishing *p, const struct answer *a)
+{
+        struct controller *c = p->controller;
+        struct target *t = p->target;
+        json_decref(p->status);
+        mem_free(p);
+        work_done(c, t, &a->err, a->retry_after_ms);
+}
+
+static struct published *published_of(struct controller *c, struct target *t)
+{
+        if (!t->published) {
+                char *key = mem_printf("%s/%s", t->ns, t->recommendation);
+                t->published = published_get(&c->world, text_of(key));
+                t->published->target = t;
+                mem_free(key);
+        }
+        return t->published;
+}
+
+static void status_written(void *arg, const struct answer *a)
+{
+        struct publishing *p = arg;
+        if (a->err.code == 0) {
+                published_set_status(&p->controller->world, published_of(p->controller, p->target), p->status);
+                p->target->status_ms = loop_now(p->controller->loop).wall.ms;
+        }
+        publishing_end(p, a);
+}
+
+static void send_status(struct publishing *p)
+{
+        struct target *t = p->target;
+        json_object_set_new(p->status, "observedGeneration", json_integer(published_of(p->controller, t)->generation));
+        json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:O}", "apiVersion", "halflife.dev/v1alpha1", "kind",
+                                 "Recommendation", "metadata", "name", t->recommendation, "namespace", t->ns, "status",
+                                 p->status);
+        char *path = path_of_recommendation(t, "status");
+        apply_send(p->controller->client, path, body, status_written, p);
+        json_decref(body);
+        mem_free(path);
+}
+
+static void head_written(void *arg, const struct answer *a)
+{
+        struct publishing *p = arg;
+        if (a->err.code != 0) {
+                publishing_end(p, a);
+                return;
+        }
+        struct world *w = &p->controller->world;
+        struct published *now = published_of(p->controller, p->target);
+        struct err err = {0};
+        if (published_upsert(w, a->body, now->epoch, &err) == 0)
+                p->target->published->labels_written = p->labels;
+        send_status(p);
+}
+
+static void send_head(struct publishing *p)
+{
+        json_t *body = publish_build_head(p->target);
+        char *path = path_of_recommendation(p->target, NULL);
+        p->labels = publish_labels_digest(&p->target->workload->own_labels);
+        apply_send(p->controller->client, path, body, head_written, p);
+        json_decref(body);
+        mem_free(path);
+}
+
+void publish_status(struct controller *c, const struct plan *plan)
+{
+        struct publishing *p = MEM_NEW(struct publishing);
+        *p = (struct publishing){.controller = c, .target = plan->target, .status = publish_build_status(plan)};
+        if (publish_needs(plan, c->options.status_ms) == PUBLISH_HEAD)
+                send_head(p);
+        else
+                send_status(p);
+}
+
+static void deleted(void *arg, const struct answer *a)
+{
+        struct publishing *p = arg;
+        struct answer said = *a;
+        if (said.err.code == ERR_NOTFOUND)
+                said.err.code = 0; /* somebody was faster */
+        if (said.err.code == 0 && p->target->published)
+                p->target->published->known = false; /* until the watch tells, so that it is not deleted twice */
+        publishing_end(p, &said);
+}
+
+void publish_delete(struct controller *c, struct target *t)
+{
+        struct publishing *p = MEM_NEW(struct publishing);
+        *p = (struct publishing){.controller = c, .target = t};
+        char *path = path_of_recommendation(t, NULL);
+        struct call call = {.method = HTTP_DELETE, .path = path};
+        client_start(c->client, &call, deleted, p);
+        mem_free(path);
+}

@@ -1,0 +1,186 @@
+/*
+ * What a profile's own status says: how many targets it has, what they save, and what is in its way.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "base/zone.h"
+#include "controller_private.h"
+#include "core/quantity.h"
+
+enum { SAVING_STEP_PERCENT = 5 };
+
+/* --- windows
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static int32_t offset_of(const void *zone, int64_t at_s)
+{
+        return zone_offset(zone, at_s);
+}
+
+static int instants_of(const void *zone, int64_t local_s, int64_t ret[static 2])
+{
+        return zone_instants(zone, local_s, ret);
+}
+
+void windows_settle(struct controller *c)
+{
+        struct wall now = loop_now(c->loop).wall;
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+                p->window_open = p->spec.windows == 0;
+                for (int i = 0; i < p->spec.windows && !p->window_open; i++) {
+                        struct window_clock clock = {p->zone[i], offset_of, instants_of};
+                        p->window_open = p->zone[i] && window_open(&p->spec.window[i].window, &clock, now, NULL);
+                }
+        }
+}
+
+/* --- status
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static json_t *condition(const char *type, bool status, const char *reason, const char *message, int64_t since_ms,
+                         int64_t generation)
+{
+        char time[WALL_TEXT_MAX];
+        return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", type, "status", status ? "True" : "False", "reason",
+                         reason, "message", message, "lastTransitionTime", wall_print((struct wall){since_ms}, time),
+                         "observedGeneration", (json_int_t)generation);
+}
+
+struct verdict {
+        bool ready, degraded;
+        const char *ready_reason, *degraded_reason;
+        char ready_message[512], degraded_message[512];
+};
+
+static void judge(const struct controller *c, const struct profile *p, struct verdict *v)
+{
+        const char *blind = watch_blind(c);
+        *v = (struct verdict){
+                .ready = p->valid, .ready_reason = p->valid ? "Accepted" : "Invalid", .degraded_reason = "AsExpected"};
+        if (!p->valid)
+                snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error ? p->error : "");
+        else if (p->overridden > 0 && p->by)
+                snprintf(v->ready_message, sizeof v->ready_message,
+                         "%lld of its workloads belong to %s '%s', which comes before it", (long long)p->overridden,
+                         profile_kind(p->by), p->by->name);
+        if (c->source_away) {
+                v->degraded_reason = "UsageUnavailable";
+                snprintf(v->degraded_message, sizeof v->degraded_message, "%s", c->source_error);
+        } else if (blind) {
+                v->degraded_reason = "CannotSee";
+                snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %s", blind);
+        } else if (p->trouble) {
+                v->degraded_reason = "UnknownTimeZone";
+                snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);
+        } else {
+                for (int i = 0; i < c->watches && !v->degraded_message[0]; i++)
+                        if (c->watch[i].trouble[0]) {
+                                v->degraded_reason = "CannotSee";
+                                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %s", c->watch[i].what,
+                                         c->watch[i].trouble);
+                        }
+        }
+        v->degraded = v->degraded_message[0] != '\0';
+}
+
+static bool far_apart(int64_t a, int64_t b)
+{
+        __int128 apart = (__int128)a - b;
+        if (apart < 0)
+                apart = -apart;
+        return apart * 100 > (__int128)(a > b ? a : b) * SAVING_STEP_PERCENT;
+}
+
+/* At once when counts or conditions change; when only the saving moves, by more than a twentieth and as seldom as a
+ * Recommendation. */
+static bool due(const struct controller *c, const struct profile *p, uint64_t digest)
+{
+        int64_t passed = loop_now(c->loop).wall.ms - p->written_ms;
+        if (digest != p->written)
+                return true;
+        return passed >= c->options.status_ms && (far_apart(p->saving[CPU], p->saving_written[CPU]) ||
+                                                  far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
+}
+
+struct standing {
+        struct controller *controller;
+        char *key;
+        uint64_t digest;
+};
+
+static void written(void *arg, const struct answer *a)
+{
+        struct standing *s = arg;
+        struct profile *p = map_get(&s->controller->world.profiles, text_of(s->key));
+        s->controller->writing--;
+        if (p) {
+                p->busy = false;
+                if (a->err.code == 0) {
+                        p->written = s->digest;
+                        p->written_ms = loop_now(s->controller->loop).wall.ms;
+                        memcpy(p->saving_written, p->saving, sizeof p->saving);
+                } else if (a->err.code != ERR_NOTFOUND) {
+                        log_warn("the profile's status was not written, will try again", KV("profile", p->name),
+                                 KV("error", a->err.text));
+                }
+        }
+        mem_free(s->key);
+        mem_free(s);
+}
+
+static void send(struct controller *c, struct profile *p, const struct verdict *v, uint64_t digest)
+{
+        char cpu[QUANTITY_TEXT_MAX], memory[QUANTITY_TEXT_MAX];
+        json_t *conditions = json_array();
+        json_array_append_new(conditions, condition("Ready", v->ready, v->ready_reason, v->ready_message,
+                                                    p->ready_since_ms, p->generation));
+        json_array_append_new(conditions, condition("Degraded", v->degraded, v->degraded_reason, v->degraded_message,
+                                                    p->degraded_since_ms, p->generation));
+        json_t *status = json_pack("{s:I, s:{s:I, s:I, s:I}, s:{s:s, s:s}, s:o}", "observedGeneration",
+                                   (json_int_t)p->generation, "targets", "matched", (json_int_t)p->matched, "ready",
+                                   (json_int_t)p->ready, "applied", (json_int_t)p->applied, "saving", "cpu",
+                                   quantity_print_cpu(p->saving[CPU], cpu), "memory",
+                                   quantity_print_memory(p->saving[MEMORY], memory), "conditions", conditions);
+        json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "halflife.dev/v1alpha1", "kind",
+                                 profile_kind(p), "metadata", "name", p->name, "status", status);
+        struct standing *s = MEM_NEW(struct standing);
+        *s = (struct standing){c, mem_string(p->key), digest};
+        char *path =
+                path_of("halflife.dev", "v1alpha1", p->ns, p->ns ? "profiles" : "clusterprofiles", p->name, "status");
+        p->busy = true;
+        c->writing++;
+        apply_send(c->client, path, body, written, s);
+        mem_free(path);
+        json_decref(body);
+}
+
+static void turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
+{
+        if (now == *was && *since_ms)
+                return;
+        *was = now;
+        *since_ms = at_ms;
+}
+
+void standing_publish(struct controller *c)
+{
+        struct profile *p;
+        int64_t now = loop_now(c->loop).wall.ms;
+        for (size_t at = 0; may_write(c) && (p = map_each(&c->world.profiles, &at));) {
+                struct verdict v;
+                if (p->busy)
+                        continue;
+                judge(c, p, &v);
+                turn(v.ready, &p->was_ready, &p->ready_since_ms, now);
+                turn(v.degraded, &p->was_degraded, &p->degraded_since_ms, now);
+                int64_t counts[] = {p->matched, p->ready, p->applied, p->generation, v.ready, v.degraded};
+                uint64_t digest = digest_bytes(0, counts, sizeof counts);
+                digest = digest_bytes(digest, v.ready_message, strlen(v.ready_message) + 1);
+                digest = digest_bytes(digest, v.degraded_message, strlen(v.degraded_message) + 1);
+                if (due(c, p, digest))
+                        send(c, p, &v, digest);
+        }
+}

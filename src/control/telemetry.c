@@ -1,0 +1,234 @@
+/*
+ * The metrics that halflife exports: one table, documented in the README, no label of unbounded range.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "controller_private.h"
+
+enum metric_id {
+        M_SAMPLES,
+        M_UNKNOWN,
+        M_UNREAD,
+        M_CYCLES,
+        M_CYCLE_SECONDS,
+        M_POLLS_FAILED,
+        M_SOURCE_UP,
+        M_REQUESTS,
+        M_TARGETS,
+        M_HELD,
+        M_SAVING_CPU,
+        M_SAVING_MEMORY,
+        M_SAVED_CPU,
+        M_SAVED_MEMORY,
+        M_KILLS,
+        M_APPLIED,
+        M_CONFLICTS,
+        M_CHECKPOINT_SECONDS,
+        M_CHECKPOINT_BYTES,
+        M_CHECKPOINT_ERRORS,
+        M_DATABASE_UP,
+        M_PODS,
+        M_HISTORIES,
+        M_WORK,
+        M_LEADER,
+        M_EVENTS_DROPPED,
+        M_WATCH_FAILED,
+        M_MEMORY,
+        METRICS
+};
+
+static const struct metric metrics[METRICS] = {
+        [M_SAMPLES] = {"halflife_samples_total", "Samples by what became of them.", METRIC_COUNTER},
+        [M_UNKNOWN] = {"halflife_samples_unknown_pod_total", "Items of usage whose pod is not known (yet).",
+                       METRIC_COUNTER},
+        [M_UNREAD] = {"halflife_samples_unreadable_total", "Items of usage that could not be read.", METRIC_COUNTER},
+        [M_CYCLES] = {"halflife_cycles_total", "Cycles finished.", METRIC_COUNTER},
+        [M_CYCLE_SECONDS] = {"halflife_cycle_seconds",
+                             "How long a cycle took, from asking for usage to the last decision.", METRIC_HISTOGRAM},
+        [M_POLLS_FAILED] = {"halflife_usage_polls_failed_total", "Cycles in which usage could not be read.",
+                            METRIC_COUNTER},
+        [M_SOURCE_UP] = {"halflife_usage_source_up", "1 while usage can be read.", METRIC_GAUGE},
+        [M_REQUESTS] = {"halflife_api_requests_total", "Requests to the API server by verb and class of answer.",
+                        METRIC_COUNTER},
+        [M_TARGETS] = {"halflife_recommendations", "Recommendations by state.", METRIC_GAUGE},
+        [M_HELD] = {"halflife_held", "Containers' resources by the reason that their status shows.", METRIC_GAUGE},
+        [M_SAVING_CPU] = {"halflife_saving_cpu_cores", "What the targets would save over the originals, in cores.",
+                          METRIC_GAUGE},
+        [M_SAVING_MEMORY] = {"halflife_saving_memory_bytes",
+                             "What the targets would save over the originals, in bytes.", METRIC_GAUGE},
+        [M_SAVED_CPU] = {"halflife_saved_cpu_cores",
+                         "What is in force: originals less the templates' requests, in cores.", METRIC_GAUGE},
+        [M_SAVED_MEMORY] = {"halflife_saved_memory_bytes",
+                            "What is in force: originals less the templates' requests, in bytes.", METRIC_GAUGE},
+        [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills counted.", METRIC_COUNTER},
+        [M_APPLIED] = {"halflife_changes_applied_total", "Templates patched.", METRIC_COUNTER},
+        [M_CONFLICTS] = {"halflife_contests_total", "Workloads left alone because somebody put a request back.",
+                         METRIC_COUNTER},
+        [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long writing a checkpoint took.",
+                                  METRIC_HISTOGRAM},
+        [M_CHECKPOINT_BYTES] = {"halflife_database_bytes", "Size of the database file.", METRIC_GAUGE},
+        [M_CHECKPOINT_ERRORS] = {"halflife_checkpoint_errors_total", "Checkpoints that could not be written.",
+                                 METRIC_COUNTER},
+        [M_DATABASE_UP] = {"halflife_database_up", "1 while checkpoints are written; 0: learning in memory only.",
+                           METRIC_GAUGE},
+        [M_PODS] = {"halflife_pods", "Pods known.", METRIC_GAUGE},
+        [M_HISTORIES] = {"halflife_histories", "Histories held: containers of workloads.", METRIC_GAUGE},
+        [M_WORK] = {"halflife_work_waiting", "Targets waiting for a write.", METRIC_GAUGE},
+        [M_LEADER] = {"halflife_leader", "1 while this instance may write.", METRIC_GAUGE},
+        [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
+        [M_WATCH_FAILED] = {"halflife_watches_in_trouble", "Watches that fail at present.", METRIC_GAUGE},
+        [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
+};
+
+static const char *const verbs[VERBS] = {"get", "list", "watch", "post", "put", "patch", "delete"};
+static const char *const codes[CODES] = {"none", "2xx", "3xx", "4xx", "409", "429", "5xx"};
+
+static int code_of(int status)
+{
+        if (status == 409)
+                return CODE_409;
+        if (status == 429)
+                return CODE_429;
+        return status >= 500   ? CODE_5XX
+               : status >= 400 ? CODE_4XX
+               : status >= 300 ? CODE_3XX
+               : status >= 200 ? CODE_2XX
+                               : CODE_NONE;
+}
+
+void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id)
+{
+        struct controller *c = arg;
+        for (int v = 0; v < VERBS; v++)
+                if (strcmp(verb, verbs[v]) == 0)
+                        c->count.requests[v][code_of(status)]++;
+        log_debug("request", KV("id", id), KV("verb", verb), KV("path", path), KV_INT("status", status),
+                  KV_INT("ms", took_ms));
+}
+
+static double resident_bytes(void)
+{
+        long pages = 0;
+        FILE *f = fopen("/proc/self/statm", "re");
+        if (!f)
+                return 0;
+        if (fscanf(f, "%*s %ld", &pages) != 1)
+                pages = 0;
+        fclose(f);
+        return (double)pages * (double)sysconf(_SC_PAGESIZE);
+}
+
+static void one(struct buf *out, enum metric_id id, double value)
+{
+        metric_family(out, &metrics[id]);
+        metric_sample(out, &metrics[id], NULL, value);
+}
+
+static void labelled(struct buf *out, enum metric_id id, const char *key, const char *value, double amount)
+{
+        char label[160];
+        metric_sample(out, &metrics[id], metric_label(key, value, label, sizeof label), amount);
+}
+
+static void requests(struct buf *out, const struct controller *c)
+{
+        metric_family(out, &metrics[M_REQUESTS]);
+        for (int v = 0; v < VERBS; v++)
+                for (int k = 0; k < CODES; k++) {
+                        char labels[64];
+                        if (!c->count.requests[v][k])
+                                continue;
+                        snprintf(labels, sizeof labels, "verb=\"%s\",code=\"%s\"", verbs[v], codes[k]);
+                        metric_sample(out, &metrics[M_REQUESTS], labels, (double)c->count.requests[v][k]);
+                }
+}
+
+static void states(struct buf *out, const struct controller *c)
+{
+        metric_family(out, &metrics[M_SAMPLES]);
+        for (int v = 0; v < SAMPLE_VERDICTS; v++)
+                labelled(out, M_SAMPLES, "result", sample_verdict_name((enum sample_verdict)v),
+                         (double)c->count.samples[v]);
+        metric_family(out, &metrics[M_TARGETS]);
+        for (int s = 0; s < STATES; s++)
+                labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)c->by_state[s]);
+        metric_family(out, &metrics[M_HELD]);
+        for (int r = 1; r < REASONS; r++)
+                if (c->by_reason[r])
+                        labelled(out, M_HELD, "reason", reason_name((enum reason)r), (double)c->by_reason[r]);
+}
+
+static void seconds(struct buf *out, enum metric_id id, const struct metric_seconds *s)
+{
+        metric_family(out, &metrics[id]);
+        metric_seconds_sample(out, &metrics[id], NULL, s);
+}
+
+static double histories_of(const struct controller *c)
+{
+        double count = 0;
+        const struct target *t;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                count += t->histories;
+        return count;
+}
+
+static double troubles_of(const struct controller *c)
+{
+        double count = 0;
+        for (int i = 0; i < c->watches; i++)
+                count += c->watch[i].trouble[0] != '\0';
+        return count;
+}
+
+static void write_all(struct buf *out, const struct controller *c)
+{
+        states(out, c);
+        requests(out, c);
+        seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
+        seconds(out, M_CHECKPOINT_SECONDS, &c->count.checkpoint_seconds);
+        one(out, M_UNKNOWN, (double)c->count.unknown_pods);
+        one(out, M_UNREAD, (double)c->count.unread_items);
+        one(out, M_CYCLES, (double)c->count.cycles);
+        one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
+        one(out, M_SOURCE_UP, !c->source_away);
+        one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
+        one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
+        one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
+        one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
+        one(out, M_KILLS, (double)c->count.kills);
+        one(out, M_APPLIED, (double)c->count.applied);
+        one(out, M_CONFLICTS, (double)c->count.conflicts);
+        one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
+        one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
+        one(out, M_DATABASE_UP, c->store && !c->store_error[0]);
+        one(out, M_PODS, (double)c->world.pods.count);
+        one(out, M_HISTORIES, histories_of(c));
+        one(out, M_WORK, (double)queue_count(c->work));
+        one(out, M_LEADER, may_write(c));
+        one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
+        one(out, M_WATCH_FAILED, troubles_of(c));
+        one(out, M_MEMORY, resident_bytes());
+}
+
+void telemetry_publish(struct controller *c)
+{
+        enum { TEXT_MAX = 1 << 20 };
+        if (!c->server)
+                return;
+        char waiting[256];
+        struct buf out;
+        struct view *v = view_new();
+        buf_init(&out, TEXT_MAX);
+        write_all(&out, c);
+        v->metrics_len = out.len;
+        v->metrics = buf_steal(&out);
+        v->ready = c->synced;
+        if (!v->ready) {
+                watch_synced(c, waiting, sizeof waiting);
+                v->waiting_for = mem_string(waiting);
+        }
+        server_publish(c->server, v);
+}

@@ -1,0 +1,242 @@
+/*
+ * What is watched: the fixed kinds, the kinds of workloads that everyone has, and those that profiles name.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "controller_private.h"
+
+/* --- owners of informers
+ * ---------------------------------------------------------------------------------------------- */
+
+/* hasty: it changes decisions at once, not only at the next cycle. */
+#define OWNER(name, hasty)                                                                                             \
+        static int name##_in(void *arg, struct text object, uint32_t epoch, struct err *err)                           \
+        {                                                                                                              \
+                struct watch *w = arg;                                                                                 \
+                if (hasty)                                                                                             \
+                        nudge(w->controller);                                                                          \
+                return name##_upsert(&w->controller->world, object, epoch, err);                                       \
+        }                                                                                                              \
+        static void name##_out(void *arg, struct text object)                                                          \
+        {                                                                                                              \
+                struct watch *w = arg;                                                                                 \
+                if (hasty)                                                                                             \
+                        nudge(w->controller);                                                                          \
+                name##_remove(&w->controller->world, object);                                                          \
+        }                                                                                                              \
+        static void name##_whole(void *arg, uint32_t epoch)                                                            \
+        {                                                                                                              \
+                struct watch *w = arg;                                                                                 \
+                name##_swept(&w->controller->world, epoch);                                                            \
+                nudge(w->controller);                                                                                  \
+        }
+OWNER(ns, false)
+OWNER(range, false)
+OWNER(pod, false)
+OWNER(hpa, true)
+OWNER(published, false)
+
+static int profile_in(void *arg, struct text object, uint32_t epoch, struct err *err)
+{
+        struct watch *w = arg;
+        int rc = profile_upsert(&w->controller->world, w->cluster, object, epoch, err);
+        if (w->controller->world.changed) /* not for the echo of our own status */
+                nudge(w->controller);
+        return rc;
+}
+
+static void profile_out(void *arg, struct text object)
+{
+        struct watch *w = arg;
+        profile_remove(&w->controller->world, w->cluster, object);
+        nudge(w->controller);
+}
+
+static void profile_whole(void *arg, uint32_t epoch)
+{
+        struct watch *w = arg;
+        profile_swept(&w->controller->world, w->cluster, epoch);
+        nudge(w->controller);
+}
+
+static int workload_in(void *arg, struct text object, uint32_t epoch, struct err *err)
+{
+        struct watch *w = arg;
+        return workload_upsert(&w->controller->world, w->kind, object, epoch, err);
+}
+
+static void workload_out(void *arg, struct text object)
+{
+        struct watch *w = arg;
+        workload_remove(&w->controller->world, w->kind, object);
+        nudge(w->controller);
+}
+
+static void workload_whole(void *arg, uint32_t epoch)
+{
+        struct watch *w = arg;
+        workload_swept(&w->controller->world, w->kind, epoch);
+        nudge(w->controller);
+}
+
+/* Said once when it starts and once when it ends. */
+static void trouble(void *arg, const struct err *err)
+{
+        struct watch *w = arg;
+        if (err->code == 0) {
+                w->trouble[0] = '\0';
+                log_info("watch works again", KV("what", w->what));
+        } else {
+                snprintf(w->trouble, sizeof w->trouble, "%.250s", err->text);
+                log_warn("watch fails, will try again", KV("what", w->what), KV("code", err_name(err->code)),
+                         KV("error", err->text));
+        }
+        nudge(w->controller);
+}
+
+/* --- starting
+ * ------------------------------------------------------------------------------------------------------------ */
+
+static struct watch *watch_add(struct controller *c, const char *what, char *path, struct informer_owner owner)
+{
+        if (c->watches == WATCHES_MAX) {
+                log_error("too many kinds to watch: the rest is not", KV("what", what), KV_INT("most", WATCHES_MAX));
+                mem_free(path);
+                return NULL;
+        }
+        struct watch *w = &c->watch[c->watches++];
+        *w = (struct watch){.controller = c, .what = what};
+        owner.trouble = trouble;
+        owner.arg = w;
+        w->informer = informer_new(c->client, path, NULL, &owner);
+        mem_free(path);
+        return w;
+}
+
+#define OWNED_BY(name) ((struct informer_owner){.upsert = name##_in, .remove = name##_out, .swept = name##_whole})
+
+static void workloads_watch(struct controller *c, struct watched_kind *k)
+{
+        char *what = *k->group ? mem_printf("%s.%s", k->plural, k->group) : mem_string(k->plural);
+        const char *name = intern_text(c->world.names, text_of(what));
+        mem_free(what);
+        struct watch *w =
+                watch_add(c, name, path_of(k->group, k->version, NULL, k->plural, NULL, NULL), OWNED_BY(workload));
+        if (w) {
+                w->kind = k;
+                k->informer = w->informer;
+        }
+}
+
+void watch_start(struct controller *c)
+{
+        struct watch *w;
+        watch_add(c, "namespaces", path_of("", "v1", NULL, "namespaces", NULL, NULL), OWNED_BY(ns))->needed_to_apply =
+                true;
+        watch_add(c, "limitranges", path_of("", "v1", NULL, "limitranges", NULL, NULL), OWNED_BY(range))
+                ->needed_to_apply = true;
+        watch_add(c, "horizontalpodautoscalers.autoscaling",
+                  path_of("autoscaling", "v2", NULL, "horizontalpodautoscalers", NULL, NULL), OWNED_BY(hpa))
+                ->needed_to_apply = true;
+        w = watch_add(c, "clusterprofiles.halflife.dev",
+                      path_of("halflife.dev", "v1alpha1", NULL, "clusterprofiles", NULL, NULL), OWNED_BY(profile));
+        w->cluster = true;
+        watch_add(c, "profiles.halflife.dev", path_of("halflife.dev", "v1alpha1", NULL, "profiles", NULL, NULL),
+                  OWNED_BY(profile));
+        watch_add(c, "recommendations.halflife.dev",
+                  path_of("halflife.dev", "v1alpha1", NULL, "recommendations", NULL, NULL), OWNED_BY(published));
+        watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
+        for (struct watched_kind *k = c->world.kinds; k; k = k->next)
+                workloads_watch(c, k);
+}
+
+/* --- kinds that profiles name
+ * --------------------------------------------------------------------------------------------- */
+
+struct asking {
+        struct controller *controller;
+        struct watched_kind *kind;
+};
+
+static void discovered(void *arg, const struct api_resource *r, const struct err *err)
+{
+        struct asking *a = arg;
+        struct controller *c = a->controller;
+        struct watched_kind *k = a->kind;
+        mem_free(a);
+        k->asked = false;
+        if (err->code != 0) {
+                if (err->code == ERR_NOTFOUND && !k->missing)
+                        log_warn("a profile names a kind that the server does not have; asking again each cycle",
+                                 KV("group", k->group), KV("kind", k->kind));
+                k->missing = true;
+                return;
+        }
+        k->missing = false;
+        k->version = intern_text(c->world.names, text_of(r->version));
+        k->plural = intern_text(c->world.names, text_of(r->plural));
+        workloads_watch(c, k);
+}
+
+void watch_kinds(struct controller *c)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+                for (int i = 0; p->valid && i < p->spec.targets; i++) {
+                        struct text group, version;
+                        key_split(text_of(p->spec.target[i].api_version), &group, &version);
+                        (void)kind_watched(&c->world, group, text_of(p->spec.target[i].kind));
+                }
+        for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
+                if (k->informer || k->asked || c->watches == WATCHES_MAX)
+                        continue;
+                struct asking *a = MEM_NEW(struct asking);
+                *a = (struct asking){c, k};
+                k->asked = true;
+                if (client_discover(c->client, k->group, k->kind, discovered, a) < 0) {
+                        k->asked = false;
+                        mem_free(a);
+                }
+        }
+}
+
+/* --- state
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+/* A watch that may not or cannot be (403, 404) keeps nobody from being ready: the rest works, and it is said. */
+static bool given_up(const struct watch *w)
+{
+        return w->trouble[0] != '\0' && w->kind;
+}
+
+bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
+{
+        bool all = true;
+        size_t at = 0;
+        *ret_waiting = '\0';
+        for (int i = 0; i < c->watches; i++) {
+                const struct watch *w = &c->watch[i];
+                if (informer_stats(w->informer)->synced || given_up(w) || (w->trouble[0] && w->needed_to_apply))
+                        continue;
+                all = false;
+                int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->what);
+                at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
+        }
+        return all;
+}
+
+const char *watch_blind(const struct controller *c)
+{
+        for (int i = 0; i < c->watches; i++)
+                if (c->watch[i].needed_to_apply && (!informer_stats(c->watch[i].informer)->synced))
+                        return c->watch[i].trouble[0] ? c->watch[i].trouble : c->watch[i].what;
+        return NULL;
+}
+
+void watch_stop(struct controller *c)
+{
+        for (int i = 0; i < c->watches; i++)
+                informer_free(c->watch[i].informer);
+        c->watches = 0;
+}

@@ -1,0 +1,85 @@
+/*
+ * The queue of writes: targets that need one, a few at a time. Each is decided afresh when its turn comes, because what
+ * queued it may be long past; a write that fails is tried again with back-off, as a new decision.
+ */
+#include "controller_private.h"
+
+void work_add(struct controller *c, struct target *t)
+{
+        (void)queue_add(c->work, t); /* full: the next cycle finds it again */
+}
+
+/* A Recommendation whose target has lost workload or profile: gone at once without a profile, with its workload after
+ * the retention time. */
+static bool delete_due(const struct controller *c, const struct target *t)
+{
+        if (!t->published || !t->published->known)
+                return false;
+        if (t->workload)
+                return !t->profile;
+        return t->gone_ms && loop_now(c->loop).wall.ms - t->gone_ms >= c->options.retention_ms;
+}
+
+static bool start_write(struct controller *c, struct target *t)
+{
+        struct plan plan;
+        if (t->workload && (t->profile || t->published)) {
+                decide(c, t, &plan);
+                if (t->profile || plan.orphaned) {
+                        if (publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING)
+                                publish_status(c, &plan);
+                        else if (plan.apply)
+                                apply_plan(c, &plan);
+                        else
+                                return false;
+                        return true;
+                }
+        }
+        if (!delete_due(c, t))
+                return false;
+        publish_delete(c, t);
+        return true;
+}
+
+void work_pump(struct controller *c)
+{
+        struct target *t;
+        struct now now = loop_now(c->loop);
+        while (may_write(c) && c->writing < WRITES_AT_ONCE && (t = queue_take(c->work, now.mono))) {
+                t->busy = true;
+                c->writing++;
+                if (!start_write(c, t)) {
+                        t->busy = false;
+                        c->writing--;
+                        queue_done(c->work, t);
+                }
+                arena_reset(&c->plans);
+        }
+}
+
+static void tell_failure(struct controller *c, const struct target *t, const struct err *err)
+{
+        if (err->code == ERR_STALE)
+                return; /* read again: nothing anyone has to know */
+        log_warn("write refused, will try again", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
+                 KV("code", err_name(err->code)), KV("error", err->text), KV_INT("cycle", c->cycle));
+}
+
+void work_done(struct controller *c, struct target *t, const struct err *err, int64_t retry_after_ms)
+{
+        struct now now = loop_now(c->loop);
+        t->busy = false;
+        c->writing--;
+        if (err->code == 0) {
+                t->failures = 0;
+                queue_done(c->work, t);
+                queue_add(c->work, t); /* once more: a patch wants its status told, a status may free a patch */
+        } else if (err->code == ERR_NOTFOUND) {
+                queue_done(c->work, t); /* the object or its namespace is going: the watch will tell */
+        } else {
+                if (t->failures++ == 0 || err->code == ERR_INVALID)
+                        tell_failure(c, t, err);
+                queue_retry(c->work, t, now.mono, retry_after_ms > 0 ? retry_after_ms : 0);
+        }
+        work_pump(c);
+}
