@@ -93,7 +93,7 @@ static void poll_next(struct controller *c);
 static void source_went(struct controller *c, const struct metrics_result *r)
 {
         c->count.polls_failed++;
-        snprintf(c->source_error, sizeof c->source_error, "%s%s", r->err.text,
+        snprintf(c->source_error, sizeof c->source_error, "%.200s%s", r->err.text,
                  r->absent ? "; is metrics-server installed?" : "");
         if (c->source_away)
                 return;
