@@ -302,28 +302,41 @@ static CURLcode set_tls(struct http_call *c)
         return rc;
 }
 
-/* The base with server_name for its host, while connections still go where the base says. The caller's, or NULL. */
-static char *rename_base(struct http_call *c)
+/* Connections go where the base says, whatever name is asked for: host and port of u, before it is renamed. */
+static void keep_route(struct http_call *c, CURLU *u)
 {
-        const struct http_peer *peer = c->r.peer;
-        CURLU *u = curl_url();
-        char *host = NULL, *port = NULL, *url = NULL, *ret = NULL;
-        assert(u);
-        if (!curl_url_set(u, CURLUPART_URL, peer->base_url, 0) && !curl_url_get(u, CURLUPART_HOST, &host, 0) &&
-            !curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) &&
-            !curl_url_set(u, CURLUPART_HOST, peer->server_name, 0) && !curl_url_get(u, CURLUPART_URL, &url, 0)) {
-                char *route = mem_printf("%s:%s:%s:%s", peer->server_name, port, host, port);
+        char *host = NULL, *port = NULL;
+        if (!curl_url_get(u, CURLUPART_HOST, &host, 0) && !curl_url_get(u, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)) {
+                char *route = mem_printf("%s:%s:%s:%s", c->r.peer->server_name, port, host, port);
+                char *real = mem_printf("%s:%s", host, port);
                 c->connect_to = curl_slist_append(NULL, route);
                 assert(c->connect_to);
-                mem_free(route);
-                char *real = mem_printf("%s:%s", host, port);
                 add_header(c, "Host", real);
+                mem_free(route);
                 mem_free(real);
-                size_t len = strlen(url);
-                ret = mem_string_n(url, len > 0 && url[len - 1] == '/' ? len - 1 : len);
         }
         curl_free(host);
         curl_free(port);
+}
+
+/* The base as libcurl reads it, with server_name for its host where there is one. The caller's, or NULL: no URL. */
+static char *read_base(struct http_call *c)
+{
+        const char *base = c->r.peer->base_url, *name = c->r.peer->server_name;
+        if (strncmp(base, "https://", 8) != 0 && strncmp(base, "http://", 7) != 0)
+                return NULL;
+        CURLU *u = curl_url();
+        char *url = NULL, *ret = NULL;
+        assert(u);
+        CURLUcode rc = curl_url_set(u, CURLUPART_URL, base, 0);
+        if (rc == CURLUE_OK && name) {
+                keep_route(c, u);
+                rc = curl_url_set(u, CURLUPART_HOST, name, 0);
+        }
+        if (rc == CURLUE_OK && !curl_url_get(u, CURLUPART_URL, &url, 0)) {
+                size_t len = strlen(url);
+                ret = mem_string_n(url, len > 0 && url[len - 1] == '/' ? len - 1 : len);
+        }
         curl_free(url);
         curl_url_cleanup(u);
         return ret;
@@ -332,7 +345,7 @@ static char *rename_base(struct http_call *c)
 static CURLcode set_url(struct http_call *c)
 {
         CURLcode rc = CURLE_OK;
-        char *base = c->r.peer->server_name ? rename_base(c) : mem_string(c->r.peer->base_url);
+        char *base = read_base(c);
         if (!base)
                 return CURLE_URL_MALFORMAT;
         char *url = mem_printf("%s%s", base, c->r.path_query);
@@ -416,7 +429,6 @@ static int code_of(CURLcode rc)
         case CURLE_SSL_ISSUER_ERROR:
                 return ERR_DENIED;
         case CURLE_URL_MALFORMAT:
-        case CURLE_UNSUPPORTED_PROTOCOL:
         case CURLE_NOT_BUILT_IN:
         case CURLE_UNKNOWN_OPTION:
         case CURLE_BAD_FUNCTION_ARGUMENT:

@@ -1,0 +1,793 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "net/http.h"
+#include "peer.h"
+
+/* One request's fate. */
+struct fate {
+        struct loop *loop;
+        struct http *http;
+        int done;
+        struct http_reply reply;
+        char content_type[256], warning[1024];
+        struct buf body;
+        int refuse_after; /* bytes after which data says ERR_TOOBIG; 0: never */
+        struct http_call *cancel_in_data, *cancel_in_done;
+};
+
+static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+{
+        struct fate *f = arg;
+        assert_true(head->status > 0);
+        assert_false(f->done);
+        if (f->cancel_in_data) {
+                http_cancel(f->http, f->cancel_in_data);
+                f->cancel_in_data = NULL;
+                f->done = -1;
+                return 0;
+        }
+        assert_int_equal(buf_add(&f->body, p, len), 0);
+        return f->refuse_after && f->body.len >= (size_t)f->refuse_after ? ERR_TOOBIG : 0;
+}
+
+static void on_done(void *arg, const struct http_reply *reply)
+{
+        struct fate *f = arg;
+        assert_int_equal(f->done, 0);
+        f->done = 1;
+        f->reply = *reply;
+        snprintf(f->content_type, sizeof f->content_type, "%s", reply->content_type);
+        snprintf(f->warning, sizeof f->warning, "%s", reply->warning ? reply->warning : "");
+        if (f->cancel_in_done)
+                http_cancel(f->http, f->cancel_in_done);
+}
+
+struct world {
+        struct loop *loop;
+        struct http *http;
+        struct peer *peer;
+        struct http_peer to;
+};
+
+static void world_begin(struct world *w, peer_script *script, void *arg, const struct identity *server,
+                        const struct identity *ca)
+{
+        *w = (struct world){.loop = loop_new(), .peer = peer_start(script, arg, server)};
+        w->http = http_new(w->loop, &(struct http_limits){.user_agent = "halflife/test", .concurrency = 8});
+        w->to = (struct http_peer){.base_url = w->peer->url, .ca_pem = ca ? ca->crt_pem : NULL};
+}
+
+static void world_end(struct world *w)
+{
+        http_free(w->http);
+        loop_free(w->loop);
+        peer_stop(w->peer);
+}
+
+static struct http_call *start(struct world *w, struct fate *f, struct http_request r)
+{
+        f->loop = w->loop;
+        f->http = w->http;
+        buf_init(&f->body, 8 << 20);
+        r.peer = &w->to;
+        r.path_query = r.path_query ? r.path_query : "/x";
+        r.data = on_data;
+        r.done = on_done;
+        r.arg = f;
+        return http_start(w->http, &r);
+}
+
+static void wait_for(struct world *w, struct fate *f)
+{
+        while (!f->done)
+                loop_turn(w->loop, 1000);
+}
+
+static struct fate ask(struct world *w, struct http_request r)
+{
+        static struct fate f;
+        f = (struct fate){0};
+        start(w, &f, r);
+        wait_for(w, &f);
+        buf_release(&f.body);
+        return f;
+}
+
+/* --- what goes out
+ * --------------------------------------------------------------------------------------------------------------- */
+
+static bool echo(struct conn *c, void *arg)
+{
+        (void)arg;
+        return conn_answer(c, 200, NULL, c->request);
+}
+
+static void requests_are_what_they_should_be(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, echo, NULL, NULL, NULL);
+        static const struct {
+                struct http_request r;
+                const char *has[5], *hasnt[4];
+        } row[] = {
+                {{.path_query = "/api/v1/pods?limit=5&fieldSelector=a%3Db"},
+                 {"GET /api/v1/pods?limit=5&fieldSelector=a%3Db HTTP/1.1", "User-Agent: halflife/test",
+                  "Accept: application/json"},
+                 {"Accept-Encoding", "Authorization", "Expect", "Content-Type"}},
+                {{.path_query = "/a/../b//c", .bearer = "abc", .gzip = true},
+                 {"GET /a/../b//c ", "Authorization: Bearer abc\r\n", "Accept-Encoding: gzip"},
+                 {NULL}},
+                {{.stream = true, .gzip = true}, {"GET /x "}, {"Accept-Encoding"}},
+                {{.method = HTTP_POST, .body = {"{\"a\":1}", 7}},
+                 {"POST /x ", "Content-Type: application/json", "Content-Length: 7", "\r\n\r\n{\"a\":1}"},
+                 {"Expect"}},
+                {{.method = HTTP_PATCH,
+                  .body = {"[]", 2},
+                  .content_type = "application/json-patch+json",
+                  .accept = "application/yaml"},
+                 {"PATCH /x ", "Content-Type: application/json-patch+json", "\r\n\r\n[]", "Accept: application/yaml"},
+                 {"application/json\r"}},
+                {{.method = HTTP_PUT, .body = {"{}", 2}}, {"PUT /x ", "\r\n\r\n{}"}, {NULL}},
+                {{.method = HTTP_DELETE}, {"DELETE /x "}, {"Content-Length", "Content-Type"}},
+                {{.method = HTTP_DELETE, .body = {"{}", 2}}, {"DELETE /x ", "Content-Length: 2", "\r\n\r\n{}"}, {NULL}},
+                {{.method = HTTP_POST}, {"POST /x ", "Content-Length: 0"}, {NULL}},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fate f = {0};
+                start(&w, &f, row[i].r);
+                wait_for(&w, &f);
+                assert_int_equal(f.reply.err.code, 0);
+                for (int k = 0; k < 5 && row[i].has[k]; k++) {
+                        if (!strstr(f.body.data, row[i].has[k]))
+                                print_error("row %zu lacks '%s' in\n%s\n", i, row[i].has[k], f.body.data);
+                        assert_non_null(strstr(f.body.data, row[i].has[k]));
+                }
+                for (int k = 0; k < 4 && row[i].hasnt[k]; k++) {
+                        if (strstr(f.body.data, row[i].hasnt[k]))
+                                print_error("row %zu has '%s' in\n%s\n", i, row[i].hasnt[k], f.body.data);
+                        assert_null(strstr(f.body.data, row[i].hasnt[k]));
+                }
+                buf_release(&f.body);
+        }
+        world_end(&w);
+}
+
+/* --- what comes back
+ * -------------------------------------------------------------------------------------------------------------- */
+
+static bool say_text(struct conn *c, void *arg)
+{
+        const char *text = *(const char **)arg;
+        return conn_send(c, text, strlen(text)) && false;
+}
+
+static void replies_are_read(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *says;
+                int status, code;
+                bool whole;
+                int64_t date_ms, retry_after_ms;
+                const char *type, *warning;
+        } row[] = {
+                {"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: application/json\r\nDate: Sat, 21 Nov 2026 "
+                 "11:54:02 GMT\r\n\r\n{}",
+                 200, 0, true, 1795262042000, -1, "application/json", ""},
+                {"HTTP/1.1 429 Too Many\r\nretry-after: 5\r\nContent-Length: 0\r\n\r\n", 429, 0, true, 0, 5000, "", ""},
+                {"HTTP/1.1 503 No\r\nDate: Sat, 21 Nov 2026 11:54:02 GMT\r\nRetry-After: Sat, 21 Nov 2026 11:54:32 "
+                 "GMT\r\nContent-Length: 0\r\n\r\n",
+                 503, 0, true, 1795262042000, 30000, "", ""},
+                {"HTTP/1.1 503 No\r\nRetry-After: 99999999999999999999\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0,
+                 3600000, "", ""},
+                {"HTTP/1.1 503 No\r\nRetry-After: -3\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0, 0, "", ""},
+                {"HTTP/1.1 503 No\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0, -1, "", ""},
+                {"HTTP/1.1 200 OK\r\nWarning: 199 - \"no\"\r\nWarning: 299 - \"it is \\\"old\\\"\"\r\nWarning: 299 - "
+                 "\"second\"\r\nContent-Length: 0\r\n\r\n",
+                 200, 0, true, 0, -1, "", "it is \"old\""},
+                {"HTTP/1.1 200 OK\r\nWarning: 299\r\nContent-Length: 0\r\n\r\n", 200, 0, true, 0, -1, "", ""},
+                {"HTTP/1.1 103 Early\r\nContent-Type: x\r\nRetry-After: 3\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: "
+                 "0\r\n\r\n",
+                 200, 0, true, 0, -1, "", ""},
+                {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", 302, 0, true, 0,
+                 -1, "", ""},
+                {"HTTP/1.1 200 OK\r\n\r\nuntil the end", 200, 0, true, 0, -1, "", ""},
+                {"HTTP/1.1 200 OK\r\nDate: yesterday\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", 200, 0,
+                 true, 0, -1, "", ""},
+                /* cut */
+                {"HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n{\"kind\":", 200, ERR_RETRY, false, 0, -1, "", ""},
+                {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n", 200, ERR_RETRY, false, 0, -1, "",
+                 ""},
+                {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\n{}", 200, ERR_RETRY, false, 0, -1, "", ""},
+                {"", 0, ERR_RETRY, false, 0, -1, "", ""},
+                {"SSH-2.0-OpenSSH\r\n", 0, ERR_RETRY, false, 0, -1, "", ""},
+        };
+        const char *says;
+        struct world w;
+        world_begin(&w, say_text, &says, NULL, NULL);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                says = row[i].says;
+                struct fate f = ask(&w, (struct http_request){0});
+                if (f.reply.status != row[i].status || f.reply.err.code != row[i].code ||
+                    f.reply.retry_after_ms != row[i].retry_after_ms)
+                        print_error("row %zu: status %d, code %d %s, retry %lld\n", i, f.reply.status, f.reply.err.code,
+                                    f.reply.err.text, (long long)f.reply.retry_after_ms);
+                assert_int_equal(f.reply.status, row[i].status);
+                assert_int_equal(f.reply.err.code, row[i].code);
+                assert_int_equal(f.reply.whole, row[i].whole);
+                assert_int_equal(f.reply.date.ms, row[i].date_ms);
+                assert_int_equal(f.reply.retry_after_ms, row[i].retry_after_ms);
+                assert_string_equal(f.content_type, row[i].type);
+                assert_string_equal(f.warning, row[i].warning);
+        }
+        world_end(&w);
+}
+
+static bool endless_headers(struct conn *c, void *arg)
+{
+        (void)arg;
+        if (!conn_say(c, "HTTP/1.1 200 OK\r\n"))
+                return false;
+        while (conn_say(c, "X-Some-Header: 0123456789012345678901234567890123456789\r\n"))
+                ;
+        return false;
+}
+
+static bool endless_body(struct conn *c, void *arg)
+{
+        (void)arg;
+        static const char block[65536] = "";
+        if (!conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: %lld\r\n\r\n", 300LL << 20))
+                return false;
+        for (int i = 0; i < 300 * 16 && conn_send(c, block, sizeof block); i++)
+                ;
+        return false;
+}
+
+static void what_is_too_big_ends_early(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, endless_headers, NULL, NULL, NULL);
+        struct fate f = ask(&w, (struct http_request){0});
+        assert_int_equal(f.reply.err.code, ERR_TOOBIG);
+        assert_non_null(strstr(f.reply.err.text, "headers"));
+        world_end(&w);
+
+        world_begin(&w, endless_body, NULL, NULL, NULL);
+        struct fate big = {.refuse_after = 1 << 20};
+        start(&w, &big, (struct http_request){0});
+        wait_for(&w, &big);
+        assert_int_equal(big.reply.err.code, ERR_TOOBIG);
+        assert_int_equal(big.reply.status, 200);
+        assert_true(big.body.len < 2 << 20);
+        buf_release(&big.body);
+        assert_true(w.peer->sent < 100 << 20); /* the rest was never sent */
+        world_end(&w);
+}
+
+/* --- time
+ * ---------------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool say_nothing(struct conn *c, void *arg)
+{
+        (void)arg;
+        while (!conn_wait_gone(c, 1000) && !c->peer->stopping)
+                ;
+        return false;
+}
+
+static bool say_half(struct conn *c, void *arg)
+{
+        (void)conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n{");
+        return say_nothing(c, arg);
+}
+
+static bool trickle(struct conn *c, void *arg)
+{
+        (void)arg;
+        (void)conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n");
+        while (!conn_wait_gone(c, 5) && conn_say(c, "x"))
+                ;
+        return false;
+}
+
+static void time_runs_out(void **state)
+{
+        (void)state;
+        static const struct {
+                peer_script *script;
+                struct http_request r;
+                int status;
+                const char *says;
+                int64_t least_ms;
+        } row[] = {
+                {say_nothing, {.deadline_ms = 40}, 0, "no answer within 0.040 s", 40},
+                {say_half, {.deadline_ms = 40}, 200, "the answer did not end within 0.040 s", 40},
+                {trickle, {.deadline_ms = 60}, 200, "the answer did not end within", 60},
+                {say_nothing, {.stream = true, .silence_ms = 40}, 0, "not a byte came within 0.040 s", 40},
+                {say_half, {.stream = true, .silence_ms = 40}, 200, "not a byte came within 0.040 s", 40},
+                {say_half, {.deadline_ms = 5000, .silence_ms = 30}, 200, "not a byte came within 0.030 s", 30},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct world w;
+                world_begin(&w, row[i].script, NULL, NULL, NULL);
+                struct mono before = mono_read();
+                struct fate f = ask(&w, row[i].r);
+                int64_t took_ms = (mono_read().ns - before.ns) / 1000000;
+                if (f.reply.err.code != ERR_RETRY || !strstr(f.reply.err.text, row[i].says))
+                        print_error("row %zu: %d %s\n", i, f.reply.err.code, f.reply.err.text);
+                assert_int_equal(f.reply.err.code, ERR_RETRY);
+                assert_non_null(strstr(f.reply.err.text, row[i].says));
+                assert_int_equal(f.reply.status, row[i].status);
+                assert_true(took_ms >= row[i].least_ms);
+                world_end(&w);
+        }
+}
+
+/* A stream that has a byte now and then lives on, longer than its silence. */
+static bool now_and_then(struct conn *c, void *arg)
+{
+        (void)arg;
+        (void)conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n");
+        for (int i = 0; i < 30 && !conn_wait_gone(c, 10); i++)
+                (void)conn_say(c, "x");
+        return true;
+}
+
+static void bytes_break_the_silence(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, now_and_then, NULL, NULL, NULL);
+        struct fate f = ask(&w, (struct http_request){.stream = true, .silence_ms = 200});
+        assert_int_equal(f.reply.err.code, 0);
+        assert_true(f.reply.whole);
+        world_end(&w);
+}
+
+/* --- trust
+ * --------------------------------------------------------------------------------------------------------------------------
+ */
+
+static void certificates_are_verified(void **state)
+{
+        (void)state;
+        struct identity *ca = identity_new(NULL, "our ca", 10), *other = identity_new(NULL, "other ca", 10);
+        struct identity *good = identity_new(ca, "127.0.0.1", 10), *expired = identity_new(ca, "127.0.0.1", 0);
+        struct identity *named = identity_new(ca, "kubernetes.example", 10);
+        const struct {
+                const struct identity *server, *trusted;
+                const char *ca_text, *server_name;
+                bool insecure;
+                int code;
+                const char *says;
+        } row[] = {
+                {good, ca, NULL, NULL, false, 0, ""},
+                {good, other, NULL, NULL, false, ERR_DENIED, "certificate"},
+                {good, NULL, NULL, NULL, false, ERR_DENIED, "certificate"}, /* the system's */
+                {good, other, NULL, NULL, true, 0, ""},
+                {expired, ca, NULL, NULL, false, ERR_DENIED, "expired"},
+                {named, ca, NULL, NULL, false, ERR_DENIED, "127.0.0.1"},
+                {named, ca, NULL, "kubernetes.example", false, 0, ""},
+                {named, ca, NULL, "other.example", false, ERR_DENIED, "other.example"},
+                {good, ca, NULL, "kubernetes.example", false, ERR_DENIED, "kubernetes.example"},
+                {good, NULL, "-----BEGIN CERTIFICATE-----\nbm9uZQ==\n-----END CERTIFICATE-----\n", NULL, false,
+                 ERR_INVALID, "certificate authority"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct world w;
+                world_begin(&w, echo, NULL, row[i].server, row[i].trusted);
+                if (row[i].ca_text)
+                        w.to.ca_pem = row[i].ca_text;
+                w.to.server_name = row[i].server_name;
+                w.to.insecure = row[i].insecure;
+                struct fate f = {0};
+                start(&w, &f, (struct http_request){.bearer = "secret"});
+                wait_for(&w, &f);
+                if (f.reply.err.code != row[i].code || !strstr(f.reply.err.text, row[i].says))
+                        print_error("row %zu: %d %s\n", i, f.reply.err.code, f.reply.err.text);
+                assert_int_equal(f.reply.err.code, row[i].code);
+                assert_non_null(strstr(f.reply.err.text, row[i].says));
+                assert_int_equal(w.peer->requests, row[i].code == 0);
+                if (row[i].code == 0) /* the Host is where we go, whatever name is verified */
+                        assert_non_null(strstr(f.body.data, strstr(w.peer->url, "127")));
+                buf_release(&f.body);
+                world_end(&w);
+        }
+        struct identity *all[] = {ca, other, good, expired, named};
+        for (int i = 0; i < 5; i++)
+                identity_free(all[i]);
+}
+
+static bool tell_client(struct conn *c, void *arg)
+{
+        (void)arg;
+        unsigned count = 0;
+        (void)gnutls_certificate_get_peers(c->tls, &count);
+        return conn_answer(c, 200, NULL, count ? "certificate" : "nobody");
+}
+
+static void client_certificates_are_shown(void **state)
+{
+        (void)state;
+        struct identity *ca = identity_new(NULL, "our ca", 10), *server = identity_new(ca, "127.0.0.1", 10);
+        struct identity *client = identity_new(ca, "someone", 10);
+        struct world w;
+        world_begin(&w, tell_client, NULL, server, ca);
+        struct fate f = {0};
+        start(&w, &f, (struct http_request){0});
+        wait_for(&w, &f);
+        assert_string_equal(f.body.data, "nobody");
+        buf_release(&f.body);
+
+        /* new credentials at a new revision: a new connection */
+        w.to.cert_pem = client->crt_pem;
+        w.to.key_pem = client->key_pem;
+        w.to.revision++;
+        f = (struct fate){0};
+        start(&w, &f, (struct http_request){0});
+        wait_for(&w, &f);
+        assert_int_equal(f.reply.err.code, 0);
+        assert_string_equal(f.body.data, "certificate");
+        buf_release(&f.body);
+
+        w.to.key_pem = server->key_pem; /* of another certificate */
+        w.to.revision++;
+        struct fate bad = ask(&w, (struct http_request){0});
+        assert_int_equal(bad.reply.err.code, ERR_INVALID);
+        assert_non_null(strstr(bad.reply.err.text, "belong together"));
+        world_end(&w);
+        identity_free(client);
+        identity_free(server);
+        identity_free(ca);
+}
+
+static bool refuse_proxy(struct conn *c, void *arg)
+{
+        (void)arg;
+        return conn_answer(c, conn_asks(c, "Authorization") ? 500 : 403, "Retry-After: 9\r\n", "no");
+}
+
+static void proxies_are_ours_alone(void **state)
+{
+        (void)state;
+        char dead[64];
+        struct world w;
+        dead_url(dead);
+        setenv("http_proxy", dead, 1);
+        setenv("HTTPS_PROXY", dead, 1);
+        setenv("ALL_PROXY", dead, 1);
+        setenv("NO_PROXY", "*", 1);
+        world_begin(&w, echo, NULL, NULL, NULL);
+        assert_int_equal(ask(&w, (struct http_request){0}).reply.status, 200);
+        w.to.proxy_url = dead;
+        w.to.revision++;
+        struct fate f = ask(&w, (struct http_request){0});
+        assert_int_equal(f.reply.err.code, ERR_RETRY);
+        assert_non_null(strstr(f.reply.err.text, "through its proxy"));
+        world_end(&w);
+
+        world_begin(&w, refuse_proxy, NULL, NULL, NULL);
+        w.to.proxy_url = w.to.base_url;
+        w.to.base_url = "https://10.255.255.1:6443";
+        f = ask(&w, (struct http_request){.bearer = "secret"});
+        assert_int_equal(f.reply.err.code, ERR_RETRY);
+        assert_int_equal(f.reply.status, 0);
+        assert_int_equal(f.reply.retry_after_ms, -1);
+        assert_non_null(strstr(f.reply.err.text, "403"));
+        world_end(&w);
+        unsetenv("http_proxy");
+        unsetenv("HTTPS_PROXY");
+        unsetenv("ALL_PROXY");
+        unsetenv("NO_PROXY");
+}
+
+static void peers_that_cannot_be(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *url, *name;
+                int code;
+        } row[] = {
+                {"https://", NULL, ERR_INVALID},
+                {"file:///etc", NULL, ERR_INVALID},
+                {"ftp://127.0.0.1:1", NULL, ERR_INVALID},
+                {"https://[::1", "x.example", ERR_INVALID},
+        };
+        struct world w;
+        world_begin(&w, echo, NULL, NULL, NULL);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                w.to.base_url = row[i].url;
+                w.to.server_name = row[i].name;
+                struct fate f = ask(&w, (struct http_request){0});
+                if (f.reply.err.code != row[i].code)
+                        print_error("row %zu: %d %s\n", i, f.reply.err.code, f.reply.err.text);
+                assert_int_equal(f.reply.err.code, row[i].code);
+        }
+        char dead[64];
+        dead_url(dead);
+        w.to = (struct http_peer){.base_url = dead};
+        struct fate f = ask(&w, (struct http_request){0});
+        assert_int_equal(f.reply.err.code, ERR_RETRY);
+        assert_non_null(strstr(f.reply.err.text, dead));
+        world_end(&w);
+}
+
+/* --- connections
+ * ---------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool tell_connection(struct conn *c, void *arg)
+{
+        (void)arg;
+        char number[16];
+        snprintf(number, sizeof number, "%d", c->number);
+        return conn_answer(c, 200, NULL, number);
+}
+
+static int connection_of(struct world *w, struct http_request r)
+{
+        struct fate f = {0};
+        start(w, &f, r);
+        wait_for(w, &f);
+        assert_int_equal(f.reply.err.code, 0);
+        int number = atoi(f.body.data);
+        buf_release(&f.body);
+        return number;
+}
+
+static void classes_and_revisions_have_connections_of_their_own(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, tell_connection, NULL, NULL, NULL);
+        assert_int_equal(connection_of(&w, (struct http_request){0}), 1);
+        assert_int_equal(connection_of(&w, (struct http_request){0}), 1);
+        assert_int_equal(connection_of(&w, (struct http_request){.stream = true}), 2);
+        assert_int_equal(connection_of(&w, (struct http_request){.urgent = true}), 3);
+        assert_int_equal(connection_of(&w, (struct http_request){.method = HTTP_POST}), 1);
+        assert_int_equal(connection_of(&w, (struct http_request){.urgent = true}), 3);
+        assert_int_equal(connection_of(&w, (struct http_request){.stream = true}), 2);
+        w.to.revision++;
+        assert_int_equal(connection_of(&w, (struct http_request){0}), 4);
+        assert_int_equal(connection_of(&w, (struct http_request){.stream = true}), 5);
+        world_end(&w);
+}
+
+/* Answers the first request of a connection, and closes at the second as if it had been idle too long. */
+static bool close_at_second(struct conn *c, void *arg)
+{
+        if (c->requests > 1)
+                return false;
+        if (conn_asks(c, "POST"))
+                ++*(_Atomic int *)arg;
+        return conn_answer(c, 200, NULL, "{}");
+}
+
+static bool count_posts_and_close(struct conn *c, void *arg)
+{
+        if (conn_asks(c, "POST"))
+                ++*(_Atomic int *)arg;
+        return !conn_asks(c, "POST") && close_at_second(c, arg);
+}
+
+static void a_write_is_sent_once(void **state)
+{
+        (void)state;
+        _Atomic int posts = 0;
+        struct world w;
+        world_begin(&w, count_posts_and_close, &posts, NULL, NULL);
+        assert_int_equal(ask(&w, (struct http_request){0}).reply.err.code, 0);
+        assert_int_equal(ask(&w, (struct http_request){0}).reply.err.code, 0); /* libcurl takes a new connection */
+        struct fate f = ask(&w, (struct http_request){.method = HTTP_POST});
+        assert_int_equal(f.reply.err.code, ERR_RETRY);
+        assert_non_null(strstr(f.reply.err.text, "not known"));
+        assert_int_equal(posts, 1);
+        world_end(&w);
+}
+
+/* After a request without any answer the connection is not trusted again. */
+static bool silent_first(struct conn *c, void *arg)
+{
+        return c->number == 1 ? say_nothing(c, arg) : tell_connection(c, arg);
+}
+
+static void a_dead_connection_is_left(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, silent_first, NULL, NULL, NULL);
+        assert_int_equal(ask(&w, (struct http_request){.deadline_ms = 30}).reply.err.code, ERR_RETRY);
+        assert_int_equal(connection_of(&w, (struct http_request){0}), 2);
+        world_end(&w);
+}
+
+/* --- limits
+ * --------------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool answer_slowly(struct conn *c, void *arg)
+{
+        (void)arg;
+        (void)conn_wait_gone(c, 3);
+        return conn_answer(c, 200, NULL, "{}");
+}
+
+static void concurrency_is_bounded(void **state)
+{
+        (void)state;
+        enum { COUNT = 30 };
+        struct world w;
+        world_begin(&w, answer_slowly, NULL, NULL, NULL);
+        http_set_limits(w.http, 0, 3);
+        struct fate f[COUNT] = {0};
+        for (int i = 0; i < COUNT; i++)
+                start(&w, &f[i], (struct http_request){0});
+        for (int i = 0; i < COUNT; i++) {
+                wait_for(&w, &f[i]);
+                assert_int_equal(f[i].reply.status, 200);
+                buf_release(&f[i].body);
+        }
+        assert_int_equal(w.peer->most_busy, 3);
+        world_end(&w);
+}
+
+static void the_rate_is_bounded(void **state)
+{
+        (void)state;
+        enum { COUNT = 30, RATE = 20 };
+        struct world w;
+        world_begin(&w, echo, NULL, NULL, NULL);
+        http_free(w.http);
+        w.http = http_new(w.loop, &(struct http_limits){.rate = RATE, .concurrency = 8});
+        struct mono before = mono_read();
+        struct fate f[COUNT] = {0};
+        for (int i = 0; i < COUNT; i++)
+                start(&w, &f[i], (struct http_request){0});
+        for (int i = 0; i < COUNT; i++) {
+                wait_for(&w, &f[i]);
+                buf_release(&f[i].body);
+                int64_t took_ms = (mono_read().ns - before.ns) / 1000000;
+                assert_true(took_ms >= (i - RATE + 1) * 1000 / RATE - 2); /* a burst of RATE, then one each 1/RATE */
+        }
+        world_end(&w);
+}
+
+static bool hang_or_answer(struct conn *c, void *arg)
+{
+        return conn_asks(c, "/hang") ? say_nothing(c, arg) : conn_answer(c, 200, NULL, "{}");
+}
+
+static void urgent_requests_and_streams_pass_by(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, hang_or_answer, NULL, NULL, NULL);
+        http_set_limits(w.http, 0.001, 1);
+        struct fate hung = {0}, waiting = {0};
+        start(&w, &hung, (struct http_request){.path_query = "/hang"});
+        struct http_call *second = start(&w, &waiting, (struct http_request){0});
+        assert_int_equal(ask(&w, (struct http_request){.urgent = true}).reply.status, 200);
+        assert_int_equal(ask(&w, (struct http_request){.stream = true}).reply.status, 200);
+        assert_false(hung.done || waiting.done);
+        http_cancel(w.http, second);
+        buf_release(&hung.body);
+        buf_release(&waiting.body);
+        world_end(&w); /* with one under way */
+        assert_false(hung.done || waiting.done);
+}
+
+static void waiting_has_an_end_and_a_bound(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, hang_or_answer, NULL, NULL, NULL);
+        http_set_limits(w.http, 0, 1);
+        struct fate hung = {0}, late = {0}, filler = {0}, over = {0};
+        start(&w, &hung, (struct http_request){.path_query = "/hang"});
+        start(&w, &late, (struct http_request){.deadline_ms = 30});
+        wait_for(&w, &late);
+        assert_int_equal(late.reply.err.code, ERR_RETRY);
+        assert_non_null(strstr(late.reply.err.text, "wait"));
+        for (int i = 0; i < HTTP_WAITING_MAX; i++)
+                start(&w, &filler, (struct http_request){0});
+        start(&w, &over, (struct http_request){0});
+        assert_int_equal(over.done, 0);
+        wait_for(&w, &over);
+        assert_int_equal(over.reply.err.code, ERR_TOOBIG);
+        assert_int_equal(ask(&w, (struct http_request){.urgent = true}).reply.status, 200);
+        assert_false(filler.done);
+        world_end(&w);
+}
+
+/* --- cancelling
+ * ------------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool answer_in_parts(struct conn *c, void *arg)
+{
+        (void)conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n0123456789");
+        return say_nothing(c, arg);
+}
+
+static void a_call_can_be_cancelled_anywhere(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, answer_in_parts, NULL, NULL, NULL);
+        struct fate early = {0}, own = {0}, other = {0}, victim = {0};
+        http_cancel(w.http, start(&w, &early, (struct http_request){0})); /* before anything */
+
+        own.cancel_in_data = start(&w, &own, (struct http_request){0}); /* itself, from its data */
+        wait_for(&w, &own);
+        assert_int_equal(own.done, -1);
+
+        struct http_call *running = start(&w, &victim, (struct http_request){0});
+        while (victim.body.len == 0)
+                loop_turn(w.loop, 1000);
+        other.cancel_in_data = running; /* another that runs, from data */
+        struct http_call *one = start(&w, &other, (struct http_request){0});
+        wait_for(&w, &other);
+        assert_int_equal(other.done, -1);
+        http_cancel(w.http, one); /* while it runs */
+        for (int i = 0; i < 5; i++)
+                loop_turn(w.loop, 2);
+        assert_false(early.done || victim.done);
+        struct buf *body[] = {&early.body, &own.body, &other.body, &victim.body};
+        for (int i = 0; i < 4; i++)
+                buf_release(body[i]);
+        world_end(&w);
+}
+
+/* Both end in the same turn; the first to be told takes the second away. */
+static void a_done_may_cancel_another(void **state)
+{
+        (void)state;
+        char dead[64];
+        struct world w;
+        dead_url(dead);
+        world_begin(&w, echo, NULL, NULL, NULL);
+        w.to.base_url = "ftp://nowhere";
+        struct fate first = {0}, second = {0};
+        start(&w, &first, (struct http_request){0});
+        first.cancel_in_done = start(&w, &second, (struct http_request){0});
+        wait_for(&w, &first);
+        for (int i = 0; i < 5; i++)
+                loop_turn(w.loop, 2);
+        assert_int_equal(second.done, 0);
+        world_end(&w);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(requests_are_what_they_should_be),
+                cmocka_unit_test(replies_are_read),
+                cmocka_unit_test(what_is_too_big_ends_early),
+                cmocka_unit_test(time_runs_out),
+                cmocka_unit_test(bytes_break_the_silence),
+                cmocka_unit_test(certificates_are_verified),
+                cmocka_unit_test(client_certificates_are_shown),
+                cmocka_unit_test(proxies_are_ours_alone),
+                cmocka_unit_test(peers_that_cannot_be),
+                cmocka_unit_test(classes_and_revisions_have_connections_of_their_own),
+                cmocka_unit_test(a_write_is_sent_once),
+                cmocka_unit_test(a_dead_connection_is_left),
+                cmocka_unit_test(concurrency_is_bounded),
+                cmocka_unit_test(the_rate_is_bounded),
+                cmocka_unit_test(urgent_requests_and_streams_pass_by),
+                cmocka_unit_test(waiting_has_an_end_and_a_bound),
+                cmocka_unit_test(a_call_can_be_cancelled_anywhere),
+                cmocka_unit_test(a_done_may_cancel_another),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
