@@ -1,10 +1,18 @@
 package plane
 
 import (
+	_ "embed"
 	"fmt"
 	"net"
+	"os"
 	"time"
 )
+
+//go:embed audit.yaml
+var auditPolicy []byte
+
+// AuditLog is where the API server records the requests of the programs under test.
+func (pl *Plane) AuditLog() string { return pl.path("audit.log") }
 
 func (pl *Plane) startAPI(etcdPort, peerPort, apiPort int) error {
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", etcdPort), fmt.Sprintf("http://127.0.0.1:%d", peerPort)
@@ -12,6 +20,9 @@ func (pl *Plane) startAPI(etcdPort, peerPort, apiPort int) error {
 		"--name=halflife", "--data-dir="+pl.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,
 		"--listen-peer-urls="+peer, "--initial-advertise-peer-urls="+peer, "--initial-cluster=halflife="+peer)
+	if err := os.WriteFile(pl.path("audit.yaml"), auditPolicy, 0o644); err != nil {
+		return err
+	}
 	if err := pl.Etcd.Start(pl.detach); err != nil {
 		return err
 	}
@@ -27,6 +38,7 @@ func (pl *Plane) startAPI(etcdPort, peerPort, apiPort int) error {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-username-headers=X-Remote-User", "--enable-aggregator-routing=false",
 		"--proxy-client-cert-file="+pl.path("proxy.crt"), "--proxy-client-key-file="+pl.path("proxy.key"),
+		"--audit-policy-file="+pl.path("audit.yaml"), "--audit-log-path="+pl.AuditLog(), "--audit-log-maxsize=4000",
 		"--shutdown-delay-duration=0s")
 	return pl.StartAPIServer()
 }

@@ -1,0 +1,135 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"halflife.dev/cluster/plane"
+)
+
+// Interval is how often the halflife of the scenarios reads usage; metrics-server is not faster.
+const Interval = 10 * time.Second
+
+// Halflife is one running program under test, with a database of its own under the run's folder.
+type Halflife struct {
+	*plane.Process
+	Dir        string
+	Kubeconfig string
+	world      *World
+	settings   []string
+}
+
+var count atomic.Int64
+
+// StartHalflife starts the release build under halflife's service account; settings are added to the usual flags and win
+// over them. The name tells its folder: a second start with the same name finds the same database.
+func (w *World) StartHalflife(name string, settings ...string) (*Halflife, error) {
+	h := &Halflife{Dir: filepath.Join(w.Dir, "halflife-"+name), world: w, settings: settings}
+	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
+		return nil, err
+	}
+	h.Kubeconfig = filepath.Join(h.Dir, "kubeconfig")
+	token, err := w.ctl.Run("", "-n", ownNamespace, "create", "token", "halflife", "--duration=2h")
+	if err != nil {
+		return nil, err
+	}
+	if err := w.Plane.KubeconfigFor(h.Kubeconfig, strings.TrimSpace(token)); err != nil {
+		return nil, err
+	}
+	return h, h.Start()
+}
+
+// Binary is the program under test.
+func (w *World) Binary() string { return filepath.Join(w.Root, "build", "release", "halflife") }
+
+// Start starts it (again) and waits until its caches are synced.
+func (h *Halflife) Start() error {
+	listen := filepath.Join(h.Dir, "listen")
+	if err := os.Remove(listen); err != nil && !os.IsNotExist(err) {
+		return err
+	}
+	h.Process = &plane.Process{
+		Name: "halflife", Path: h.world.Binary(),
+		Log: filepath.Join(h.Dir, fmt.Sprintf("log-%d", count.Add(1))),
+		Args: append([]string{"run", "--kubeconfig", h.Kubeconfig, "--interval", Interval.String(),
+			"--database", filepath.Join(h.Dir, "halflife.db"), "--listen", "127.0.0.1:0", "--listen-file", listen,
+			"--leader-elect=true", "--namespace", ownNamespace, "--status-interval", "10s",
+			"--checkpoint-interval", "30s", "--log-format", "text"}, h.settings...),
+	}
+	if err := h.Process.Start(false); err != nil {
+		return err
+	}
+	deadline := time.Now().Add(60 * time.Second)
+	for {
+		_, err := h.Page("/readyz")
+		if err == nil {
+			return nil
+		}
+		if alive := h.Alive(); alive != nil {
+			return alive
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("halflife is not ready after a minute: %w\n%s", err, h.Tail(3000))
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// Alive is an error when the process has ended.
+func (h *Halflife) Alive() error {
+	if h.Running() {
+		return nil
+	}
+	code, err := h.Wait(time.Second)
+	return fmt.Errorf("halflife ended with code %d (%v):\n%s", code, err, h.Tail(3000))
+}
+
+// Page reads one of its own pages, such as /metrics.
+func (h *Halflife) Page(path string) (string, error) {
+	address, err := os.ReadFile(filepath.Join(h.Dir, "listen"))
+	if err != nil {
+		return "", err
+	}
+	client := http.Client{Timeout: 2 * time.Second}
+	res, err := client.Get("http://" + strings.TrimSpace(string(address)) + path)
+	if err != nil {
+		return "", err
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, 8<<20))
+	if res.StatusCode != 200 {
+		return "", fmt.Errorf("%s: HTTP %d: %s", path, res.StatusCode, strings.TrimSpace(string(data)))
+	}
+	return string(data), err
+}
+
+// Terminate asks it to end and gives its exit code and how long it took.
+func (h *Halflife) Terminate() (int, time.Duration, error) {
+	start := time.Now()
+	h.Signal(syscall.SIGTERM)
+	code, err := h.Wait(30 * time.Second)
+	return code, time.Since(start), err
+}
+
+// Said gives the last lines of its log that name a namespace (or, where none does, the last lines).
+func (h *Halflife) Said(namespace string, most int) string {
+	data, _ := os.ReadFile(h.Log)
+	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
+	var about []string
+	for _, line := range lines {
+		if namespace != "" && strings.Contains(line, namespace) {
+			about = append(about, line)
+		}
+	}
+	if len(about) == 0 {
+		about = lines
+	}
+	return strings.Join(about[max(0, len(about)-most):], "\n")
+}

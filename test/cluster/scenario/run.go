@@ -1,0 +1,195 @@
+// Package scenario holds what must be true of halflife on a real control plane, one file a subject.
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"time"
+)
+
+// scenario is one story with one verdict.
+type scenario struct {
+	name string
+	run  func(t *T)
+}
+
+// Three lists, in the order in which they run. Alone are those that need a halflife with settings of their own, or take a
+// part of the control plane away: one at a time. The others run side by side; those of shared have a halflife in common.
+var without, shared, alone []scenario
+
+// T is one run of one scenario: its world, its namespace, its verdict.
+type T struct {
+	*World
+	Name string
+	NS   string // its namespace, made by the first Namespace()
+
+	halflife *Halflife
+	notes    []string
+}
+
+type failure struct{ text string }
+
+// Fatalf ends the scenario.
+func (t *T) Fatalf(format string, args ...any) { panic(failure{fmt.Sprintf(format, args...)}) }
+
+// Check ends the scenario on an error.
+func (t *T) Check(err error) {
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+}
+
+// Notef adds a line under the verdict: a number worth reading.
+func (t *T) Notef(format string, args ...any) {
+	t.notes = append(t.notes, fmt.Sprintf(format, args...))
+}
+
+// Eventually asks until there is no error, at most for limit.
+func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
+	deadline := time.Now().Add(limit)
+	for {
+		err := ask()
+		if err == nil {
+			return
+		}
+		if t.stopped() {
+			t.Fatalf("interrupted")
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %s: %v", what, limit, err)
+		}
+		time.Sleep(500 * time.Millisecond)
+	}
+}
+
+// Run runs the scenarios whose names are asked for (none: all) and prints a line for each as it ends, then the sum.
+func Run(w *World, names []string, out io.Writer) (passed, failed int, err error) {
+	for _, name := range names {
+		if !known(name) {
+			return 0, 0, fmt.Errorf("no scenario '%s'; there are: %s", name, strings.Join(Names(), " "))
+		}
+	}
+	r := &runner{world: w, out: out}
+	r.all(pick(without, names), nil)
+	if list := pick(shared, names); len(list) > 0 {
+		h, err := w.StartHalflife("shared")
+		if err != nil {
+			return r.passed, r.failed + len(list), err
+		}
+		r.all(list, h)
+		h.Stop()
+	}
+	for _, s := range pick(alone, names) {
+		r.all([]scenario{s}, nil)
+	}
+	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	return r.passed, r.failed, nil
+}
+
+// Names of all scenarios, in order.
+func Names() []string {
+	var names []string
+	for _, s := range pick(nil, nil) {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+func known(name string) bool {
+	for _, n := range Names() {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// pick gives the wanted ones of a list (nil: of all lists).
+func pick(list []scenario, names []string) []scenario {
+	if list == nil && names == nil {
+		list = append(append(append(list, without...), shared...), alone...)
+	}
+	var chosen []scenario
+	for _, s := range list {
+		wanted := len(names) == 0
+		for _, n := range names {
+			wanted = wanted || n == s.name
+		}
+		if wanted {
+			chosen = append(chosen, s)
+		}
+	}
+	return chosen
+}
+
+type runner struct {
+	world          *World
+	out            io.Writer
+	mu             sync.Mutex
+	passed, failed int
+}
+
+// all runs a list side by side and waits for its end.
+func (r *runner) all(list []scenario, h *Halflife) {
+	var wait sync.WaitGroup
+	for _, s := range list {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			start := time.Now()
+			t := &T{World: r.world, Name: s.name, halflife: h}
+			err := t.play(s.run)
+			r.tell(t, err, time.Since(start))
+		}()
+	}
+	wait.Wait()
+}
+
+func (t *T) play(run func(*T)) (err error) {
+	defer t.cleanUp()
+	defer func() {
+		switch v := recover().(type) {
+		case nil:
+		case failure:
+			err = fmt.Errorf("%s", v.text)
+		default:
+			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	if t.halflife != nil {
+		if err := t.halflife.Alive(); err != nil {
+			return err
+		}
+	}
+	run(t)
+	if t.halflife != nil {
+		return t.halflife.Alive()
+	}
+	return nil
+}
+
+func (r *runner) tell(t *T, err error, took time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	verdict := "passed"
+	if err != nil {
+		verdict = "FAILED"
+		r.failed++
+	} else {
+		r.passed++
+	}
+	fmt.Fprintf(r.out, "%-24s %s %6.1f s\n", t.Name, verdict, took.Seconds())
+	for _, note := range t.notes {
+		fmt.Fprintf(r.out, "    %s\n", note)
+	}
+	if err != nil {
+		fmt.Fprintf(r.out, "    %s\n", strings.ReplaceAll(err.Error(), "\n", "\n    "))
+		if t.halflife != nil {
+			said := t.halflife.Said(t.NS, 15)
+			fmt.Fprintf(r.out, "    halflife said of it:\n      %s\n", strings.ReplaceAll(said, "\n", "\n      "))
+		}
+	}
+}
