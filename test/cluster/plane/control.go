@@ -16,6 +16,7 @@ func (pl *Plane) AuditLog() string { return pl.path("audit.log") }
 
 func (pl *Plane) startAPI(etcdPort, peerPort, apiPort int) error {
 	client, peer := fmt.Sprintf("http://127.0.0.1:%d", etcdPort), fmt.Sprintf("http://127.0.0.1:%d", peerPort)
+	pl.EtcdURL = client
 	pl.Etcd = pl.process("etcd", pl.Set.Path("etcd"),
 		"--name=halflife", "--data-dir="+pl.path("etcd"), "--unsafe-no-fsync", "--log-level=warn",
 		"--listen-client-urls="+client, "--advertise-client-urls="+client,

@@ -16,6 +16,7 @@ import (
 
 // Plane is one running control plane; all it writes is under Dir.
 type Plane struct {
+	EtcdURL                                                       string
 	Dir                                                           string
 	Set                                                           programs.Set
 	Server                                                        string // the API server's address
