@@ -104,6 +104,10 @@ $(FUZZERS): $(OUT)/%: $(OUT)/%.o $(OUT)/test/fuzz/replay.o $(TEST_CLI) $(OUT)/li
 	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 endif
 
+# Read by the differential test of quantities in test/cluster, which has the real Go package to compare with.
+$(OUT)/quantity-lines: $(OUT)/test/cluster/c/quantity_lines.o $(OUT)/libhalflife.a
+	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
 	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
@@ -173,7 +177,7 @@ demo-run: $(PROGRAM) $(FAKE)
 
 e2e: ## the scenarios on a real control plane (needs Go)
 	@.ci/packages
-	@$(MAKE) --no-print-directory all MODE=release
+	@$(MAKE) --no-print-directory all build/release/quantity-lines MODE=release
 	@test/cluster/run e2e $(ARGS)
 
 cluster-up: ## start a real control plane on loopback and print its kubeconfig (needs Go)

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"halflife.dev/cluster/plane"
 	"halflife.dev/cluster/scenario"
 )
 
@@ -36,6 +37,7 @@ func e2e(names []string) (err error) {
 		return err
 	}
 	defer pl.Stop()
+	go endAfter(ctx, pl)
 	w, err := scenario.NewWorld(ctx, pl, root())
 	if err != nil {
 		return err
@@ -52,4 +54,12 @@ func e2e(names []string) (err error) {
 		err = errors.New("interrupted")
 	}
 	return err
+}
+
+// endAfter ends what a signal did not: a scenario that computes rather than waits.
+func endAfter(ctx context.Context, pl *plane.Plane) {
+	<-ctx.Done()
+	time.Sleep(10 * time.Second)
+	pl.Stop()
+	fail(1, "interrupted")
 }

@@ -8,6 +8,7 @@ import (
 	"math/big"
 	"math/rand"
 	"os/exec"
+	"regexp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -22,14 +23,19 @@ var vectors = strings.Fields(`0 0Ki 8Ki 5n 4u 3m 50k 1E 1E-3 1e14 100.035k 0.000
 	5000m 0.5 0.001T 1000M 1.08 1234567M 1025 1e9 .001e12 1e-3 80e-3 300e6 00 .001Ki .000001Ki .000000001Ki
 	.000000000001Ki . - + m Ki E e3 1.5Gi 1.25Mi 1.1Ki 0.3Gi 1024 1e19 +1 0001 0001Ki 1.500 1e03 1E6 1000E 12E 1e30 9Ei 8Ei
 	-9Ei -1 -0 -1n 9223372036854775807 9223372036854775808 -9223372036854775808 9223372036854775807n 1e999 1e-999
-	1E9223372036854775808 NaN Inf 18014398509481984Ki 999999999999999999999999 0.9999999999 1e2147483647 1e-2147483648`)
+	NaN Inf 18014398509481984Ki 999999999999999999999999 0.9999999999`)
+
+// endless exponents make Kubernetes' own package compute a number with as many digits, for hours.
+var endless = regexp.MustCompile(`[eE][-+]?[0-9]{4}`)
 
 // Compare feeds count random texts and the vectors to the program and gives one line for each difference.
 func Compare(program string, count int, seed int64) ([]string, error) {
 	random := rand.New(rand.NewSource(seed))
 	texts := append([]string{" 1", "1 ", "1 Ki"}, vectors...)
-	for range count {
-		texts = append(texts, randomText(random))
+	for len(texts) < count+len(vectors) {
+		if text := randomText(random); !endless.MatchString(text) {
+			texts = append(texts, text)
+		}
 	}
 	cmd := exec.Command(program)
 	cmd.Stdin = strings.NewReader(strings.Join(texts, "\n") + "\n")

@@ -149,7 +149,13 @@ func (r *runner) all(list []scenario, h *Halflife) {
 }
 
 func (t *T) play(run func(*T)) (err error) {
-	defer t.cleanUp()
+	given := t.halflife
+	defer func() {
+		if t.halflife != given {
+			t.halflife.Stop()
+		}
+		t.cleanUp()
+	}()
 	defer func() {
 		switch v := recover().(type) {
 		case nil:
