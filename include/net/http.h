@@ -34,6 +34,7 @@ struct http_limits {
         int concurrency; /* requests under way at once (streams do not count); 0: no bound. The rest waits in order */
 };
 enum { HTTP_WAITING_MAX = 10000 }; /* requests that may wait; one more ends with ERR_TOOBIG */
+/* The first one makes the process ignore SIGPIPE. */
 struct http *http_new(struct loop *l, const struct http_limits *limits);
 void http_free(struct http *h); /* requests under way end without a call; not from within data or done */
 void http_set_limits(struct http *h, double rate, int concurrency);

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <math.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/epoll.h>
 
 #include "base/mem.h"
@@ -379,8 +380,10 @@ static void on_pump(void *arg)
  * ---------------------------------------------------------------------------------------------------------------------------------
  */
 
+/* OpenSSL writes to sockets whose other end may have gone; what that tells is in its result. */
 static void curl_once(void)
 {
+        signal(SIGPIPE, SIG_IGN);
         CURLcode rc = curl_global_init(CURL_GLOBAL_DEFAULT);
         assert(rc == CURLE_OK);
 }

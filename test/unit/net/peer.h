@@ -242,7 +242,7 @@ static inline struct conn *conn_new(struct peer *p, int fd)
         c->fd = fd;
         c->number = ++p->connections;
         if (p->credentials) {
-                must(gnutls_init(&c->tls, GNUTLS_SERVER));
+                must(gnutls_init(&c->tls, GNUTLS_SERVER | GNUTLS_NO_SIGNAL));
                 must(gnutls_set_default_priority(c->tls));
                 must(gnutls_credentials_set(c->tls, GNUTLS_CRD_CERTIFICATE, p->credentials));
                 gnutls_transport_set_int(c->tls, fd);
