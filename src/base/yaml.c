@@ -367,8 +367,8 @@ static int next_document(struct reader *r)
                 yaml_event_delete(&event);
                 if (rc < 0)
                         return rc;
-                if (type == YAML_DOCUMENT_END_EVENT || type == YAML_STREAM_END_EVENT)
-                        return 0;
+                if (type == YAML_DOCUMENT_END_EVENT || type == YAML_STREAM_END_EVENT || type == YAML_NO_EVENT)
+                        return 0; /* the last one is what the parser gives behind the end, for ever */
         }
 }
 
@@ -428,7 +428,9 @@ json_t *yaml_read(const char *text, size_t len, struct err *err)
         struct reader *r AUTO(reader_release) = reader_new(text, len, err);
         if (!r || next_document(r) < 0)
                 return NULL;
-        json_t *first AUTO(json_decref) = r->root ? STEAL(&r->root) : json_null();
+        if (!r->root)
+                return json_null();
+        json_t *first AUTO(json_decref) = STEAL(&r->root);
         yaml_mark_t at = r->parser.mark;
         if (next_document(r) < 0)
                 return NULL;

@@ -257,8 +257,7 @@ static bool match_near(const struct window *w, int64_t local_s, int way, int day
         return false;
 }
 
-/* --- starts: instants at which it opens ------------------------------------------------------------------------------
- */
+/* --- starts: instants at which it opens -------------------------------------------------------------------------- */
 
 /* A skipped time gives the first instant after the gap, a repeated one its first pass. This never decreases as local
  * grows, which is what the searches below rest on. */

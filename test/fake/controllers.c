@@ -383,16 +383,16 @@ static bool look_at_deployment(struct fake *f, struct kind *k, const json_t *d)
                 replicaset_create(f, k, sets, d, hash, r.highest + 1);
                 return true;
         }
-        if (stamp_revision(f, k, sets, d, &r))
+        if (stamp_revision(f, k, sets, d, &r) || deployment_status(f, k, d, &r, want))
                 return true;
         if (new > want)
                 scale_set(f, sets, r.new, want);
-        else if (new < want && (r.total <= want && (surge || !r.old)))
+        else if (new < want && r.total <= want && (surge || !r.old))
                 scale_set(f, sets, r.new, r.old ? new + 1 : want);
         else if (r.old)
                 scale_set(f, sets, r.old, number_at(r.old, "spec.replicas", 0) - 1);
         else
-                return deployment_status(f, k, d, &r, want);
+                return false;
         return true;
 }
 

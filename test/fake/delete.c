@@ -106,17 +106,17 @@ void delete_serve(struct writing *w, struct version *before)
         }
         char *error;
         struct kind *k = w->t->kind;
-        struct selector *s =
-                selector_parse(query_get(w->rq, "labelSelector"), query_get(w->rq, "fieldSelector"), &error);
+        struct fake_selector *s =
+                fake_selector_parse(query_get(w->rq, "labelSelector"), query_get(w->rq, "fieldSelector"), &error);
         mem_free(error);
         for (size_t i = k->count; i-- > 0;) {
                 if (i >= k->count)
                         continue;
                 const json_t *o = k->object[i].version->object;
-                if ((!*w->t->ns || strcmp(object_ns(o), w->t->ns) == 0) && selector_matches(s, o))
+                if ((!*w->t->ns || strcmp(object_ns(o), w->t->ns) == 0) && fake_selector_matches(s, o))
                         object_remove(w->f, k, o);
         }
-        selector_free(s);
+        fake_selector_free(s);
         reply_json(w->rp, 200, status_json(200, "", ""));
         controllers_run(w->f);
 }

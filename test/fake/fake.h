@@ -179,10 +179,10 @@ const char *object_ns(const json_t *object);
 const char *object_name(const json_t *object);
 
 /* select.c */
-struct selector;
-struct selector *selector_parse(const char *labels, const char *fields, char **ret_error);
-bool selector_matches(const struct selector *s, const json_t *object); /* NULL matches all */
-void selector_free(struct selector *s);
+struct fake_selector;
+struct fake_selector *fake_selector_parse(const char *labels, const char *fields, char **ret_error);
+bool fake_selector_matches(const struct fake_selector *s, const json_t *object); /* NULL matches all */
+void fake_selector_free(struct fake_selector *s);
 
 /* list.c, watch.c */
 void list_serve(struct fake *f, const struct request *rq, const struct target *t, struct reply *rp);

@@ -53,13 +53,16 @@ static json_t *tree_of(const json_t *value, struct shape s)
         json_t *tree = json_object(), *child;
         const char *name, *keys[4];
         size_t i, n = shape_keys(s, keys);
-        if (json_is_object(value) && !shape_atomic(s))
+        bool map = json_is_object(value) && !shape_atomic(s), list = json_is_array(value) && n > 0;
+        if ((map && json_object_size(value) == 0) || (list && json_array_size(value) == 0))
+                json_object_set_new(tree, ".", json_object()); /* itself, nothing below it */
+        else if (map)
                 json_object_foreach((json_t *)(uintptr_t)value, name, child)
                 {
                         AUTO(mem_free) char *field = field_name(name);
                         json_object_set_new(tree, field, tree_of(child, shape_child(s, name)));
                 }
-        else if (json_is_array(value) && n > 0)
+        else if (list)
                 json_array_foreach(value, i, child)
                 {
                         AUTO(mem_free) char *item = item_name(child, keys, n);
@@ -83,6 +86,7 @@ static void drop_unowned(json_t *tree, const char *sub)
                                            "f:deletionTimestamp",
                                            "f:generateName"};
         json_t *m = json_object_get(tree, "f:metadata");
+        json_object_del(tree, ".");
         json_object_del(tree, "f:apiVersion");
         json_object_del(tree, "f:kind");
         for (size_t i = 0; i < sizeof meta / sizeof *meta; i++)

@@ -14,7 +14,7 @@
 struct listing {
         struct stream stream;
         const struct kind *kind;
-        struct selector *selector;
+        struct fake_selector *selector;
         char *head, *tail;
         struct version **version; /* what to send; of a crowd: NULL and the indexes below */
         size_t at, end;
@@ -45,7 +45,7 @@ static void send_crowd_item(struct fake *f, struct listing *l, struct buf *out)
         l->kind->crowd->render(f, l->at, true, out);
         if (l->selector) {
                 AUTO(json_decref) json_t *object = json_loads(out->data + body, 0, NULL);
-                if (!selector_matches(l->selector, object)) {
+                if (!fake_selector_matches(l->selector, object)) {
                         out->len = start;
                         return;
                 }
@@ -81,7 +81,7 @@ static void listing_free(struct fake *f, struct stream *s)
         for (size_t i = 0; l->version && i < l->end; i++)
                 version_drop(l->version[i]);
         fake_unlock(f);
-        selector_free(l->selector);
+        fake_selector_free(l->selector);
         mem_free(l->version);
         mem_free(l->head);
         mem_free(l->tail);
@@ -281,7 +281,7 @@ static void collect(struct fake *f, const struct target *t, const struct page *p
         for (; i < count; i++) {
                 if (strcmp(from[i].key, p->start) < 0 ||
                     (*t->ns && strncmp(from[i].key, prefix, strlen(prefix)) != 0) ||
-                    !selector_matches(l->selector, from[i].version->object))
+                    !fake_selector_matches(l->selector, from[i].version->object))
                         continue;
                 if (p->limit == 0 || n < p->limit)
                         l->version[n++] = version_take(from[i].version);
@@ -317,15 +317,15 @@ void list_serve(struct fake *f, const struct request *rq, const struct target *t
 {
         struct page p = {0};
         char *error;
-        struct selector *selector =
-                selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
+        struct fake_selector *selector =
+                fake_selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
         if (error) {
                 reply_error(rp, 400, "BadRequest", "%s", error);
                 mem_free(error);
                 return;
         }
         if (!page_parse(f, rq, t, &p, rp)) {
-                selector_free(selector);
+                fake_selector_free(selector);
                 mem_free(p.start);
                 return;
         }

@@ -13,7 +13,7 @@ struct scrape {
         struct stream stream;
         struct version **pod; /* NULL: the crowd's */
         size_t at, end;
-        struct selector *selector;
+        struct fake_selector *selector;
         char *ns;
         int64_t at_ms;
         bool begun, any, done;
@@ -129,7 +129,8 @@ static json_t *pod_metrics(const struct fake *f, const json_t *pod, int64_t at_m
 
 static void send_pod(struct fake *f, struct scrape *s, const json_t *pod, struct buf *out)
 {
-        AUTO(json_decref) json_t *m = selector_matches(s->selector, pod) ? pod_metrics(f, pod, s->at_ms, true) : NULL;
+        AUTO(json_decref)
+        json_t *m = fake_selector_matches(s->selector, pod) ? pod_metrics(f, pod, s->at_ms, true) : NULL;
         if (!m)
                 return;
         char *text = json_dumps(m, JSON_COMPACT);
@@ -181,7 +182,7 @@ static void scrape_free(struct fake *f, struct stream *stream)
         for (size_t i = 0; s->pod && i < s->end; i++)
                 version_drop(s->pod[i]);
         fake_unlock(f);
-        selector_free(s->selector);
+        fake_selector_free(s->selector);
         mem_free(s->pod);
         mem_free(s->ns);
         mem_free(s);
@@ -198,8 +199,8 @@ static void serve_list(struct fake *f, const struct request *rq, const struct ki
                        struct reply *rp)
 {
         char *error;
-        struct selector *selector =
-                selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
+        struct fake_selector *selector =
+                fake_selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
         if (error) {
                 reply_error(rp, 400, "BadRequest", "%s", error);
                 mem_free(error);

@@ -12,12 +12,12 @@ struct requirement {
         char *name;
         json_t *values; /* of strings */
 };
-struct selector {
+struct fake_selector {
         struct requirement *need;
         size_t count;
 };
 
-void selector_free(struct selector *s)
+void fake_selector_free(struct fake_selector *s)
 {
         if (!s)
                 return;
@@ -105,7 +105,7 @@ static bool take_requirement(const char **p, struct requirement *r)
         return take_set(p, r);
 }
 
-static bool parse_into(struct selector *s, const char *text, bool field)
+static bool parse_into(struct fake_selector *s, const char *text, bool field)
 {
         while (*text) {
                 s->need = mem_resize(s->need, s->count + 1, sizeof *s->need);
@@ -125,9 +125,9 @@ static bool field_known(const char *name)
                strcmp(name, "status.phase") == 0 || strcmp(name, "spec.nodeName") == 0;
 }
 
-struct selector *selector_parse(const char *labels, const char *fields, char **ret_error)
+struct fake_selector *fake_selector_parse(const char *labels, const char *fields, char **ret_error)
 {
-        struct selector *s = MEM_NEW(struct selector);
+        struct fake_selector *s = MEM_NEW(struct fake_selector);
         *ret_error = NULL;
         if (!parse_into(s, labels, false))
                 *ret_error = mem_printf("unable to parse requirement: '%s'", labels);
@@ -138,7 +138,7 @@ struct selector *selector_parse(const char *labels, const char *fields, char **r
                         *ret_error = mem_printf("field label not supported: %s", s->need[i].name);
         if (!*ret_error && s->count > 0)
                 return s;
-        selector_free(s);
+        fake_selector_free(s);
         return NULL;
 }
 
@@ -150,7 +150,7 @@ static bool among(const json_t *values, const char *value)
         return false;
 }
 
-bool selector_matches(const struct selector *s, const json_t *object)
+bool fake_selector_matches(const struct fake_selector *s, const json_t *object)
 {
         for (size_t i = 0; s && i < s->count; i++) {
                 const struct requirement *r = &s->need[i];

@@ -10,7 +10,7 @@ struct watch {
         struct stream stream;
         struct kind *kind;
         char *ns, *path;
-        struct selector *selector;
+        struct fake_selector *selector;
         struct version **initial; /* still to send */
         size_t at, end;
         size_t crowd_at; /* of a crowd's initial events */
@@ -67,7 +67,7 @@ static void send_crowd(struct fake *f, struct watch *w, struct buf *out)
                 size_t body = out->len;
                 c->render(f, w->crowd_at, false, out);
                 AUTO(json_decref) json_t *object = w->selector ? json_loads(out->data + body, 0, NULL) : NULL;
-                if (w->selector && !selector_matches(w->selector, object))
+                if (w->selector && !fake_selector_matches(w->selector, object))
                         out->len = start;
                 else
                         buf_add_text(out, "}\n");
@@ -76,7 +76,8 @@ static void send_crowd(struct fake *f, struct watch *w, struct buf *out)
 
 static bool within(const struct watch *w, const struct version *v)
 {
-        return v && (!*w->ns || strcmp(object_ns(v->object), w->ns) == 0) && selector_matches(w->selector, v->object);
+        return v && (!*w->ns || strcmp(object_ns(v->object), w->ns) == 0) &&
+               fake_selector_matches(w->selector, v->object);
 }
 
 /* What left the selector is DELETED to this watch, what entered it ADDED. */
@@ -185,7 +186,7 @@ static void watch_free(struct fake *f, struct stream *s)
                 version_drop(w->initial[w->at]);
         fake_notify(f);
         fake_unlock(f);
-        selector_free(w->selector);
+        fake_selector_free(w->selector);
         mem_free(w->initial);
         mem_free(w->ns);
         mem_free(w->path);
@@ -242,7 +243,7 @@ static bool watch_allowed(struct fake *f, const struct request *rq, const struct
 }
 
 static struct watch *watch_new(struct fake *f, const struct request *rq, const struct target *t,
-                               struct selector *selector)
+                               struct fake_selector *selector)
 {
         struct watch *w = MEM_NEW(struct watch);
         int64_t now = mono_read().ns;
@@ -295,8 +296,8 @@ void watch_serve(struct fake *f, const struct request *rq, const struct target *
                 reply_error(rp, 400, "BadRequest", "invalid resource version: %s", query_get(rq, "resourceVersion"));
                 return;
         }
-        struct selector *selector =
-                selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
+        struct fake_selector *selector =
+                fake_selector_parse(query_get(rq, "labelSelector"), query_get(rq, "fieldSelector"), &error);
         if (error) {
                 reply_error(rp, 400, "BadRequest", "%s", error);
                 mem_free(error);
@@ -304,8 +305,8 @@ void watch_serve(struct fake *f, const struct request *rq, const struct target *
         }
         if (*t->name) { /* a watch of one object is one of a collection with a field selector */
                 AUTO(mem_free) char *fields = mem_printf("metadata.name=%s", t->name);
-                selector_free(selector);
-                selector = selector_parse(query_get(rq, "labelSelector"), fields, &error);
+                fake_selector_free(selector);
+                selector = fake_selector_parse(query_get(rq, "labelSelector"), fields, &error);
         }
         watch_begin(f, rq, watch_new(f, rq, t, selector), number, rp);
 }

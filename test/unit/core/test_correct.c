@@ -17,8 +17,7 @@
                 false, 0                                                                                               \
         }
 
-/* --- the table: CPU in millicores, P95 x 1.1, round to 1, min 10 unless the row says otherwise ----------------------
- */
+/* --- the table: CPU in millicores, P95 x 1.1, round to 1, min 10 unless the row says otherwise ------------------- */
 
 struct row {
         const char *name;
@@ -461,8 +460,7 @@ static void test_memory(void **state)
         assert_int_equal(c.target.value, 16 * MI);
 }
 
-/* --- scale ---------------------------------------------------------------------------------------------------------
- */
+/* --- scale ------------------------------------------------------------------------------------------------------- */
 
 static void test_scale(void **state)
 {
@@ -511,8 +509,7 @@ static void test_scale_is_the_least_multiple(void **state)
                 }
 }
 
-/* --- properties ----------------------------------------------------------------------------------------------------
- */
+/* --- properties -------------------------------------------------------------------------------------------------- */
 
 static uint64_t seed = 0x9e3779b97f4a7c15;
 

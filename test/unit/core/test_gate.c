@@ -43,8 +43,7 @@ static void expect(const char *name, const struct gate_facts *f, enum reason hol
         assert_true(hold == REASON_COOLDOWN ? v.again_ms > 0 : v.again_ms == 0);
 }
 
-/* --- the order: each gate closes one more door, last to first; the newest one must show -----------------------------
- */
+/* --- the order: each gate closes one more door, last to first; the newest one must show -------------------------- */
 
 static void close_rollout(struct gate_facts *f)
 {
@@ -183,8 +182,7 @@ static void test_states(void **state)
         }
 }
 
-/* --- nothing to do ---------------------------------------------------------------------------------------------------
- */
+/* --- nothing to do ----------------------------------------------------------------------------------------------- */
 
 static void test_rules_without_a_change(void **state)
 {
@@ -233,8 +231,7 @@ static void test_current_absent_is_the_original(void **state)
         expect("no current", &f, REASON_NONE, 800);
 }
 
-/* --- time ------------------------------------------------------------------------------------------------------------
- */
+/* --- time -------------------------------------------------------------------------------------------------------- */
 
 static void test_cooldown(void **state)
 {
@@ -286,8 +283,7 @@ static void test_increases_pass_window_and_budget(void **state)
         expect("a blocked rollout holds even that", &f, REASON_ROLLOUT_BLOCKED, 600);
 }
 
-/* --- HPA -------------------------------------------------------------------------------------------------------------
- */
+/* --- HPA --------------------------------------------------------------------------------------------------------- */
 
 static void test_hpa_puts_the_original_back(void **state)
 {
@@ -324,8 +320,7 @@ static void test_hpa_puts_the_original_back(void **state)
         expect("above the original it holds", &f, REASON_HPA_HOLD, 1000);
 }
 
-/* --- steps -----------------------------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------------------------- */
 
 static void test_steps(void **state)
 {

@@ -12,8 +12,7 @@
 
 #include "core/window.h"
 
-/* --- parsing -------------------------------------------------------------------------------------------------------
- */
+/* --- parsing ----------------------------------------------------------------------------------------------------- */
 
 static uint64_t bits(int from, int to, int step)
 {
@@ -158,8 +157,7 @@ static void test_blanks(void **state)
         assert_int_equal(window_parse("0 2 * * 1-5x", 11, &w, &field), 0); /* the length counts, not the NUL */
 }
 
-/* --- a zone of transitions -------------------------------------------------------------------------------------------
- */
+/* --- a zone of transitions --------------------------------------------------------------------------------------- */
 
 struct transition {
         int64_t at_s;
@@ -318,8 +316,7 @@ static void test_repeat(void **state)
         expect(&berlin, "30 2 * * *", 45, first + 40 * MINUTE_MS, true, first + 45 * MINUTE_MS); /* shows 02:10 again */
 }
 
-/* --- against a walker of minutes
- * --------------------------------------------------------------------------------------- */
+/* --- against a walker of minutes ----------------------------------------------------------------------------- */
 
 static bool minute_matches(const struct window *w, int64_t local_s)
 {

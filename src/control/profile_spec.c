@@ -1,0 +1,422 @@
+#include "control/profile_spec.h"
+
+#include <stddef.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/quantity.h"
+#include "field.h"
+
+#define DURATION_CURE ", such as 24h or 1h30m; there are no days, a week is 168h"
+#define MINUTES(n)    ((n)*INT64_C(60000))
+#define HOURS(n)      ((n)*INT64_C(3600000))
+enum { NAME_LONGEST = 63 };
+
+static int read_mode(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        int i = field_choice(f, v);
+        if (i < 0)
+                return field_refuse(f, v, err);
+        *(enum apply_mode *)at = (enum apply_mode)i;
+        return 0;
+}
+
+static int read_hpa(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        int i = field_choice(f, v);
+        if (i < 0)
+                return field_refuse(f, v, err);
+        *(enum hpa_mode *)at = (enum hpa_mode)i;
+        return 0;
+}
+
+static int read_ignore(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        int i = field_choice(f, v);
+        if (i < 0)
+                return field_refuse(f, v, err);
+        *(bool *)at = i == 1;
+        return 0;
+}
+
+static int read_selector(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        (void)f;
+        return selector_read(v, at, err);
+}
+
+/* --- resources --------------------------------------------------------------------------------------------------- */
+
+#define POLICY(member) offsetof(struct resource_policy, member)
+#define BOOL_CURE      "true or false (without quotes)"
+#define FACTOR_CURE    " with at most three decimals, such as \"1.15\""
+#define CPU_CURE       "an amount of CPU in cores or whole millicores, below 100000 cores, such as 250m or \"1.5\""
+#define MEMORY_CURE    "an amount of memory in bytes, at most 1P, such as 64Mi or 1Gi (m means thousandths, write Mi)"
+#define CPU_MOST       INT64_C(99999999)
+#define MEMORY_MOST    INT64_C(1000000000000000)
+
+static const struct field cpu_field[] = {
+        FIELD("enabled", field_bool, POLICY(enabled), 0, 0, BOOL_CURE),
+        FIELD("percentile", field_percentile, POLICY(percentile), 50, 100, "a whole number from 50 to 100"),
+        FIELD("multiplier", field_factor, POLICY(multiplier), 100, 100000,
+              "a decimal in quotes from 0.1 to 100" FACTOR_CURE),
+        FIELD("halfLife", field_duration, POLICY(half_life_ms), MINUTES(1), HOURS(720),
+              "a duration from 1m to 720h" DURATION_CURE),
+        FIELD("roundTo", field_cpu, POLICY(round_to), 1, CPU_MOST, CPU_CURE "; above 0"),
+        FIELD("min", field_cpu, POLICY(min), 0, CPU_MOST, CPU_CURE "; 0 is no minimum"),
+        FIELD("max", field_cpu, POLICY(max), 1, CPU_MOST, CPU_CURE "; leave it out for no maximum"),
+        {0},
+};
+
+static const struct field memory_field[] = {
+        FIELD("enabled", field_bool, POLICY(enabled), 0, 0, BOOL_CURE),
+        FIELD("percentile", field_percentile, POLICY(percentile), 50, 100, "a whole number from 50 to 100"),
+        FIELD("multiplier", field_factor, POLICY(multiplier), 100, 100000,
+              "a decimal in quotes from 0.1 to 100" FACTOR_CURE),
+        FIELD("halfLife", field_duration, POLICY(half_life_ms), MINUTES(1), HOURS(720),
+              "a duration from 1m to 720h" DURATION_CURE),
+        FIELD("roundTo", field_memory, POLICY(round_to), 1, MEMORY_MOST, MEMORY_CURE "; above 0"),
+        FIELD("min", field_memory, POLICY(min), 0, MEMORY_MOST, MEMORY_CURE "; 0 is no minimum"),
+        FIELD("max", field_memory, POLICY(max), 1, MEMORY_MOST, MEMORY_CURE "; leave it out for no maximum"),
+        FIELD("window", field_duration_or_zero, POLICY(window_ms), MINUTES(1), HOURS(720),
+              "0s (every sample counts) or a duration from 1m to 720h" DURATION_CURE),
+        FIELD("oomHold", field_duration, POLICY(oom_hold_ms), 0, HOURS(8760),
+              "a duration from 0s to 8760h" DURATION_CURE),
+        FIELD("oomBump", field_factor, POLICY(oom_bump), 1000, 10000, "a decimal in quotes from 1 to 10" FACTOR_CURE),
+        {0},
+};
+
+static int check_min_max(const struct resource_policy *p, char *print(int64_t, char *), struct err *err)
+{
+        char min[QUANTITY_TEXT_MAX], max[QUANTITY_TEXT_MAX];
+        if (p->max == 0 || p->min <= p->max)
+                return 0;
+        return err_set(err, ERR_INVALID, "min (%s) is above max (%s): lower min or raise max", print(p->min, min),
+                       print(p->max, max));
+}
+
+static int read_cpu_policy(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        (void)f;
+        int rc = field_object(cpu_field, v, at, err);
+        return rc < 0 ? rc : check_min_max(at, quantity_print_cpu, err);
+}
+
+static int read_memory_policy(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        (void)f;
+        int rc = field_object(memory_field, v, at, err);
+        return rc < 0 ? rc : check_min_max(at, quantity_print_memory, err);
+}
+
+static int read_resources(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("cpu", read_cpu_policy, CPU * sizeof(struct resource_policy), 0, 0, NULL),
+                FIELD("memory", read_memory_policy, MEMORY * sizeof(struct resource_policy), 0, 0, NULL),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
+
+/* --- lists ------------------------------------------------------------------------------------------------------- */
+
+/* Each element of a list of objects, at most so many. */
+typedef int element_reader(const json_t *v, struct profile_spec *p, struct err *err);
+
+static int read_list(const struct field *f, const json_t *v, struct profile_spec *p, element_reader *read,
+                     struct err *err)
+{
+        if (!json_is_array(v))
+                return err_set(err, ERR_INVALID, "is not a list");
+        if ((int64_t)json_array_size(v) > f->most)
+                return err_set(err, ERR_INVALID, "has %zu elements: at most %d are read", json_array_size(v),
+                               (int)f->most);
+        for (size_t i = 0; i < json_array_size(v); i++) {
+                const json_t *element = json_array_get(v, i);
+                int rc =
+                        json_is_object(element) ? read(element, p, err) : err_set(err, ERR_INVALID, "is not an object");
+                if (rc < 0)
+                        return err_wrap(err, "[%zu]", i);
+        }
+        return 0;
+}
+
+static bool is_made_of(const char *s, const char *letters, size_t most)
+{
+        size_t len = strlen(s);
+        return len > 0 && len <= most && strspn(s, letters) == len;
+}
+
+#define LOWER "abcdefghijklmnopqrstuvwxyz"
+#define UPPER "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+#define DIGIT "0123456789"
+
+static bool is_api_version(const char *s)
+{
+        const char *slash = strchr(s, '/');
+        const char *version = slash ? slash + 1 : s;
+        bool group = !slash || (slash > s && strspn(s, LOWER DIGIT ".-") == (size_t)(slash - s));
+        return group && version[0] == 'v' && strchr(DIGIT, version[1]) && version[1] &&
+               is_made_of(version, LOWER DIGIT, NAME_LONGEST);
+}
+
+static bool is_kind(const char *s)
+{
+        return *s >= 'A' && *s <= 'Z' && is_made_of(s, LOWER UPPER DIGIT, NAME_LONGEST);
+}
+
+static int check_target(const struct profile_spec *p, const struct profile_target *t, struct err *err)
+{
+        if (!t->api_version || !t->kind)
+                return err_set(err, ERR_INVALID, "apiVersion or kind is missing: such as apps/v1 and Deployment");
+        if (strcmp(t->api_version, "v1") == 0 && strcmp(t->kind, "Pod") == 0)
+                return err_set(err, ERR_INVALID,
+                               "a Pod has no template to write to: name the kind that makes the pods, such as apps/v1 "
+                               "Deployment");
+        for (int i = 0; i < p->targets - 1; i++)
+                if (strcmp(p->target[i].api_version, t->api_version) == 0 && strcmp(p->target[i].kind, t->kind) == 0)
+                        return err_set(err, ERR_INVALID, "%.64s %s is listed twice: leave one out", t->api_version,
+                                       t->kind);
+        return 0;
+}
+
+static int read_target(const json_t *v, struct profile_spec *p, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD_TEXT("apiVersion", offsetof(struct profile_target, api_version),
+                           "a group and a version, such as apps/v1 or argoproj.io/v1alpha1", is_api_version),
+                FIELD_TEXT("kind", offsetof(struct profile_target, kind),
+                           "the kind's own name in the singular, with a capital, such as Deployment", is_kind),
+                {0},
+        };
+        struct profile_target *t = &p->target[p->targets++];
+        int rc = field_object(table, v, t, err);
+        return rc < 0 ? rc : check_target(p, t, err);
+}
+
+static int read_targets(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        return read_list(f, v, at, read_target, err);
+}
+
+static bool is_container_name(const char *s)
+{
+        return strcmp(s, "*") == 0 ||
+               (is_made_of(s, LOWER DIGIT "-", NAME_LONGEST) && s[0] != '-' && s[strlen(s) - 1] != '-');
+}
+
+static const char *const container_modes[] = {"Auto", "Ignore", NULL};
+
+static int check_container(const struct profile_spec *p, const struct profile_container *c, struct err *err)
+{
+        if (!c->name)
+                return err_set(err, ERR_INVALID,
+                               "name is missing: the container's, or \"*\" for all that are not named");
+        for (int i = 0; i < p->containers - 1; i++)
+                if (strcmp(p->container[i].name, c->name) == 0)
+                        return err_set(err, ERR_INVALID, "'%s' is listed twice: leave one out", c->name);
+        return 0;
+}
+
+static int read_container(const json_t *v, struct profile_spec *p, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD_TEXT("name", offsetof(struct profile_container, name),
+                           "one container's name (lower case letters, digits and '-'), or \"*\" for all that are not "
+                           "named; it is no pattern",
+                           is_container_name),
+                FIELD_CHOICE("mode", read_ignore, offsetof(struct profile_container, ignore), "Auto or Ignore",
+                             container_modes),
+                FIELD("resources", read_resources, offsetof(struct profile_container, of), 0, 0, NULL),
+                {0},
+        };
+        struct profile_container *c = &p->container[p->containers++];
+        memcpy(c->of, p->of, sizeof c->of);
+        int rc = field_object(table, v, c, err);
+        return rc < 0 ? rc : check_container(p, c, err);
+}
+
+static int read_containers(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        return read_list(f, v, at, read_container, err);
+}
+
+/* --- apply ------------------------------------------------------------------------------------------------------- */
+
+static const char *const part_of_schedule[] = {
+        "the minute, 0-59",
+        "the hour, 0-23",
+        "the day of the month, 1-31",
+        "the month, 1-12 or jan-dec",
+        "the day of the week, 0-7 or sun-sat (ranges go upwards: the weekend is 6-7)",
+        "there are five: minute hour day-of-month month day-of-week, no seconds and no @daily",
+};
+
+static int read_schedule(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        const char *s = json_string_value(v);
+        struct window w;
+        int wrong;
+        if (!s || strlen(s) > (size_t)f->most)
+                return field_refuse(f, v, err);
+        if (window_parse(s, strlen(s), &w, &wrong) == 0) {
+                *(struct window *)at = w;
+                return 0;
+        }
+        if (wrong == 5)
+                return err_set(err, ERR_INVALID, "'%s' has not the right number of fields: %s", s,
+                               part_of_schedule[wrong]);
+        return err_set(err, ERR_INVALID, "'%s', field %d, is not %s; also '*', lists (1,2), ranges (1-5), steps (*/2)",
+                       s, wrong + 1, part_of_schedule[wrong]);
+}
+
+/* Whether tzdata has it is seen where the window is opened. */
+static bool is_zone(const char *s)
+{
+        bool letter = (*s >= 'A' && *s <= 'Z') || (*s >= 'a' && *s <= 'z');
+        return letter && strcmp(s, "Local") != 0 && is_made_of(s, LOWER UPPER DIGIT "+-_/", 64);
+}
+
+static int read_window(const json_t *v, struct profile_spec *p, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("schedule", read_schedule, offsetof(struct profile_window, window), 0, 80,
+                      "five cron fields in quotes, such as \"0 2 * * 1-5\", at most 80 letters"),
+                FIELD("duration", field_duration, offsetof(struct profile_window, window.duration_ms), MINUTES(1),
+                      HOURS(168), "a duration from 1m to 168h" DURATION_CURE),
+                FIELD_TEXT("timeZone", offsetof(struct profile_window, time_zone),
+                           "an IANA name such as Europe/Berlin, or UTC; offsets such as +02:00 are not zones", is_zone),
+                {0},
+        };
+        struct profile_window *w = &p->window[p->windows++];
+        int rc = field_object(table, v, w, err);
+        if (rc < 0)
+                return rc;
+        if (w->window.minutes == 0)
+                return err_set(err, ERR_INVALID, "schedule is missing: five cron fields, such as \"0 2 * * 1-5\"");
+        if (w->window.duration_ms == 0)
+                return err_set(err, ERR_INVALID, "duration is missing: how long the window stays open, such as 3h");
+        if (!w->time_zone)
+                w->time_zone = mem_string("UTC");
+        return 0;
+}
+
+static int read_windows(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        return read_list(f, v, at, read_window, err);
+}
+
+static int read_budget(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("workloads", field_integer, offsetof(struct profile_spec, budget_workloads), 0, 100000,
+                      "a whole number from 0 (no bound) to 100000"),
+                FIELD("coresPerHour", field_cores, offsetof(struct profile_spec, budget_cores_per_hour), 0, 1000000,
+                      "a whole number from 0 (no bound) to 1000000"),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
+
+#define APPLY(member) offsetof(struct profile_spec, apply.member)
+#define TIME_CURE     "a duration from 0s to 8760h" DURATION_CURE
+
+static const char *const apply_modes[] = {"Recommend", "Rollout", NULL};
+static const char *const hpa_modes[] = {"Hold", "Ignore", NULL};
+
+static const struct field apply_field[] = {
+        FIELD_CHOICE("mode", read_mode, APPLY(mode), "Recommend or Rollout", apply_modes),
+        FIELD_CHOICE("hpa", read_hpa, APPLY(hpa), "Hold or Ignore", hpa_modes),
+        FIELD("minHistory", field_duration, APPLY(min_history_ms), 0, HOURS(8760), TIME_CURE),
+        FIELD("minChangePercent", field_integer, APPLY(min_change_percent), 0, 100, "a whole number from 0 to 100"),
+        FIELD("maxDecreasePercent", field_integer, APPLY(max_decrease_percent), 1, 100, "a whole number from 1 to 100"),
+        FIELD("cooldown", field_duration, APPLY(cooldown_ms), 0, HOURS(8760), TIME_CURE),
+        FIELD("minReplicas", field_integer, APPLY(min_replicas), 0, 100000,
+              "a whole number from 0 (no bound) to 100000"),
+        FIELD("windows", read_windows, 0, 0, PROFILE_WINDOWS, NULL),
+        FIELD("budget", read_budget, 0, 0, 0, NULL),
+        FIELD("keepGuaranteed", field_bool, APPLY(keep_guaranteed), 0, 0, BOOL_CURE),
+        {0},
+};
+
+/* The defaults hang on the mode, so that is looked at first; what it is not is told by the table. */
+static int read_apply(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        struct profile_spec *p = at;
+        (void)f;
+        int mode = field_choice(&apply_field[0], json_object_get(v, "mode"));
+        apply_policy_defaults(mode < 0 ? APPLY_RECOMMEND : (enum apply_mode)mode, &p->apply);
+        return field_object(apply_field, v, p, err);
+}
+
+/* --- the spec ------------------------------------------------------------------------------------------------ */
+
+#define SPEC(member) offsetof(struct profile_spec, member)
+
+static const char *const dimensions[] = {"Workload", NULL};
+static const char *const overcommits[] = {"Dynamic", NULL};
+
+static const struct field spec_field[] = {
+        FIELD("namespaceSelector", read_selector, SPEC(namespace_selector), 0, 0, NULL),
+        FIELD("selector", read_selector, SPEC(selector), 0, 0, NULL),
+        FIELD("targets", read_targets, 0, 0, PROFILE_TARGETS, NULL),
+        FIELD_CHOICE("dimension", field_word, 0, "Workload", dimensions),
+        FIELD("priority", field_integer, SPEC(priority), -1000000, 1000000, "a whole number from -1000000 to 1000000"),
+        FIELD_CHOICE("overcommit", field_word, 0, "Dynamic", overcommits),
+        FIELD("resources", read_resources, SPEC(of), 0, 0, NULL),
+        FIELD("containers", read_containers, 0, 0, PROFILE_CONTAINERS, NULL),
+        FIELD("apply", read_apply, 0, 0, 0, NULL),
+        FIELD("paused", field_bool, SPEC(paused), 0, 0, BOOL_CURE),
+        {0},
+};
+
+int profile_spec_read(const json_t *spec, struct profile_spec *ret, struct err *err)
+{
+        struct err unread;
+        struct profile_spec p = {.budget_workloads = 10, .budget_cores_per_hour = 50 * 1000};
+        err = err ? err : &unread;
+        resource_policy_defaults(CPU, &p.of[CPU]);
+        resource_policy_defaults(MEMORY, &p.of[MEMORY]);
+        apply_policy_defaults(APPLY_RECOMMEND, &p.apply);
+        int rc = field_object(spec_field, spec, &p, err);
+        if (rc < 0) {
+                profile_spec_release(&p);
+                return err_wrap(err, "spec");
+        }
+        *ret = p;
+        return 0;
+}
+
+void profile_spec_release(struct profile_spec *p)
+{
+        selector_free(p->namespace_selector);
+        selector_free(p->selector);
+        for (int i = 0; i < p->targets; i++) {
+                mem_free(p->target[i].api_version);
+                mem_free(p->target[i].kind);
+        }
+        for (int i = 0; i < p->containers; i++)
+                mem_free(p->container[i].name);
+        for (int i = 0; i < p->windows; i++)
+                mem_free(p->window[i].time_zone);
+        *p = (struct profile_spec){0};
+}
+
+const struct resource_policy *profile_spec_container(const struct profile_spec *p, struct text name, bool *ret_ignore)
+{
+        const struct profile_container *rest = NULL;
+        for (int i = 0; i < p->containers; i++) {
+                const struct profile_container *c = &p->container[i];
+                if (text_is(name, c->name)) {
+                        *ret_ignore = c->ignore;
+                        return c->of;
+                }
+                if (strcmp(c->name, "*") == 0)
+                        rest = c;
+        }
+        *ret_ignore = rest && rest->ignore;
+        return rest ? rest->of : p->of;
+}

@@ -1,0 +1,241 @@
+#include "control/selector.h"
+
+#include "base/mem.h"
+
+enum { LABELS_MAX = 16, EXPRESSIONS_MAX = 16, VALUES_MAX = 64 };
+
+enum relation { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, OPERATORS };
+static const char *const operator_name[OPERATORS] = {"In", "NotIn", "Exists", "DoesNotExist"};
+
+struct requirement {
+        char *key;
+        enum relation op;
+        char *value[VALUES_MAX];
+        size_t values;
+};
+
+struct selector {
+        struct requirement of[LABELS_MAX + EXPRESSIONS_MAX];
+        size_t count;
+};
+
+MEM_AUTO(selector_free, struct selector *)
+
+void selector_free(struct selector *s)
+{
+        if (!s)
+                return;
+        for (size_t i = 0; i < s->count; i++) {
+                mem_free(s->of[i].key);
+                for (size_t k = 0; k < s->of[i].values; k++)
+                        mem_free(s->of[i].value[k]);
+        }
+        mem_free(s);
+}
+
+static struct requirement *add_requirement(struct selector *s, const char *key, enum relation op)
+{
+        struct requirement *r = &s->of[s->count++];
+        *r = (struct requirement){.key = mem_string(key), .op = op};
+        return r;
+}
+
+static bool is_alnum(char c)
+{
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* What a label's value and the name in its key are made of, but for being empty. */
+static bool is_label_word(const char *s)
+{
+        size_t len = strlen(s);
+        if (len < 1 || len > 63 || !is_alnum(s[0]) || !is_alnum(s[len - 1]))
+                return false;
+        for (; *s; s++)
+                if (!is_alnum(*s) && !strchr("-_.", *s))
+                        return false;
+        return true;
+}
+
+static int check_key(const char *key, struct err *err)
+{
+        const char *slash = strchr(key, '/');
+        bool prefixed = slash && slash > key && slash - key <= 253;
+        for (const char *c = key; prefixed && c < slash; c++)
+                prefixed = (is_alnum(*c) && !(*c >= 'A' && *c <= 'Z')) || *c == '-' || *c == '.';
+        if ((!slash || prefixed) && is_label_word(slash ? slash + 1 : key))
+                return 0;
+        return err_set(err, ERR_INVALID, "key '%.64s' is not a label's name, such as app or team.example.com/tier",
+                       key);
+}
+
+static int add_value(struct requirement *r, const json_t *v, struct err *err)
+{
+        const char *value = json_string_value(v);
+        if (!value)
+                return err_set(err, ERR_INVALID, "a value for '%.64s' is not text: write numbers and true in quotes",
+                               r->key);
+        if (*value && !is_label_word(value))
+                return err_set(
+                        err, ERR_INVALID,
+                        "'%.64s' is no label's value (at most 63 letters, digits, '-', '_' and '.', beginning and "
+                        "ending with a letter or digit): several values need matchExpressions",
+                        value);
+        r->value[r->values++] = mem_string(value);
+        return 0;
+}
+
+static int read_labels(const json_t *json, struct selector *s, struct err *err)
+{
+        if (!json || json_is_null(json))
+                return 0;
+        if (!json_is_object(json))
+                return err_set(err, ERR_INVALID, "matchLabels is not an object of labels, such as {app: web}");
+        if (json_object_size(json) > LABELS_MAX)
+                return err_set(err, ERR_INVALID, "matchLabels has more than %d labels", LABELS_MAX);
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)json, key, value)
+        {
+                int rc = check_key(key, err);
+                if (rc == 0)
+                        rc = add_value(add_requirement(s, key, OP_IN), value, err);
+                if (rc < 0)
+                        return err_wrap(err, "matchLabels");
+        }
+        return 0;
+}
+
+static int read_operator(const json_t *json, enum relation *ret, struct err *err)
+{
+        const char *name = json_string_value(json_object_get(json, "operator"));
+        for (int op = 0; name && op < OPERATORS; op++)
+                if (strcmp(name, operator_name[op]) == 0) {
+                        *ret = (enum relation)op;
+                        return 0;
+                }
+        return err_set(err, ERR_INVALID, "operator '%.32s' is not In, NotIn, Exists or DoesNotExist", name ? name : "");
+}
+
+static int read_values(const json_t *list, struct requirement *r, struct err *err)
+{
+        bool wanted = r->op == OP_IN || r->op == OP_NOT_IN;
+        size_t n = json_array_size(list);
+        if (wanted != (n > 0))
+                return err_set(err, ERR_INVALID,
+                               wanted ? "values: %s needs at least one value" : "values: %s takes none",
+                               operator_name[r->op]);
+        if (n > VALUES_MAX)
+                return err_set(err, ERR_INVALID, "values: more than %d", VALUES_MAX);
+        for (size_t i = 0; i < n; i++) {
+                int rc = add_value(r, json_array_get(list, i), err);
+                if (rc < 0)
+                        return rc;
+        }
+        return 0;
+}
+
+static int read_expression(const json_t *json, struct selector *s, struct err *err)
+{
+        enum relation op = OP_IN;
+        const char *key = json_string_value(json_object_get(json, "key"));
+        if (!key || !*key)
+                return err_set(err, ERR_INVALID, "key is missing: the name of a label, such as app");
+        int rc = check_key(key, err);
+        if (rc == 0)
+                rc = read_operator(json, &op, err);
+        if (rc < 0)
+                return rc;
+        return read_values(json_object_get(json, "values"), add_requirement(s, key, op), err);
+}
+
+static int read_expressions(const json_t *json, struct selector *s, struct err *err)
+{
+        if (!json || json_is_null(json))
+                return 0;
+        if (!json_is_array(json) || json_array_size(json) > EXPRESSIONS_MAX)
+                return err_set(err, ERR_INVALID, "matchExpressions is not a list of at most %d conditions",
+                               EXPRESSIONS_MAX);
+        for (size_t i = 0; i < json_array_size(json); i++)
+                if (read_expression(json_array_get(json, i), s, err) < 0)
+                        return err_wrap(err, "matchExpressions[%zu]", i);
+        return 0;
+}
+
+static int check_members(const json_t *json, struct err *err)
+{
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)json, key, value)
+        {
+                if (strcmp(key, "matchLabels") && strcmp(key, "matchExpressions"))
+                        return err_set(err, ERR_INVALID,
+                                       "field '%.64s' is not known: it has matchLabels and matchExpressions", key);
+        }
+        return 0;
+}
+
+int selector_read(const json_t *json, struct selector **ret, struct err *err)
+{
+        struct err unread;
+        err = err ? err : &unread;
+        if (json && !json_is_null(json) && !json_is_object(json))
+                return err_set(err, ERR_INVALID, "is not an object with matchLabels or matchExpressions");
+        AUTO(selector_free) struct selector *s = MEM_NEW(struct selector);
+        int rc = json ? check_members(json, err) : 0;
+        if (rc == 0)
+                rc = read_labels(json_object_get(json, "matchLabels"), s, err);
+        if (rc == 0)
+                rc = read_expressions(json_object_get(json, "matchExpressions"), s, err);
+        if (rc < 0)
+                return rc;
+        *ret = s->count ? STEAL(&s) : NULL;
+        return 0;
+}
+
+/* Of a key that occurs twice the first counts: a workload's label before its template's. */
+static const struct text *find_label(const struct label_pair *label, size_t labels, const char *key)
+{
+        for (size_t i = 0; i < labels; i++)
+                if (text_is(label[i].key, key))
+                        return &label[i].value;
+        return NULL;
+}
+
+static bool has_value(const struct requirement *r, struct text value)
+{
+        for (size_t i = 0; i < r->values; i++)
+                if (text_is(value, r->value[i]))
+                        return true;
+        return false;
+}
+
+static bool meets(const struct requirement *r, const struct text *value)
+{
+        switch (r->op) {
+        case OP_IN:
+                return value && has_value(r, *value);
+        case OP_NOT_IN:
+                return !value || !has_value(r, *value);
+        case OP_EXISTS:
+                return value != NULL;
+        default:
+                return value == NULL;
+        }
+}
+
+bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels)
+{
+        for (size_t i = 0; s && i < s->count; i++)
+                if (!meets(&s->of[i], find_label(label, labels, s->of[i].key)))
+                        return false;
+        return true;
+}
+
+bool selector_names(const struct selector *s, struct text key, struct text value)
+{
+        for (size_t i = 0; s && i < s->count; i++)
+                if (s->of[i].op == OP_IN && text_is(key, s->of[i].key) && has_value(&s->of[i], value))
+                        return true;
+        return false;
+}

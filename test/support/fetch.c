@@ -1,0 +1,88 @@
+#include "fetch.h"
+
+#include <curl/curl.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+struct taking {
+        struct buf body, headers;
+        size_t chunks, stop_after;
+};
+
+static size_t take_body(char *data, size_t size, size_t count, void *arg)
+{
+        struct taking *t = arg;
+        t->chunks++;
+        buf_add(&t->body, data, size * count);
+        return t->stop_after && t->body.len >= t->stop_after ? 0 : size * count;
+}
+
+static size_t take_header(char *data, size_t size, size_t count, void *arg)
+{
+        struct taking *t = arg;
+        buf_add(&t->headers, data, size * count);
+        return size * count;
+}
+
+static struct curl_slist *headers_of(const struct fetch *what)
+{
+        struct curl_slist *list = curl_slist_append(NULL, "Expect:");
+        AUTO(mem_free) char *type = what->type ? mem_printf("Content-Type: %s", what->type) : NULL;
+        AUTO(mem_free) char *token = what->token ? mem_printf("Authorization: Bearer %s", what->token) : NULL;
+        if (type)
+                list = curl_slist_append(list, type);
+        return token ? curl_slist_append(list, token) : list;
+}
+
+static void set_pem(CURL *c, CURLoption option, const char *pem)
+{
+        struct curl_blob blob = {(void *)(uintptr_t)pem, pem ? strlen(pem) : 0, CURL_BLOB_COPY};
+        if (pem)
+                curl_easy_setopt(c, option, &blob);
+}
+
+struct got fetch(const struct fetch *what)
+{
+        struct taking t = {.stop_after = what->stop_after};
+        struct got g = {0};
+        CURL *c = curl_easy_init();
+        struct curl_slist *headers = headers_of(what);
+        buf_init(&t.body, 1u << 31);
+        buf_init(&t.headers, 1 << 20);
+        curl_easy_setopt(c, CURLOPT_URL, what->url);
+        curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, what->timeout_ms ? what->timeout_ms : 10000L);
+        curl_easy_setopt(c, CURLOPT_HTTPHEADER, headers);
+        curl_easy_setopt(c, CURLOPT_USERAGENT, what->agent ? what->agent : "fetch/1");
+        curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
+        curl_easy_setopt(c, CURLOPT_WRITEDATA, &t);
+        curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+        curl_easy_setopt(c, CURLOPT_HEADERDATA, &t);
+        set_pem(c, CURLOPT_CAINFO_BLOB, what->ca);
+        set_pem(c, CURLOPT_SSLCERT_BLOB, what->certificate);
+        set_pem(c, CURLOPT_SSLKEY_BLOB, what->key);
+        if (what->body)
+                curl_easy_setopt(c, CURLOPT_POSTFIELDS, what->body);
+        if (what->method)
+                curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, what->method);
+        g.curl = (int)curl_easy_perform(c);
+        curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &g.status);
+        curl_easy_cleanup(c);
+        curl_slist_free_all(headers);
+        g.len = t.body.len;
+        g.chunks = t.chunks;
+        g.body = t.body.data ? buf_steal(&t.body) : mem_string("");
+        g.headers = t.headers.data ? buf_steal(&t.headers) : mem_string("");
+        g.json = json_loadb(g.body, g.len, JSON_DECODE_ANY, NULL);
+        return g;
+}
+
+void got_release(struct got *g)
+{
+        mem_free(g->body);
+        mem_free(g->headers);
+        json_decref(g->json);
+        *g = (struct got){0};
+}

@@ -1,0 +1,12 @@
+/* Looking into JSON texts in tests: paths are "spec.template.spec.containers[0].name". */
+#ifndef HALFLIFE_TEST_SUPPORT_PICK_H
+#define HALFLIFE_TEST_SUPPORT_PICK_H
+
+#include <jansson.h>
+
+json_t *pick(const json_t *root, const char *path); /* borrowed; NULL when absent */
+/* Strings as they are, everything else as compact JSON, "-" when absent. Valid until the 8th next call of the same
+ * thread. */
+const char *pick_text(const json_t *root, const char *path);
+
+#endif
