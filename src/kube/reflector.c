@@ -360,6 +360,7 @@ int64_t reflector_end(struct reflector *r, const struct answer *a, bool whole, s
         int64_t wait = 0;
         switch (step) {
         case STEP_ADVANCE:
+                r->failures = 0;
                 if (r->page.len == 0)
                         list_is_whole(r, buf_text(&r->listed));
                 break;
