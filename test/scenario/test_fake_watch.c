@@ -284,6 +284,12 @@ static void *write_meanwhile(void *arg)
         return w;
 }
 
+static bool unwatched(struct fake *f, void *arg)
+{
+        (void)arg;
+        return fake_watches(f, maps) == 0;
+}
+
 static void test_live_watch(void **state)
 {
         struct writer w = {*state, 1};
@@ -296,7 +302,7 @@ static void test_live_watch(void **state)
         assert_non_null(done);
         assert_int_equal(g.curl, 0); /* a clean end */
         assert_string_equal(have, "ADDED live, BOOKMARK -");
-        assert_int_equal(fake_watches(w.f, maps), 0);
+        assert_true(fake_wait(w.f, unwatched, NULL, 5000));
 }
 
 static void test_restart_cuts_watches(void **state)
