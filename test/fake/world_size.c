@@ -9,20 +9,20 @@
 
 #include "fake.h"
 
-enum { REPLICAS = 5, PER_NAMESPACE = 100 };
+enum { REPLICAS = 5, PER_NAMESPACE = 100, WORKLOADS_MAX = 10000000 };
 
 /* "size-0000012" "checkout-service-0000345" + "-7c9bd5f6d4" + "-0abcd": 24 + 11 + 10 = 45 bytes a pod name. */
 static void names(size_t workload, char ns[static 32], char name[static 32])
 {
-        snprintf(ns, 32, "size-%07zu", workload / PER_NAMESPACE);
-        snprintf(name, 32, "checkout-service-%07zu", workload);
+        snprintf(ns, 32, "size-%07u", (unsigned)(workload / PER_NAMESPACE % WORKLOADS_MAX));
+        snprintf(name, 32, "checkout-service-%07u", (unsigned)(workload % WORKLOADS_MAX));
 }
 
 static const char hash[] = "7c9bd5f6d4";
 
 static void uid(char out[static 37], unsigned kind, size_t i)
 {
-        snprintf(out, 37, "5eed%04x-0000-4000-8000-%012zx", kind, i);
+        snprintf(out, 37, "5eed%04x-0000-4000-8000-%012x", kind & 0xffff, (unsigned)i);
 }
 
 static const char *crowd_space(const struct fake *f, size_t workload)
