@@ -1,4 +1,4 @@
-/* Who is asking, may they, and SelfSubjectAccessReviews. */
+/* Who is asking, may they, SelfSubjectAccessReviews, and mutating admission. */
 #include <string.h>
 
 #include "fake.h"
@@ -81,6 +81,14 @@ bool access_allowed(struct fake *f, const struct request *rq, const struct targe
                      resource, k->group, where);
         buf_release(&r);
         return false;
+}
+
+void fake_set_admission(struct fake *f, fake_admission *admit, void *arg)
+{
+        fake_lock(f);
+        f->admit = admit;
+        f->admit_arg = arg;
+        fake_unlock(f);
 }
 
 bool review_serve(struct fake *f, const struct request *rq, struct reply *rp)

@@ -139,11 +139,12 @@ struct fake_fault {
         const char *garbage;  /* these bytes instead of HTTP, then the connection is cut */
         bool cut;             /* the connection is cut after cut_after bytes of the body */
         size_t cut_after;
-        size_t split_at;    /* the body's first chunk ends after so many bytes */
-        size_t split_every; /* no chunk is longer */
-        unsigned drip_ms;   /* with split_every: between chunks */
-        size_t huge;        /* a body of one JSON string of so many bytes, status 200 */
-        int64_t date_ms;    /* the answer's Date header; 0: the server's clock */
+        size_t split_at;     /* the body's first chunk ends after so many bytes */
+        size_t split_every;  /* no chunk is longer */
+        unsigned drip_ms;    /* with split_every: between chunks */
+        size_t huge;         /* a body of one JSON string of so many bytes, status 200 */
+        int64_t date_ms;     /* the answer's Date header; 0: the server's clock */
+        const char *warning; /* in a Warning header, as deprecations come */
 };
 void fake_fault(struct fake *f, const struct fake_fault *fault);
 void fake_faults_clear(struct fake *f);

@@ -116,6 +116,8 @@ struct fake {
         int64_t wall_ms; /* 0: the machine's */
         uint64_t random;
 
+        fake_admission *admit;
+        void *admit_arg;
         struct fake_metrics metrics;
         int64_t frozen_ms; /* the scrape served while frozen */
         json_t *denied;    /* [{verb, group, resource, ns}] */

@@ -17,6 +17,7 @@ void fake_fault(struct fake *f, const struct fake_fault *fault)
         new->is.body = keep_text(fault->body);
         new->is.type = keep_text(fault->type);
         new->is.garbage = keep_text(fault->garbage);
+        new->is.warning = keep_text(fault->warning);
         if (new->is.times == 0)
                 new->is.times = 1;
         fake_lock(f);
@@ -42,6 +43,7 @@ void faults_release(struct fake *f)
                 free_text(first->is.body);
                 free_text(first->is.type);
                 free_text(first->is.garbage);
+                free_text(first->is.warning);
                 mem_free(first);
         }
 }

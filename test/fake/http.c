@@ -30,7 +30,7 @@ static void wait_ms(struct fake *f, int64_t ms)
 {
         int64_t until = mono_read().ns + ms * 1000000, left;
         fake_lock(f);
-        while (!f->stopping && (left = (until - mono_read().ns) / 1000000) > 0)
+        while (!f->stopping && (left = (until - mono_read().ns + 999999) / 1000000) > 0)
                 fake_pause(f, left);
         fake_unlock(f);
 }
@@ -108,17 +108,22 @@ static struct MHD_Response *response_of(struct fake *f, struct MHD_Connection *c
 }
 
 static void add_headers(const struct fake *f, struct MHD_Response *r, const char *type, unsigned retry_after,
-                        int64_t date_ms)
+                        const struct fake_fault *fault)
 {
         char text[64];
+        int64_t date_ms = fault->date_ms ? fault->date_ms : f->wall_ms;
         MHD_add_response_header(r, "Content-Type", type);
         MHD_add_response_header(r, "Cache-Control", "no-cache, private");
         if (retry_after) {
                 snprintf(text, sizeof text, "%u", retry_after);
                 MHD_add_response_header(r, "Retry-After", text);
         }
-        if (date_ms || f->wall_ms) {
-                time_t when = (time_t)((date_ms ? date_ms : f->wall_ms) / 1000);
+        if (fault->warning) {
+                AUTO(mem_free) char *warning = mem_printf("299 - \"%s\"", fault->warning);
+                MHD_add_response_header(r, "Warning", warning);
+        }
+        if (date_ms) {
+                time_t when = (time_t)(date_ms / 1000);
                 struct tm tm;
                 strftime(text, sizeof text, "%a, %d %b %Y %H:%M:%S GMT", gmtime_r(&when, &tm));
                 MHD_add_response_header(r, "Date", text);
@@ -210,7 +215,7 @@ static enum MHD_Result exchange_finish(struct fake *f, struct MHD_Connection *c,
         unsigned retry_after = rp.retry_after;
         const char *type = rp.type;
         struct MHD_Response *r = response_of(f, c, &rp, &fault);
-        add_headers(f, r, type, retry_after, fault.date_ms);
+        add_headers(f, r, type, retry_after, &fault);
         enum MHD_Result queued = MHD_queue_response(c, (unsigned)status, r);
         MHD_destroy_response(r);
         return queued;

@@ -142,6 +142,22 @@ static void keep_system(const struct kind *k, json_t *object, const json_t *befo
                 keep(object, before, "status");
 }
 
+/* Mutating admission; takes the object and gives the one to store. */
+static json_t *admitted(const struct writing *w, json_t *object)
+{
+        if (!w->f->admit)
+                return object;
+        char *text = json_dumps(object, JSON_COMPACT);
+        char *other = w->f->admit(w->f->admit_arg, w->t->kind->name, text);
+        json_t *changed = other ? json_loads(other, 0, NULL) : NULL;
+        free(text);
+        free(other);
+        if (!changed)
+                return object;
+        json_decref(object);
+        return changed;
+}
+
 static bool check_schema(struct writing *w, json_t *object)
 {
         const json_t *schema = w->t->kind->schema;
@@ -291,6 +307,7 @@ static void name_generated(struct fake *f, json_t *meta)
 static void create(struct writing *w, json_t *object)
 {
         struct kind *k = w->t->kind;
+        object = admitted(w, object);
         json_t *meta = json_object_get(object, "metadata");
         if (k->namespaced)
                 json_object_set_new(meta, "namespace", json_string(w->t->ns));
@@ -336,6 +353,7 @@ static void replace(struct writing *w, const struct version *before, json_t *obj
                 json_decref(object);
                 object = whole;
         } else {
+                object = admitted(w, object);
                 keep_system(k, object, before->object);
                 if (!w->apply)
                         keep(json_object_get(object, "metadata"), json_object_get(before->object, "metadata"),

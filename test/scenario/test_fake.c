@@ -211,6 +211,32 @@ static void test_json_patch_operations(void **state)
         }
 }
 
+static char *round_up(void *arg, const char *kind, const char *object)
+{
+        json_t *o = strcmp(kind, "ConfigMap") == 0 ? json_loads(object, 0, NULL) : NULL;
+        if (!o)
+                return NULL;
+        json_object_set_new(json_object_get(o, "data"), "a", json_string(arg));
+        char *text = json_dumps(o, 0);
+        json_decref(o);
+        return text;
+}
+
+static void test_admission_changes_what_is_written(void **state)
+{
+        struct fake *f = *state;
+        static const char path[] = "/api/v1/namespaces/default/configmaps/c";
+        char rounded[] = "500m";
+        fake_set_admission(f, round_up, rounded);
+        fake_put(f, "owner",
+                 "{\"apiVersion\":\"v1\",\"kind\":\"ConfigMap\",\"metadata\":{\"name\":\"c\",\"namespace\":\"default\"}"
+                 ",\"data\":{}}");
+        AUTO(json_decref)
+        json_t *c =
+                call(f, 200, "PATCH", path, "application/merge-patch+json", "{\"data\":{\"a\":\"454m\",\"b\":\"\"}}");
+        assert_string_equal(pick_text(c, "data"), "{\"a\":\"500m\",\"b\":\"\"}");
+}
+
 /* --- who owns what --- */
 
 static const json_t *entry(const json_t *object, const char *manager, const char *operation)
@@ -527,6 +553,7 @@ int main(void)
                 ROW(test_dry_run_stores_nothing),
                 ROW(test_scale),
                 ROW(test_json_patch_operations),
+                ROW(test_admission_changes_what_is_written),
                 ROW(test_apply_owns_and_conflicts),
                 ROW(test_apply_creates_and_forgets),
                 ROW(test_custom_resources),

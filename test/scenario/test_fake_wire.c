@@ -66,6 +66,7 @@ static void test_faults(void **state)
                 {{.split_every = 200, .drip_ms = 1}, 200, 0, "", "kube-public"},
                 {{.huge = 5 << 20}, 200, 0, "", "xxxxxxxx"},
                 {{.date_ms = 1000}, 200, 0, "Date: Thu, 01 Jan 1970 00:00:01 GMT", "kube-public"},
+                {{.warning = "v1 is old"}, 200, 0, "Warning: 299 - \"v1 is old\"", "kube-public"},
                 {{.delay_ms = 20}, 200, 0, "", "kube-public"},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
