@@ -7,14 +7,16 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
 	"halflife.dev/cluster/plane"
+	"halflife.dev/cluster/programs"
 	"halflife.dev/cluster/scenario"
 )
 
-// e2e runs the scenarios on a control plane of their own, in a new temporary folder, and ends everything that it
+// e2e runs the scenarios on control planes of their own, in a new temporary folder, and ends everything that it
 // started however it goes: at the end, by a signal, on a panic. The logs stay only when something failed.
 func e2e(names []string) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
@@ -27,26 +29,44 @@ func e2e(names []string) (err error) {
 		if err == nil {
 			err = os.RemoveAll(dir)
 		} else {
-			_ = os.RemoveAll(filepath.Join(dir, "etcd"))
+			for _, data := range []string{"together/etcd", "apart/etcd"} {
+				_ = os.RemoveAll(filepath.Join(dir, data))
+			}
 			fmt.Fprintln(os.Stderr, "the logs are in", dir)
 		}
 	}()
-	began := time.Now()
-	pl, err := start(dir, false)
+	var mu sync.Mutex
+	var planes []*plane.Plane
+	stopAll := func() {
+		mu.Lock()
+		defer mu.Unlock()
+		for _, pl := range planes {
+			pl.Stop()
+		}
+	}
+	defer stopAll()
+	go endAfter(ctx, stopAll)
+	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
 	if err != nil {
 		return err
 	}
-	defer pl.Stop()
-	go endAfter(ctx, pl)
-	w, err := scenario.NewWorld(ctx, pl, root())
-	if err != nil {
-		return err
+	begin := func(name string) (*scenario.World, error) {
+		began := time.Now()
+		pl, err := startIn(filepath.Join(dir, name), set, false)
+		mu.Lock()
+		planes = append(planes, pl)
+		mu.Unlock()
+		if err != nil {
+			return nil, err
+		}
+		w, err := scenario.NewWorld(ctx, pl, root())
+		if err == nil {
+			err = pl.WaitForMetrics(90 * time.Second)
+		}
+		fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
+		return w, err
 	}
-	if err := pl.WaitForMetrics(90 * time.Second); err != nil {
-		return err
-	}
-	fmt.Printf("control plane ready after %.0f s\n", time.Since(began).Seconds())
-	_, failed, err := scenario.Run(w, names, os.Stdout)
+	failed, err := scenario.Run(names, begin, os.Stdout)
 	if err == nil && failed > 0 {
 		err = fmt.Errorf("%d scenarios failed", failed)
 	}
@@ -57,9 +77,9 @@ func e2e(names []string) (err error) {
 }
 
 // endAfter ends what a signal did not: a scenario that computes rather than waits.
-func endAfter(ctx context.Context, pl *plane.Plane) {
+func endAfter(ctx context.Context, stopAll func()) {
 	<-ctx.Done()
 	time.Sleep(10 * time.Second)
-	pl.Stop()
+	stopAll()
 	fail(1, "interrupted")
 }

@@ -64,10 +64,11 @@ func up() error {
 	if err := os.RemoveAll(upDir()); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(upDir(), 0o700); err != nil {
+	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+	if err != nil {
 		return err
 	}
-	pl, err := start(upDir(), true)
+	pl, err := startIn(upDir(), set, true)
 	if err != nil {
 		return err
 	}
@@ -88,13 +89,12 @@ func down() error {
 	return err
 }
 
-func start(dir string, detach bool) (*plane.Plane, error) {
-	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+func startIn(dir string, set programs.Set, detach bool) (*plane.Plane, error) {
+	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
 	return plane.Start(dir, module(), self, set, detach)

@@ -11,7 +11,7 @@ import (
 )
 
 func init() {
-	alone = append(alone, scenario{"permission", permission})
+	apart = append(apart, scenario{"permission", permission})
 }
 
 const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/halflife-controller-base"

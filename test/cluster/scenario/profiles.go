@@ -11,7 +11,7 @@ import (
 
 func init() {
 	shared = append(shared, scenario{"precedence", precedence}, scenario{"recreated", recreated},
-		scenario{"namespace-gone", namespaceGone}, scenario{"silent", silent}, scenario{"oom", oom})
+		scenario{"namespace-gone", namespaceGone}, scenario{"oom", oom})
 }
 
 // follows waits until a recommendation follows a profile.
@@ -146,29 +146,6 @@ func namespaceGone(t *T) {
 			t.Fatalf("still writing into the namespace that is gone: %s %s", r.Verb, r.URI)
 		}
 	}
-}
-
-// A pod that runs without telling its usage makes its workload Stale in five minutes; the last target stands, nothing is
-// changed; usage heals it.
-func silent(t *T) {
-	t.Namespace()
-	profile := quick("Recommend")
-	t.Profile(profile)
-	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
-	t.RecIn("deployment-web", "Ready", soon)
-	mute := func(value any) {
-		for _, p := range t.Pods("web") {
-			_, err := t.Merge(t.path("pods", p.Name()), M{"metadata": M{"annotations": M{"usage.halflife.dev/silent": value}}})
-			t.Check(err)
-		}
-	}
-	mute("true")
-	start := time.Now()
-	t.RecIn("deployment-web", "Stale", 7*time.Minute)
-	t.Notef("stale after %.0f s", time.Since(start).Seconds())
-	t.cpuTarget("deployment-web", model.CPUDefault)
-	mute(nil)
-	t.RecIn("deployment-web", "Ready", soon)
 }
 
 // An OOM kill raises the memory model beside the histogram, once.

@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	alone = append(alone, scenario{"restart", restart})
+	apart = append(apart, scenario{"restart", restart})
 }
 
 // own gives the scenario a halflife of its own, and ends it with the scenario.

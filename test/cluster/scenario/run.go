@@ -2,6 +2,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime/debug"
@@ -16,9 +17,9 @@ type scenario struct {
 	run  func(t *T)
 }
 
-// Three lists, in the order in which they run. Alone are those that need a halflife with settings of their own, or take a
-// part of the control plane away: one at a time. The others run side by side; those of shared have a halflife in common.
-var without, shared, alone []scenario
+// The lists. On one control plane: those without a halflife side by side, then those that have one in common side by side,
+// then those that load it, one at a time. Beside them on another: those that take it apart, one at a time.
+var without, shared, alone, apart []scenario
 
 // T is one run of one scenario: its world, its namespace, its verdict.
 type T struct {
@@ -65,35 +66,77 @@ func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
 	}
 }
 
-// Run runs the scenarios whose names are asked for (none: all) and prints a line for each as it ends, then the sum.
-func Run(w *World, names []string, out io.Writer) (passed, failed int, err error) {
+// Run runs the scenarios whose names are asked for (none: all) and prints a line for each as it ends, then the sum. Each
+// world comes from a control plane of its own, started only when it is needed.
+func Run(names []string, begin func(plane string) (*World, error), out io.Writer) (failed int, err error) {
 	for _, name := range names {
 		if !known(name) {
-			return 0, 0, fmt.Errorf("no scenario '%s'; there are: %s", name, strings.Join(Names(), " "))
+			return 0, fmt.Errorf("no scenario '%s'; there are: %s", name, strings.Join(Names(), " "))
 		}
 	}
-	r := &runner{world: w, out: out}
-	r.all(pick(without, names), nil)
+	r := &runner{out: out}
+	var wait sync.WaitGroup
+	errs := make([]error, 2)
+	wait.Add(2)
+	go func() {
+		defer wait.Done()
+		errs[0] = r.together(names, begin)
+	}()
+	go func() {
+		defer wait.Done()
+		errs[1] = r.apart(names, begin)
+	}()
+	wait.Wait()
+	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	return r.failed, errors.Join(errs...)
+}
+
+func (r *runner) together(names []string, begin func(string) (*World, error)) error {
+	if len(pick(without, names))+len(pick(shared, names))+len(pick(alone, names)) == 0 {
+		return nil
+	}
+	w, err := begin("together")
+	if err != nil {
+		return err
+	}
+	r.all(w, pick(without, names), nil)
 	if list := pick(shared, names); len(list) > 0 {
 		h, err := w.StartHalflife("shared")
 		if err != nil {
-			return r.passed, r.failed + len(list), err
+			return err
 		}
-		r.all(list, h)
+		r.all(w, list, h)
 		h.Stop()
 	}
-	for _, s := range pick(alone, names) {
-		r.all([]scenario{s}, nil)
+	r.each(w, pick(alone, names))
+	return nil
+}
+
+func (r *runner) apart(names []string, begin func(string) (*World, error)) error {
+	list := pick(apart, names)
+	if len(list) == 0 {
+		return nil
 	}
-	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
-	return r.passed, r.failed, nil
+	w, err := begin("apart")
+	if err == nil {
+		r.each(w, list)
+	}
+	return err
+}
+
+func (r *runner) each(w *World, list []scenario) {
+	for _, s := range list {
+		r.all(w, []scenario{s}, nil)
+	}
 }
 
 // Names of all scenarios, in order.
 func Names() []string {
 	var names []string
-	for _, s := range pick(nil, nil) {
-		names = append(names, s.name)
+	for _, list := range [][]scenario{without, shared, alone, apart} {
+		for _, s := range list {
+			names = append(names, s.name)
+		}
 	}
 	return names
 }
@@ -107,11 +150,8 @@ func known(name string) bool {
 	return false
 }
 
-// pick gives the wanted ones of a list (nil: of all lists).
+// pick gives the wanted ones of a list; no names want all.
 func pick(list []scenario, names []string) []scenario {
-	if list == nil && names == nil {
-		list = append(append(append(list, without...), shared...), alone...)
-	}
 	var chosen []scenario
 	for _, s := range list {
 		wanted := len(names) == 0
@@ -126,21 +166,20 @@ func pick(list []scenario, names []string) []scenario {
 }
 
 type runner struct {
-	world          *World
 	out            io.Writer
 	mu             sync.Mutex
 	passed, failed int
 }
 
 // all runs a list side by side and waits for its end.
-func (r *runner) all(list []scenario, h *Halflife) {
+func (r *runner) all(w *World, list []scenario, h *Halflife) {
 	var wait sync.WaitGroup
 	for _, s := range list {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			start := time.Now()
-			t := &T{World: r.world, Name: s.name, halflife: h}
+			t := &T{World: w, Name: s.name, halflife: h}
 			err := t.play(s.run)
 			r.tell(t, err, time.Since(start))
 		}()
