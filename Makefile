@@ -7,7 +7,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 # --- what is built, from what -----------------------------------------------------------------------------------------
 
-OUT      := build/$(MODE)
+# Another compiler than the system's has a folder of its own: build/debug-clang.
+OUT      := build/$(MODE)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))
 MODULES  := base core net kube store serve control
 LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SRC  := $(wildcard src/cli/*.c)
@@ -115,7 +116,7 @@ $(BENCHES): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-run check check-core check-layers check-format asan tsan coverage fuzz compilers
+.PHONY: test test-run check check-core check-layers check-format asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages
