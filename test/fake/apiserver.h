@@ -96,6 +96,14 @@ struct fake_rule {
 void fake_deny(struct fake *f, const struct fake_rule *rule); /* 403, and "no" in SelfSubjectAccessReviews */
 void fake_allow_all(struct fake *f);
 
+/*
+ * Mutating admission: what a writer sends to the main endpoint of a kind goes through it before it is checked and
+ * stored. Returns the object to store instead (malloc'ed JSON), or NULL to leave it. Called with the server's lock
+ * held.
+ */
+typedef char *fake_admission(void *arg, const char *kind, const char *object);
+void fake_set_admission(struct fake *f, fake_admission *admit, void *arg); /* NULL: none */
+
 /* --- metrics
  * ------------------------------------------------------------------------------------------------------------------ */
 
