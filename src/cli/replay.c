@@ -1,0 +1,225 @@
+#include "replay.h"
+
+#include "core/correct.h"
+
+enum { INTERVAL_MS = MINUTE_MS }; /* the controller's own default */
+static const double cpu_weight = 0.1;
+static const double units_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
+
+void replay_init(struct replay *r, int64_t deploy_every_ms)
+{
+        *r = (struct replay){.deploy_every_ms = deploy_every_ms, .slab = slab_new()};
+}
+
+void replay_release(struct replay *r)
+{
+        for (size_t i = 0; i < r->entities; i++) {
+                mem_free(r->entity[i]->name);
+                mem_free(r->entity[i]);
+        }
+        for (int i = 0; i < r->policies; i++)
+                mem_free(r->policy[i].name);
+        mem_free(r->entity);
+        map_release(&r->by_name);
+        slab_free(r->slab);
+        *r = (struct replay){0};
+}
+
+int replay_add_policy(struct replay *r, const char *name, const struct profile_spec *spec)
+{
+        if (r->policies == REPLAY_POLICIES)
+                return ERR_TOOBIG;
+        struct replay_policy *p = &r->policy[r->policies++];
+        *p = (struct replay_policy){.name = mem_string(name),
+                                    .min_history_ms = spec->apply.min_history_ms,
+                                    .min_change_percent = spec->apply.min_change_percent};
+        memcpy(p->of, spec->of, sizeof p->of);
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                p->of[q].enabled = true;
+        return 0;
+}
+
+/* --- entities ---------------------------------------------------------------------------------------------------- */
+
+static struct replay_entity *add_entity(struct replay *r, struct text name)
+{
+        size_t tracks = (size_t)r->policies * sizeof(struct replay_track);
+        struct replay_entity *e = mem_new(sizeof *e + tracks);
+        e->name = mem_string_n(name.p, name.len);
+        for (int i = 0; i < r->policies; i++)
+                usage_init(&e->track[i].usage, r->policy[i].of);
+        if (r->entities == r->entities_cap) {
+                r->entities_cap = r->entities_cap ? 2 * r->entities_cap : 64;
+                r->entity = mem_resize(r->entity, r->entities_cap, sizeof *r->entity);
+        }
+        r->entity[r->entities++] = e;
+        map_put(&r->by_name, (struct text){e->name, name.len}, e);
+        return e;
+}
+
+/* NULL: too many. */
+static struct replay_entity *find_entity(struct replay *r, struct text name)
+{
+        if (r->last && text_is(name, r->last->name))
+                return r->last;
+        struct replay_entity *e = map_get(&r->by_name, name);
+        if (!e && r->entities < REPLAY_ENTITIES)
+                e = add_entity(r, name);
+        r->last = e;
+        return e;
+}
+
+/* --- deploys ----------------------------------------------------------------------------------------------------- */
+
+static void estimate_at(const struct replay_policy *p, const struct usage *u, int64_t now_ms,
+                        struct recommendation *ret)
+{
+        const struct recommend_facts facts = {
+                .now = {now_ms}, .interval_ms = INTERVAL_MS, .min_history_ms = p->min_history_ms};
+        recommend(u, p->of, &facts, ret);
+}
+
+void replay_estimate(const struct replay *r, const struct replay_entity *e, int policy, struct recommendation *ret)
+{
+        estimate_at(&r->policy[policy], &e->track[policy].usage, e->last_ms, ret);
+}
+
+static void set_request(struct replay_request *q, double amount, int64_t units, struct score *s)
+{
+        s->changes += q->stands;
+        *q = (struct replay_request){true, amount, units};
+}
+
+static void deploy_resource(struct replay_policy *p, struct replay_track *t, enum resource r,
+                            const struct recommendation *learned)
+{
+        const struct correct_facts facts = {
+                .resource = r, .policy = &p->of[r], .state = learned->state, .estimate = learned->of[r]};
+        struct replay_request *q = &t->request[r];
+        struct correction c;
+        correct(&facts, &c);
+        if (!c.target.set)
+                return;
+        bool changed =
+                c.target.value != q->units && gate_changed_enough(q->units, c.target.value, p->min_change_percent);
+        if (!q->stands || changed)
+                set_request(q, (double)c.target.value / units_of_one[r], c.target.value, &p->score[r]);
+}
+
+static void deploy_peak(struct replay *r, struct replay_entity *e)
+{
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                if (e->samples[q] > 0 && (!e->peak[q].stands || e->peak[q].amount < e->highest[q]))
+                        set_request(&e->peak[q], e->highest[q], 0, &r->peak[q]);
+}
+
+/* What is learned between two deploys does not change while there are no rows: of several only the last counts. */
+static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now_ms)
+{
+        for (int i = 0; i < r->policies; i++) {
+                struct recommendation learned;
+                estimate_at(&r->policy[i], &e->track[i].usage, now_ms, &learned);
+                if (learned.state != STATE_READY)
+                        continue;
+                for (enum resource q = CPU; q < RESOURCES; q++)
+                        deploy_resource(&r->policy[i], &e->track[i], q, &learned);
+                if (i == 0)
+                        deploy_peak(r, e);
+        }
+        int64_t passed = (now_ms - e->first_ms + r->deploy_every_ms - 1) / r->deploy_every_ms;
+        e->deploy_ms = e->first_ms + passed * r->deploy_every_ms;
+}
+
+/* --- rows -------------------------------------------------------------------------------------------------------- */
+
+static void lend(struct replay *r, struct histogram *h, int cap)
+{
+        size_t room = slab_round((size_t)cap * sizeof(double)), had = h->cap * sizeof(double);
+        int rounded = (int)(room / sizeof(double));
+        double *old =
+                histogram_lend(h, slab_take(r->slab, room), rounded < HISTOGRAM_BUCKETS ? rounded : HISTOGRAM_BUCKETS);
+        if (old)
+                slab_give(r->slab, old, had);
+}
+
+static enum sample_verdict learn(struct replay *r, struct replay_entity *e, const struct sample *s)
+{
+        enum sample_verdict verdict = SAMPLE_ACCEPTED;
+        struct usage_room room;
+        for (int i = 0; i < r->policies; i++)
+                while (usage_add(&e->track[i].usage, &e->track[i].door, s, s->at, &verdict, &room) == ERR_NOSPACE)
+                        lend(r, &e->track[i].usage.of[room.resource], room.cap);
+        return verdict;
+}
+
+static void score_resource(struct replay *r, struct replay_entity *e, enum resource q, double used, int64_t span_ms)
+{
+        for (int i = 0; i < r->policies; i++)
+                if (e->track[i].request[q].stands)
+                        score_row(&r->policy[i].score[q], used, e->track[i].request[q].amount, span_ms);
+        if (e->peak[q].stands)
+                score_row(&r->peak[q], used, e->peak[q].amount, span_ms);
+}
+
+static void take_row(struct replay *r, struct replay_entity *e, const struct sample *s)
+{
+        int64_t span_ms = e->rows > 0 ? s->at.ms - e->last_ms : 0;
+        if (span_ms > REPLAY_SPAN_MAX_MS)
+                span_ms = REPLAY_SPAN_MAX_MS;
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                if (!s->has[q])
+                        continue;
+                score_resource(r, e, q, s->value[q], span_ms);
+                e->samples[q]++;
+                if (s->value[q] > e->highest[q])
+                        e->highest[q] = s->value[q];
+        }
+        if (e->rows++ == 0) {
+                e->first_ms = s->at.ms;
+                e->deploy_ms = s->at.ms + r->deploy_every_ms;
+        }
+        e->last_ms = s->at.ms;
+}
+
+static int refuse(struct replay *r, const char **ret_why, const char *why)
+{
+        r->refused++;
+        *ret_why = why;
+        return ERR_INVALID;
+}
+
+static const char *reason_of(enum sample_verdict v)
+{
+        switch (v) {
+        case SAMPLE_ACCEPTED:
+                return NULL;
+        case SAMPLE_NO_MEMORY:
+                return "memory_bytes is 0, which counts as missing";
+        case SAMPLE_ABSURD:
+                return "cpu_cores is above 1e5 or memory_bytes above 1e15";
+        default:
+                return "cpu_cores or memory_bytes is below 0 or too large a number";
+        }
+}
+
+int replay_row(struct replay *r, const struct trace_row *row, const char **ret_why)
+{
+        struct replay_entity *e = find_entity(r, row->entity);
+        struct sample s = {.at = {row->at_s * SECOND_MS}, .cpu_weight = cpu_weight};
+        if (!e)
+                return ERR_TOOBIG;
+        r->rows++;
+        if (e->rows > 0 && s.at.ms <= e->last_ms)
+                return refuse(r, ret_why,
+                              s.at.ms == e->last_ms ? "timestamp_s is that of the entity's row before"
+                                                    : "timestamp_s is earlier than the entity's row before");
+        if (e->rows > 0 && s.at.ms > e->deploy_ms)
+                deploy_entity(r, e, s.at.ms);
+        memcpy(s.has, row->has, sizeof s.has);
+        memcpy(s.value, row->value, sizeof s.value);
+        enum sample_verdict verdict = learn(r, e, &s);
+        s.has[MEMORY] = s.has[MEMORY] && verdict != SAMPLE_NO_MEMORY;
+        if (verdict == SAMPLE_ACCEPTED || (verdict == SAMPLE_NO_MEMORY && s.has[CPU]))
+                take_row(r, e, &s);
+        return verdict == SAMPLE_ACCEPTED ? 0 : refuse(r, ret_why, reason_of(verdict));
+}

@@ -1,0 +1,85 @@
+/*
+ * A usage trace through the core, and what each policy would have requested scored against what was used.
+ *
+ * An entity is deployed at every multiple of deploy_every_ms after its first row. A deploy at T knows the rows up to T;
+ * its request stands for the rows behind T, until the next deploy. The first request stands from the first deploy at
+ * which the state is Ready; rows up to it are learned and not scored. There is no original, so requests may rise. A
+ * request changes at a deploy where the policy's minChange says so. Both resources are scored, whether the profile
+ * enables them or not: enabled decides about an owner's request, and there is none. The last policy is always `peak`:
+ * the highest value yet seen, exactly, at the deploys of the first policy.
+ */
+#ifndef HALFLIFE_SRC_CLI_REPLAY_H
+#define HALFLIFE_SRC_CLI_REPLAY_H
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "control/profile_spec.h"
+#include "core/recommend.h"
+#include "core/score.h"
+#include "trace.h"
+
+enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };
+enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* a row stands for no longer */
+
+struct replay_policy {
+        char *name;
+        struct resource_policy of[RESOURCES];
+        int64_t min_history_ms;
+        int min_change_percent;
+        struct score score[RESOURCES];
+};
+
+struct replay_request {
+        bool stands;
+        double amount; /* cores, bytes */
+        int64_t units; /* the same in millicores, bytes */
+};
+
+/* One policy's view of one entity. */
+struct replay_track {
+        struct usage usage;
+        struct sample_door door;
+        struct replay_request request[RESOURCES];
+};
+
+struct replay_entity {
+        char *name;
+        int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: the next one */
+        int64_t samples[RESOURCES];
+        double highest[RESOURCES];
+        struct replay_request peak[RESOURCES];
+        struct replay_track track[]; /* one a policy */
+};
+
+struct replay {
+        struct replay_policy policy[REPLAY_POLICIES];
+        int policies;
+        struct score peak[RESOURCES];
+        int64_t deploy_every_ms;
+        int64_t rows, refused;
+        struct map by_name;
+        struct replay_entity **entity; /* in the order in which they came */
+        size_t entities, entities_cap;
+        struct replay_entity *last; /* of the row before: rows of one entity mostly come together */
+        struct slab *slab;          /* the histograms' memory */
+};
+
+void replay_init(struct replay *r, int64_t deploy_every_ms);
+void replay_release(struct replay *r);
+/* Before the first row. ERR_TOOBIG: REPLAY_POLICIES are there already. */
+int replay_add_policy(struct replay *r, const char *name, const struct profile_spec *spec);
+
+/*
+ * Learn and score one row. Returns 0; ERR_INVALID for a row that is refused and counted, with the reason; ERR_TOOBIG
+ * when there are more entities than REPLAY_ENTITIES. Of a row refused for a memory of zero the CPU counts.
+ */
+int replay_row(struct replay *r, const struct trace_row *row, const char **ret_why);
+
+/* What a policy knows of an entity at its last row. */
+void replay_estimate(const struct replay *r, const struct replay_entity *e, int policy, struct recommendation *ret);
+
+/* The answer, to stdout. */
+void replay_print_table(const struct replay *r, bool entities);
+void replay_print_json(const struct replay *r, bool entities);
+
+#endif
