@@ -56,6 +56,10 @@ endif
 OUR_CFLAGS  := $(BASE_CFLAGS) $(FLAGS_$(MODE))
 OUR_LDFLAGS := $(LINK_$(MODE))
 
+# One short line a step; V=1 shows the commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-5s %s\n' $(1) $(2))
+
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -75,34 +79,41 @@ $(OUT)/flags: force
 
 $(OUT)/%.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
-	$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
 # Only this object knows the version, so that a commit does not rebuild the rest.
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
 $(OUT)/libhalflife.a: $(call obj,$(LIB_SRC))
+	$(call say,AR,$@)
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(PROGRAM): $(call obj,$(CLI_SRC)) $(OUT)/libhalflife.a
-	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
 $(FAKE): $(call obj,$(FAKE_SRC)) $(OUT)/libhalflife.a
-	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
 # Tests may use the command line's own parts (settings, tables), never its main.
 TEST_CLI := $(filter-out %/main.o,$(call obj,$(CLI_SRC)))
 TEST_FAKE := $(filter-out %/main.o,$(call obj,$(FAKE_SRC)))
 $(TESTS): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
-	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -lcmocka -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -lcmocka -o $@
 
 # A fuzz target replays its corpus with any compiler; MODE=fuzz with clang makes it a fuzzer.
 ifeq ($(MODE),fuzz)
 $(FUZZERS): $(OUT)/%: $(OUT)/%.o $(TEST_CLI) $(OUT)/libhalflife.a
-	$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) $^ $(LIB_LINK) -o $@
 else
 $(FUZZERS): $(OUT)/%: $(OUT)/%.o $(OUT)/test/fuzz/replay.o $(TEST_CLI) $(OUT)/libhalflife.a
-	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 endif
 
 # Read by the differential test of quantities in test/cluster, which has the real Go package to compare with.
@@ -110,7 +121,8 @@ $(OUT)/quantity-lines: $(OUT)/test/cluster/c/quantity_lines.o $(OUT)/libhalflife
 	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
-	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
 -include $(shell [ -d $(OUT) ] && find $(OUT) -name '*.d')
 
