@@ -1,0 +1,284 @@
+/*
+ * halflife check: can it reach, may it do, what it needs? One line each, with what to do where it fails.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/yaml.h"
+#include "cli/cmd.h"
+#include "cli/session.h"
+#include "cli/settings.h"
+
+struct checking {
+        struct session session;
+        struct settings settings;
+        const char *ns;
+        bool colour;
+        int failed, warned;
+};
+
+enum verdict { GOOD, DOUBTFUL, BAD };
+
+static void tell(struct checking *c, enum verdict v, const char *what, const char *way_out)
+{
+        static const char *const word[] = {"ok", "warn", "FAIL"}, *const paint[] = {"\033[32m", "\033[33m", "\033[31m"};
+        c->failed += v == BAD;
+        c->warned += v == DOUBTFUL;
+        printf("%s%-4s%s  %s", c->colour ? paint[v] : "", word[v], c->colour ? "\033[0m" : "", what);
+        if (v != GOOD && way_out && *way_out)
+                printf("\n      %s", way_out);
+        printf("\n");
+}
+
+static json_t *ask(struct checking *c, enum http_method method, const char *path, json_t *body, struct err *err)
+{
+        char *text = body ? json_dumps(body, 0) : NULL, *answer = NULL;
+        size_t len;
+        struct call call = {.method = method, .path = path, .body = text_of(text), .deadline_ms = 10 * SECOND_MS};
+        int rc = client_wait(c->session.client, &call, &answer, &len, err);
+        json_t *value = rc == 0 ? json_loadb(answer, len, 0, NULL) : NULL;
+        if (rc == 0 && !value)
+                err_set(err, ERR_RETRY, "'%s' did not answer JSON", path);
+        free(text);
+        mem_free(answer);
+        return value;
+}
+
+/* --- reach
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+static bool check_reach(struct checking *c)
+{
+        char line[ERR_TEXT_MAX + 128];
+        struct err err = {0};
+        AUTO(json_decref) json_t *version = ask(c, HTTP_GET, "/version", NULL, &err);
+        const char *git = json_string_value(json_object_get(version, "gitVersion"));
+        if (!version) {
+                snprintf(line, sizeof line, "API server: %s", err.text);
+                tell(c, BAD, line,
+                     "is the address right, the server up, the CA its own? --kubeconfig and --context say which");
+                return false;
+        }
+        snprintf(line, sizeof line, "API server %s, %s", git ? git : "(no version)", access_source(c->session.access));
+        tell(c, GOOD, line, NULL);
+        if (access_warning(c->session.access))
+                tell(c, DOUBTFUL, access_warning(c->session.access), "give the cluster's CA in the kubeconfig");
+        return true;
+}
+
+/* --- APIs
+ * -------------------------------------------------------------------------------------------------------------------
+ */
+
+static bool has_resource(const json_t *list, const char *plural)
+{
+        size_t i;
+        json_t *row;
+        json_array_foreach(json_object_get(list, "resources"), i, row)
+        {
+                const char *name = json_string_value(json_object_get(row, "name"));
+                if (name && strcmp(name, plural) == 0)
+                        return true;
+        }
+        return false;
+}
+
+static void check_api(struct checking *c, const char *path, const char *const plural[], const char *what,
+                      const char *way_out)
+{
+        char line[ERR_TEXT_MAX + 128];
+        struct err err = {0};
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err);
+        if (!list) {
+                snprintf(line, sizeof line, "%s: %s", what, err.text);
+                tell(c, BAD, line, way_out);
+                return;
+        }
+        for (int i = 0; plural[i]; i++)
+                if (!has_resource(list, plural[i])) {
+                        snprintf(line, sizeof line, "%s: no '%s'", what, plural[i]);
+                        tell(c, BAD, line, way_out);
+                        return;
+                }
+        tell(c, GOOD, what, NULL);
+}
+
+static void check_apis(struct checking *c)
+{
+        static const char *const ours[] = {"clusterprofiles", "profiles", "recommendations", NULL}, *const metrics[] = {
+                                                                                                            "pods",
+                                                                                                            NULL};
+        check_api(c, "/apis/halflife.dev/v1alpha1", ours, "halflife's kinds (CRDs)",
+                  "kubectl apply -k manifests, or -f crds");
+        check_api(c, "/apis/metrics.k8s.io/v1beta1", metrics, "metrics API",
+                  "install metrics-server; until then nothing is learned and nothing applied");
+}
+
+/* --- permissions
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+struct need {
+        const char *group, *resource, *verb, *why;
+        bool own_ns;   /* in halflife's own namespace only */
+        bool to_write; /* not needed with apply: never */
+};
+#define READS(g, r)                                                                                                    \
+        {g, r, "list", "reading", false, false},                                                                       \
+        {                                                                                                              \
+                g, r, "watch", "reading", false, false                                                                 \
+        }
+
+static const struct need needs[] = {
+        READS("", "namespaces"),
+        READS("", "pods"),
+        READS("", "limitranges"),
+        READS("autoscaling", "horizontalpodautoscalers"),
+        READS("apps", "deployments"),
+        READS("apps", "statefulsets"),
+        READS("apps", "daemonsets"),
+        READS("apps", "replicasets"),
+        READS("batch", "cronjobs"),
+        READS("batch", "jobs"),
+        READS("halflife.dev", "clusterprofiles"),
+        READS("halflife.dev", "profiles"),
+        READS("halflife.dev", "recommendations"),
+        {"metrics.k8s.io", "pods", "list", "reading usage", false, false},
+        {"halflife.dev", "recommendations", "create", "publishing", false, false},
+        {"halflife.dev", "recommendations", "patch", "publishing", false, false},
+        {"halflife.dev", "recommendations", "delete", "publishing", false, false},
+        {"halflife.dev", "recommendations/status", "patch", "publishing", false, false},
+        {"halflife.dev", "clusterprofiles/status", "patch", "telling what profiles do", false, false},
+        {"halflife.dev", "profiles/status", "patch", "telling what profiles do", false, false},
+        {"events.k8s.io", "events", "create", "Events", false, false},
+        {"events.k8s.io", "events", "patch", "Events", false, false},
+        {"coordination.k8s.io", "leases", "get", "leader election", true, false},
+        {"coordination.k8s.io", "leases", "create", "leader election", true, false},
+        {"coordination.k8s.io", "leases", "update", "leader election", true, false},
+        {"apps", "deployments", "get", "apply.mode Rollout", false, true},
+        {"apps", "deployments", "patch", "apply.mode Rollout", false, true},
+        {"apps", "statefulsets", "get", "apply.mode Rollout", false, true},
+        {"apps", "statefulsets", "patch", "apply.mode Rollout", false, true},
+        {"apps", "daemonsets", "get", "apply.mode Rollout", false, true},
+        {"apps", "daemonsets", "patch", "apply.mode Rollout", false, true},
+        {"batch", "cronjobs", "get", "apply.mode Rollout", false, true},
+        {"batch", "cronjobs", "patch", "apply.mode Rollout", false, true},
+};
+enum { NEEDS = sizeof needs / sizeof needs[0] };
+
+/* 1 allowed, 0 not, < 0 could not be asked. */
+static int may(struct checking *c, const struct need *n, struct err *err)
+{
+        char resource[64];
+        const char *slash = strchr(n->resource, '/');
+        snprintf(resource, sizeof resource, "%.*s", (int)strcspn(n->resource, "/"), n->resource);
+        json_t *attributes = json_pack("{s:s, s:s, s:s}", "group", n->group, "resource", resource, "verb", n->verb);
+        if (slash)
+                json_object_set_new(attributes, "subresource", json_string(slash + 1));
+        if (n->own_ns) {
+                json_object_set_new(attributes, "namespace", json_string(c->ns));
+                if (strcmp(n->verb, "create") != 0)
+                        json_object_set_new(attributes, "name", json_string(c->settings.text[SET_LEASE]));
+        }
+        AUTO(json_decref)
+        json_t *review = json_pack("{s:s, s:s, s:{s:o}}", "apiVersion", "authorization.k8s.io/v1", "kind",
+                                   "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
+        AUTO(json_decref)
+        json_t *answer = ask(c, HTTP_POST, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, err);
+        if (!answer)
+                return err->code;
+        return json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
+}
+
+static void check_permissions(struct checking *c)
+{
+        int good = 0;
+        bool never = c->settings.number[SET_APPLY] == 1;
+        for (int i = 0; i < NEEDS; i++) {
+                char line[ERR_TEXT_MAX + 128];
+                struct err err = {0};
+                if (never && needs[i].to_write)
+                        continue;
+                int allowed = may(c, &needs[i], &err);
+                const char *dot = *needs[i].group ? "." : "";
+                if (allowed == 1) {
+                        good++;
+                } else if (allowed == 0) {
+                        snprintf(line, sizeof line, "may not %s %s%s%s%s%s, needed for %s", needs[i].verb,
+                                 needs[i].resource, dot, needs[i].group, needs[i].own_ns ? " in namespace " : "",
+                                 needs[i].own_ns ? c->ns : "", needs[i].why);
+                        tell(c, BAD, line, "add the rule to halflife's role; manifests/rbac.yaml has all of them");
+                } else {
+                        snprintf(line, sizeof line, "permissions: %s", err.text);
+                        tell(c, BAD, line, "the API server must answer SelfSubjectAccessReviews");
+                        return;
+                }
+        }
+        char line[64];
+        snprintf(line, sizeof line, "%d permissions granted", good);
+        tell(c, GOOD, line, NULL);
+}
+
+/* --- the database
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static void check_database(struct checking *c)
+{
+        char line[1024];
+        const char *file = c->settings.text[SET_DATABASE];
+        if (!file) {
+                tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
+                return;
+        }
+        AUTO(mem_free) char *folder = mem_string(file);
+        char *slash = strrchr(folder, '/');
+        if (slash)
+                *(slash == folder ? slash + 1 : slash) = '\0';
+        bool exists = access(file, F_OK) == 0;
+        bool writable = access(exists  ? file
+                               : slash ? folder
+                                       : ".",
+                               W_OK) == 0 &&
+                        access(slash ? folder : ".", W_OK | X_OK) == 0;
+        snprintf(line, sizeof line, "database '%s' %s", file, writable ? "is writable" : "cannot be written");
+        tell(c, writable ? GOOD : BAD, line, "make the folder writable for this user, or set --database FILE");
+}
+
+int cmd_check(int argc, char **argv)
+{
+        struct checking c = {.colour = isatty(STDOUT_FILENO)};
+        struct option_spec spec[SETTINGS + 1];
+        struct option_given given[SETTINGS + 1];
+        struct option_words words;
+        struct err err = {0};
+        memcpy(spec, settings_options(), SETTINGS * sizeof spec[0]);
+        spec[SETTINGS] = (struct option_spec){.name = "help", .letter = 'h', .help = "this text"};
+        if (options_parse(spec, SETTINGS + 1, argc, argv, given, &words, &err) < 0 ||
+            (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
+            settings_read(given, &c.settings, &err) < 0) {
+                fprintf(stderr, "halflife check: %s\n", err.text);
+                return EXIT_MISUSED;
+        }
+        if (given[SETTINGS].count) {
+                printf("usage: halflife check [option]...\n\nTakes the settings of halflife run, and says whether it "
+                       "could work with "
+                       "them.\n\n");
+                options_print(stdout, spec, SETTINGS + 1);
+                settings_release(&c.settings);
+                return EXIT_DONE;
+        }
+        if (session_open(&c.session, c.settings.text[SET_KUBECONFIG], c.settings.text[SET_CONTEXT], &err) < 0) {
+                tell(&c, BAD, err.text, "");
+        } else {
+                c.ns = c.settings.text[SET_NAMESPACE] ? c.settings.text[SET_NAMESPACE]
+                                                      : access_namespace(c.session.access);
+                if (check_reach(&c)) {
+                        check_apis(&c);
+                        check_permissions(&c);
+                }
+        }
+        check_database(&c);
+        session_release(&c.session);
+        settings_release(&c.settings);
+        return c.failed ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,299 @@
+/*
+ * halflife get: the Recommendations, in the columns that kubectl shows.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "cli/cmd.h"
+#include "cli/session.h"
+#include "table.h"
+
+enum { GET_PAGE = 500, GET_PAGE_BYTES = 64 << 20 };
+
+enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
+static const struct option_spec spec[OPTS] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "namespace; else the context's"},
+        {.name = "all-namespaces", .letter = 'A', .help = "of all namespaces"},
+        {.name = "selector",
+         .letter = 'l',
+         .value = "LABELS",
+         .help = "only those with these labels (the workload's own)"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table, wide, name or json (default table)"},
+        SESSION_OPTIONS,
+        {.name = "help", .letter = 'h', .help = "this text"},
+};
+
+enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_NAME, OUTPUT_JSON };
+static const char *const outputs[] = {"table", "wide", "name", "json"};
+
+struct getting {
+        struct session session;
+        struct option_given given[OPTS];
+        enum output output;
+        const char *ns;   /* NULL: all */
+        const char *name; /* NULL: the list */
+        struct table table;
+        json_t *items; /* for json */
+        int64_t now_ms;
+        int found;
+};
+
+/* --- columns: those of crds/recommendations.halflife.dev.yaml
+ * --------------------------------------------------------------------- */
+
+/* A value at a path of keys; for ages the time since. */
+static const struct column {
+        const char *title, *path;
+        bool wide, age;
+} columns[] = {
+        {"TARGET", "spec.targetRef.name", false, false},
+        {"CPU", "status.pod.cpu.original", false, false},
+        {"CPU-TARGET", "status.pod.cpu.target", false, false},
+        {"MEMORY", "status.pod.memory.original", false, false},
+        {"MEM-TARGET", "status.pod.memory.target", false, false},
+        {"CPU-SAVING", "status.saving.cpu", false, false},
+        {"MEM-SAVING", "status.saving.memory", false, false},
+        {"STATE", "status.state", false, false},
+        {"MODE", "status.applied.mode", false, false},
+        {"AGE", "metadata.creationTimestamp", false, true},
+        {"PROFILE", "spec.profileRef.name", true, false},
+        {"REASON", "status.conditions.Applied.reason", true, false},
+        {"SAMPLES", "status.samples", true, false},
+        {"LAST-SAMPLE", "status.lastSample", true, true},
+};
+enum { COLUMNS = sizeof columns / sizeof columns[0] };
+
+static const json_t *of_type(const json_t *conditions, const char *type)
+{
+        size_t i;
+        json_t *row;
+        json_array_foreach((json_t *)(uintptr_t)conditions, i, row)
+        {
+                const char *is = json_string_value(json_object_get(row, "type"));
+                if (is && strcmp(is, type) == 0)
+                        return row;
+        }
+        return NULL;
+}
+
+static const json_t *at_path(const json_t *value, const char *path)
+{
+        char key[64];
+        while (value && *path) {
+                size_t len = strcspn(path, ".");
+                snprintf(key, sizeof key, "%.*s", (int)len, path);
+                value = json_is_array(value) ? of_type(value, key) : json_object_get(value, key);
+                path += len + (path[len] == '.');
+        }
+        return value;
+}
+
+/* As kubectl does: the two largest units where the first is small. */
+static char *age_of(int64_t ms)
+{
+        int64_t s = ms / 1000;
+        if (s < 0)
+                s = 0;
+        if (s < 120)
+                return mem_printf("%llds", (long long)s);
+        if (s < 600)
+                return s % 60 ? mem_printf("%lldm%llds", (long long)(s / 60), (long long)(s % 60))
+                              : mem_printf("%lldm", (long long)(s / 60));
+        if (s < 3 * 3600)
+                return mem_printf("%lldm", (long long)(s / 60));
+        if (s < 8 * 3600)
+                return s / 60 % 60 ? mem_printf("%lldh%lldm", (long long)(s / 3600), (long long)(s / 60 % 60))
+                                   : mem_printf("%lldh", (long long)(s / 3600));
+        if (s < 48 * 3600)
+                return mem_printf("%lldh", (long long)(s / 3600));
+        return mem_printf("%lldd", (long long)(s / 86400));
+}
+
+static char *cell_of(const struct getting *g, const json_t *item, const struct column *c)
+{
+        const json_t *value = at_path(item, c->path);
+        const char *text = json_string_value(value);
+        struct wall at;
+        if (c->age)
+                return text && wall_parse(text, strlen(text), &at) == 0 ? age_of(g->now_ms - at.ms)
+                                                                        : mem_string("<unknown>");
+        if (json_is_integer(value))
+                return mem_printf("%lld", (long long)json_integer_value(value));
+        return mem_string(text ? text : "");
+}
+
+static bool shown(const struct getting *g, const struct column *c)
+{
+        return !c->wide || g->output == OUTPUT_WIDE;
+}
+
+static int columns_shown(const struct getting *g)
+{
+        int n = 1 + !g->ns;
+        for (int i = 0; i < COLUMNS; i++)
+                n += shown(g, &columns[i]);
+        return n;
+}
+
+static void header(struct getting *g)
+{
+        table_init(&g->table, columns_shown(g));
+        if (!g->ns)
+                table_add(&g->table, mem_string("NAMESPACE"));
+        table_add(&g->table, mem_string("NAME"));
+        for (int i = 0; i < COLUMNS; i++)
+                if (shown(g, &columns[i]))
+                        table_add(&g->table, mem_string(columns[i].title));
+}
+
+static void row(struct getting *g, json_t *item)
+{
+        const json_t *meta = json_object_get(item, "metadata");
+        g->found++;
+        if (g->output == OUTPUT_JSON) {
+                json_array_append(g->items, item);
+                return;
+        }
+        if (g->output == OUTPUT_NAME) {
+                printf("recommendation.halflife.dev/%s\n", json_string_value(json_object_get(meta, "name")));
+                return;
+        }
+        if (!g->ns)
+                table_add(&g->table, mem_string(json_string_value(json_object_get(meta, "namespace"))));
+        table_add(&g->table, mem_string(json_string_value(json_object_get(meta, "name"))));
+        for (int i = 0; i < COLUMNS; i++)
+                if (shown(g, &columns[i]))
+                        table_add(&g->table, cell_of(g, item, &columns[i]));
+}
+
+/* --- asking
+ * ------------------------------------------------------------------------------------------------------------------ */
+
+static json_t *ask(struct getting *g, const char *query, struct err *err)
+{
+        AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
+        AUTO(mem_free) char *body = NULL;
+        size_t len;
+        struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = GET_PAGE_BYTES};
+        if (client_wait(g->session.client, &call, &body, &len, err) < 0)
+                return NULL;
+        json_error_t why;
+        json_t *answer = json_loadb(body, len, 0, &why);
+        if (!answer)
+                err_set(err, ERR_RETRY, "the server's answer is no JSON: %s", why.text);
+        return answer;
+}
+
+static int get_page(struct getting *g, char **token, struct err *err)
+{
+        const char *selector = option_value(&g->given[OPT_SELECTOR]);
+        AUTO(mem_free) char *labels = selector ? path_escape(selector) : NULL;
+        AUTO(mem_free) char *from = *token ? path_escape(*token) : NULL;
+        AUTO(mem_free)
+        char *query = mem_printf("limit=%d%s%s%s%s", GET_PAGE, labels ? "&labelSelector=" : "", labels ? labels : "",
+                                 from ? "&continue=" : "", from ? from : "");
+        AUTO(json_decref) json_t *answer = ask(g, query, err);
+        mem_free(*token);
+        *token = NULL;
+        if (!answer)
+                return err->code;
+        size_t i;
+        json_t *item;
+        json_array_foreach(json_object_get(answer, "items"), i, item) row(g, item);
+        const char *next = json_string_value(at_path(answer, "metadata.continue"));
+        *token = next && *next ? mem_string(next) : NULL;
+        return 0;
+}
+
+static int get_all(struct getting *g, struct err *err)
+{
+        char *token = NULL;
+        int rc;
+        if (g->name) {
+                AUTO(json_decref) json_t *item = ask(g, NULL, err);
+                if (item)
+                        row(g, item);
+                return item ? 0 : err->code;
+        }
+        do {
+                rc = get_page(g, &token, err);
+        } while (rc == 0 && token);
+        mem_free(token);
+        return rc;
+}
+
+static void print(struct getting *g)
+{
+        if (g->output == OUTPUT_JSON) {
+                json_t *list = json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", g->items);
+                json_dumpf(g->name && g->found ? json_array_get(g->items, 0) : list, stdout, JSON_INDENT(2));
+                printf("\n");
+                json_decref(list);
+        } else if (g->output != OUTPUT_NAME && g->found) {
+                table_print(stdout, &g->table);
+        }
+        if (!g->found)
+                fprintf(stderr,
+                        "no recommendations%s%s; does a profile select anything? kubectl get clusterprofiles,profiles "
+                        "-A\n",
+                        g->ns ? " in namespace " : "", g->ns ? g->ns : "");
+}
+
+static int read_arguments(struct getting *g, int argc, char **argv, struct err *err)
+{
+        struct option_words words;
+        bool all = false;
+        int rc = options_parse(spec, OPTS, argc, argv, g->given, &words, err);
+        if (rc == 0)
+                rc = option_switch(&g->given[OPT_ALL], &all, err);
+        if (rc < 0)
+                return rc;
+        const char *output = option_value(&g->given[OPT_OUTPUT]);
+        for (g->output = OUTPUT_TABLE; output && g->output <= OUTPUT_JSON; g->output++)
+                if (strcmp(output, outputs[g->output]) == 0)
+                        break;
+        if (g->output > OUTPUT_JSON)
+                return err_set(err, ERR_INVALID, "output '%s' is not one of table, wide, name, json", output);
+        if (words.count > 1)
+                return err_set(err, ERR_INVALID, "one name at most, not '%s' as well", words.word[1]);
+        g->name = words.count ? words.word[0] : NULL;
+        if (g->name && all)
+                return err_set(err, ERR_INVALID, "a name is of one namespace: use -n rather than -A");
+        g->ns = all ? NULL : option_value(&g->given[OPT_NAMESPACE]);
+        return all && g->given[OPT_NAMESPACE].count ? err_set(err, ERR_INVALID, "-A and -n exclude each other") : all;
+}
+
+int cmd_get(int argc, char **argv)
+{
+        struct getting g = {.items = json_array(), .now_ms = now_read().wall.ms};
+        struct err err = {0};
+        int all = read_arguments(&g, argc, argv, &err);
+        int code = EXIT_DONE;
+        if (all < 0) {
+                fprintf(stderr, "halflife get: %s\n", err.text);
+                code = EXIT_MISUSED;
+        } else if (g.given[OPT_HELP].count) {
+                printf("usage: halflife get [option]... [NAME]\n\nThe recommendations, as kubectl get recommendations "
+                       "shows them.\n\n");
+                options_print(stdout, spec, OPTS);
+        } else if (session_open(&g.session, option_value(&g.given[OPT_KUBECONFIG]), option_value(&g.given[OPT_CONTEXT]),
+                                &err) < 0) {
+                fprintf(stderr, "halflife get: %s\n", err.text);
+                code = EXIT_FAILED;
+        } else {
+                if (!all && !g.ns)
+                        g.ns = access_namespace(g.session.access);
+                header(&g);
+                if (get_all(&g, &err) < 0) {
+                        fprintf(stderr, "halflife get: %s\n", err.text);
+                        code = EXIT_FAILED;
+                } else {
+                        print(&g);
+                }
+        }
+        table_release(&g.table);
+        json_decref(g.items);
+        session_release(&g.session);
+        return code;
+}

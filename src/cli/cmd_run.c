@@ -1,0 +1,215 @@
+/*
+ * halflife run: the controller, until a signal ends it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "cli/cmd.h"
+#include "cli/settings.h"
+#include "cli/version.h"
+#include "control/controller.h"
+
+enum { CONFIG_LOOK_MS = 5 * SECOND_MS };
+
+struct running {
+        struct loop *loop;
+        struct controller *controller;
+        struct option_given given[SETTINGS + 1];
+        struct settings settings;
+        struct timespec config_changed;
+        struct loop_timer config_timer;
+        char identity[128];
+};
+
+static const struct option_spec help_option = {.name = "help", .letter = 'h', .help = "this text"};
+
+static void log_as_set(const struct settings *s)
+{
+        log_setup((enum log_level)s->number[SET_LOG_LEVEL], s->number[SET_LOG_FORMAT] == 1);
+}
+
+/* Host (or pod) and a random part: two processes on one host are two. */
+static void make_identity(char *out, size_t size)
+{
+        char host[64] = "halflife";
+        unsigned random = (unsigned)getpid();
+        (void)gethostname(host, sizeof host - 1);
+        if (getrandom(&random, sizeof random, 0) != sizeof random)
+                random ^= (unsigned)mono_read().ns;
+        snprintf(out, size, "%s_%08x", host, random);
+}
+
+/* What can change while running. */
+static struct controller_options live_options(const struct settings *s)
+{
+        return (struct controller_options){
+                .interval_ms = s->number[SET_INTERVAL],
+                .checkpoint_ms = s->number[SET_CHECKPOINT_INTERVAL],
+                .status_ms = s->number[SET_STATUS_INTERVAL],
+                .retention_ms = s->number[SET_RETENTION],
+                .api_rate = (double)s->number[SET_API_RATE],
+                .api_concurrency = (int)s->number[SET_API_CONCURRENCY],
+                .apply_never = s->number[SET_APPLY] == 1,
+                .budget_workloads = (int)s->number[SET_BUDGET_WORKLOADS],
+                .budget_cores_per_hour = s->number[SET_BUDGET_CORES] * 1000,
+        };
+}
+
+static struct controller_options options_of(const struct running *r, const struct access *a)
+{
+        const struct settings *s = &r->settings;
+        struct controller_options o = live_options(s);
+        o.leader_elect = s->number[SET_LEADER_ELECT] == 0 ? access_in_cluster(a) : s->number[SET_LEADER_ELECT] == 1;
+        o.ns = s->text[SET_NAMESPACE] ? s->text[SET_NAMESPACE] : access_namespace(a);
+        o.lease_name = s->text[SET_LEASE];
+        o.identity = r->identity;
+        o.database = s->text[SET_DATABASE];
+        o.listen = s->text[SET_LISTEN];
+        o.listen_file = s->text[SET_LISTEN_FILE];
+        o.user_agent = version_user_agent();
+        return o;
+}
+
+/* --- settings re-read
+ * --------------------------------------------------------------------------------------------------------- */
+
+/* What the controller holds by pointer stays as it was at the start: those settings want a restart. */
+static void keep_fixed(const struct settings *old, struct settings *fresh)
+{
+        for (int i = 0; i < SETTINGS; i++) {
+                const char *was = old->text[i] ? old->text[i] : "", *is = fresh->text[i] ? fresh->text[i] : "";
+                if (setting_table[i].live || strcmp(was, is) == 0)
+                        continue;
+                log_warn("setting changed, but takes a restart", KV("setting", setting_table[i].name), KV("now", is));
+        }
+}
+
+static void reload(struct running *r)
+{
+        struct settings fresh;
+        struct err err = {0};
+        if (settings_read(r->given, &fresh, &err) < 0) {
+                log_error("settings refused, the old ones are kept", KV("error", err.text));
+                return;
+        }
+        keep_fixed(&r->settings, &fresh);
+        for (int i = 0; i < SETTINGS; i++) {
+                if (!setting_table[i].live)
+                        continue;
+                mem_free(r->settings.text[i]);
+                r->settings.text[i] = fresh.text[i];
+                r->settings.number[i] = fresh.number[i];
+                fresh.text[i] = NULL;
+        }
+        settings_release(&fresh);
+        log_as_set(&r->settings);
+        struct controller_options o = live_options(&r->settings);
+        controller_reconfigure(r->controller, &o);
+        log_info("settings read again",
+                 KV("config", r->settings.text[SET_CONFIG] ? r->settings.text[SET_CONFIG] : "none"));
+}
+
+/* A mounted ConfigMap changes by a swapped link: the file's own time tells. */
+static void look_at_config(void *arg)
+{
+        struct running *r = arg;
+        struct stat st;
+        const char *path = r->settings.text[SET_CONFIG];
+        if (path && stat(path, &st) == 0 && memcmp(&st.st_mtim, &r->config_changed, sizeof st.st_mtim) != 0) {
+                bool first = r->config_changed.tv_sec == 0;
+                r->config_changed = st.st_mtim;
+                if (!first)
+                        reload(r);
+        }
+        loop_timer_set(r->loop, &r->config_timer, CONFIG_LOOK_MS, look_at_config, r);
+}
+
+static void on_signal(void *arg, int signo)
+{
+        struct running *r = arg;
+        if (signo == SIGHUP) {
+                reload(r);
+                return;
+        }
+        controller_stop(r->controller);
+}
+
+/* --- the command
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static void usage(FILE *to, const struct option_spec *spec)
+{
+        fprintf(to,
+                "usage: halflife run [option]...\n\n"
+                "Watches what containers use and publishes, and where profiles allow applies, what they should "
+                "request.\n"
+                "Each setting is also read from HALFLIFE_NAME and from the file of --config; a flag wins, then the\n"
+                "environment. SIGTERM checkpoints and ends; SIGHUP re-reads settings.\n\n");
+        options_print(to, spec, SETTINGS + 1);
+}
+
+static int start(struct running *r, struct access **ret_access, struct err *err)
+{
+        struct access_options where = {.kubeconfig = r->settings.text[SET_KUBECONFIG],
+                                       .context = r->settings.text[SET_CONTEXT]};
+        int rc = access_load(&where, ret_access, err);
+        if (rc < 0)
+                return rc;
+        struct controller_options o = options_of(r, *ret_access);
+        static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
+        r->loop = loop_new();
+        rc = controller_new(r->loop, *ret_access, &o, &r->controller, err);
+        for (size_t i = 0; rc == 0 && i < sizeof signals / sizeof signals[0]; i++)
+                if (loop_signal(r->loop, signals[i], on_signal, r) < 0)
+                        rc = err_set(err, ERR_IO, "take signal %d: %m", signals[i]);
+        return rc;
+}
+
+int cmd_run(int argc, char **argv)
+{
+        struct running r = {0};
+        struct option_spec spec[SETTINGS + 1];
+        struct option_words words;
+        struct access *access = NULL;
+        struct err err = {0};
+        memcpy(spec, settings_options(), SETTINGS * sizeof spec[0]);
+        spec[SETTINGS] = help_option;
+        if (options_parse(spec, SETTINGS + 1, argc, argv, r.given, &words, &err) < 0 ||
+            (words.count && err_set(&err, ERR_INVALID, "run takes no words, not '%s'", words.word[0])) ||
+            settings_read(r.given, &r.settings, &err) < 0) {
+                fprintf(stderr, "halflife run: %s\n", err.text);
+                return EXIT_MISUSED;
+        }
+        if (r.given[SETTINGS].count) {
+                usage(stdout, spec);
+                settings_release(&r.settings);
+                return EXIT_DONE;
+        }
+        log_as_set(&r.settings);
+        make_identity(r.identity, sizeof r.identity);
+        signal(SIGPIPE, SIG_IGN);
+        int rc = start(&r, &access, &err);
+        if (rc == 0) {
+                log_info("halflife runs", KV("version", version_text()), KV("access", access_source(access)),
+                         KV("identity", r.identity));
+                look_at_config(&r);
+                loop_run(r.loop);
+                log_info("halflife ends", KV("identity", r.identity));
+        } else {
+                fprintf(stderr, "halflife run: %s\n", err.text);
+        }
+        if (r.controller)
+                controller_free(r.controller);
+        if (r.loop)
+                loop_free(r.loop);
+        access_free(access);
+        settings_release(&r.settings);
+        return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+}

@@ -1,0 +1,145 @@
+#include "cli/options.h"
+
+#include <string.h>
+
+static int find_name(const struct option_spec *spec, int specs, const char *name, size_t len)
+{
+        for (int i = 0; i < specs; i++)
+                if (strlen(spec[i].name) == len && memcmp(spec[i].name, name, len) == 0)
+                        return i;
+        return -1;
+}
+
+static int find_letter(const struct option_spec *spec, int specs, char letter)
+{
+        for (int i = 0; i < specs; i++)
+                if (spec[i].letter == letter && letter)
+                        return i;
+        return -1;
+}
+
+static int give(const struct option_spec *spec, struct option_given *g, const char *value, struct err *err)
+{
+        if (g->count == 1 && !spec->many)
+                return err_set(err, ERR_INVALID, "option '--%s' was given twice", spec->name);
+        if (g->count == OPTION_MANY)
+                return err_set(err, ERR_INVALID, "option '--%s' was given more than %d times", spec->name, OPTION_MANY);
+        g->value[g->count++] = value;
+        return 0;
+}
+
+/* One option at argv[*at]; inline_value is what followed '=' or the letter. */
+static int take(const struct option_spec *spec, struct option_given *g, int argc, char **argv, int *at,
+                const char *inline_value, struct err *err)
+{
+        if (inline_value)
+                return give(spec, g, inline_value, err);
+        if (!spec->value)
+                return give(spec, g, "true", err);
+        if (*at + 1 >= argc)
+                return err_set(err, ERR_INVALID, "option '--%s' needs a value: --%s %s", spec->name, spec->name,
+                               spec->value);
+        return give(spec, g, argv[++*at], err);
+}
+
+static int take_long(const struct option_spec *spec, int specs, int argc, char **argv, int *at,
+                     struct option_given *given, struct err *err)
+{
+        const char *name = argv[*at] + 2, *equals = strchr(name, '=');
+        size_t len = equals ? (size_t)(equals - name) : strlen(name);
+        int i = find_name(spec, specs, name, len);
+        if (i < 0)
+                return err_set(err, ERR_INVALID, "unknown option '--%.*s'; --help lists them", (int)len, name);
+        return take(&spec[i], &given[i], argc, argv, at, equals ? equals + 1 : NULL, err);
+}
+
+static int take_short(const struct option_spec *spec, int specs, int argc, char **argv, int *at,
+                      struct option_given *given, struct err *err)
+{
+        const char *arg = argv[*at];
+        int i = find_letter(spec, specs, arg[1]);
+        if (i < 0)
+                return err_set(err, ERR_INVALID, "unknown option '-%c'; --help lists them", arg[1]);
+        if (!spec[i].value && arg[2])
+                return err_set(err, ERR_INVALID, "option '-%c' takes no value, not '%s'", arg[1], arg + 2);
+        return take(&spec[i], &given[i], argc, argv, at, arg[2] ? arg + 2 : NULL, err);
+}
+
+int options_parse(const struct option_spec *spec, int specs, int argc, char **argv, struct option_given *given,
+                  struct option_words *words, struct err *err)
+{
+        bool ended = false;
+        for (int i = 0; i < specs; i++)
+                given[i].count = 0;
+        words->count = 0;
+        for (int at = 1; at < argc; at++) {
+                const char *arg = argv[at];
+                int rc = 0;
+                if (!ended && strcmp(arg, "--") == 0)
+                        ended = true;
+                else if (!ended && strncmp(arg, "--", 2) == 0)
+                        rc = take_long(spec, specs, argc, argv, &at, given, err);
+                else if (!ended && arg[0] == '-' && arg[1])
+                        rc = take_short(spec, specs, argc, argv, &at, given, err);
+                else if (words->count == OPTION_WORDS)
+                        rc = err_set(err, ERR_INVALID, "more than %d words", OPTION_WORDS);
+                else
+                        words->word[words->count++] = arg;
+                if (rc < 0)
+                        return rc;
+        }
+        return 0;
+}
+
+const char *option_value(const struct option_given *g)
+{
+        return g->count ? g->value[g->count - 1] : NULL;
+}
+
+int option_switch(const struct option_given *g, bool *ret, struct err *err)
+{
+        const char *value = option_value(g);
+        if (!value)
+                return 0;
+        if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+                return err_set(err, ERR_INVALID, "'%s' is neither true nor false", value);
+        *ret = strcmp(value, "true") == 0;
+        return 0;
+}
+
+/* Words of text from column on, each further line indented by as much. */
+static void print_wrapped(FILE *to, const char *text, int column)
+{
+        enum { WIDTH = 100 };
+        int at = column;
+        while (*text) {
+                int len = (int)strcspn(text, " ");
+                if (at > column && at + 1 + len > WIDTH) {
+                        fprintf(to, "\n%*s", column, "");
+                        at = column;
+                }
+                at += fprintf(to, "%s%.*s", at > column ? " " : "", len, text);
+                text += len;
+                text += strspn(text, " ");
+        }
+        fputc('\n', to);
+}
+
+void options_print(FILE *to, const struct option_spec *spec, int specs)
+{
+        int widest = 0;
+        for (int i = 0; i < specs; i++) {
+                int width = (int)strlen(spec[i].name) + (spec[i].value ? 1 + (int)strlen(spec[i].value) : 0);
+                widest = width > widest ? width : widest;
+        }
+        for (int i = 0; i < specs; i++) {
+                if (spec[i].letter)
+                        fprintf(to, "  -%c, ", spec[i].letter);
+                else
+                        fprintf(to, "      ");
+                int width = fprintf(to, "--%s%s%s", spec[i].name, spec[i].value ? " " : "",
+                                    spec[i].value ? spec[i].value : "");
+                fprintf(to, "%*s", widest + 5 - width, "");
+                print_wrapped(to, spec[i].help, widest + 11);
+        }
+}

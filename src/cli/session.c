@@ -1,0 +1,35 @@
+#include "cli/session.h"
+
+#include <signal.h>
+
+#include "cli/version.h"
+
+int session_open(struct session *s, const char *kubeconfig, const char *context, struct err *err)
+{
+        enum { RATE = 50, CONCURRENCY = 8 };
+        struct access_options where = {.kubeconfig = kubeconfig, .context = context};
+        *s = (struct session){0};
+        signal(SIGPIPE, SIG_IGN);
+        int rc = access_load(&where, &s->access, err);
+        if (rc < 0)
+                return rc;
+        struct client_options o = {
+                .user_agent = version_user_agent(),
+                .field_manager = "halflife",
+                .rate = RATE,
+                .concurrency = CONCURRENCY,
+        };
+        s->loop = loop_new();
+        s->client = client_new(s->loop, s->access, &o);
+        return 0;
+}
+
+void session_release(struct session *s)
+{
+        if (s->client)
+                client_free(s->client);
+        if (s->loop)
+                loop_free(s->loop);
+        access_free(s->access);
+        *s = (struct session){0};
+}

@@ -1,0 +1,241 @@
+#include "cli/settings.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+
+/* clang-format off */
+const struct setting setting_table[SETTINGS] = {
+        /*                           name                   kind              value       default   least   most choices
+           live */
+        [SET_CONFIG] = {"config", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
+                        "YAML file with settings by these names; re-read when it changes and on SIGHUP"},
+        [SET_KUBECONFIG] = {"kubeconfig", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
+                            "kubeconfig; else KUBECONFIG, ~/.kube/config, or the pod's service account"},
+        [SET_CONTEXT] = {"context", SETTING_TEXT, "NAME", "", NULL, NULL, NULL, false,
+                         "context of the kubeconfig; else its current one"},
+        [SET_NAMESPACE] = {"namespace", SETTING_TEXT, "NAME", "", NULL, NULL, NULL, false,
+                           "halflife's own namespace: holds its Lease, and is exempt; else the context's or the pod's"},
+        [SET_INTERVAL] = {"interval", SETTING_DURATION, "DURATION", "60s", "1s", "1h", NULL, true,
+                          "how often usage is read"},
+        [SET_CHECKPOINT_INTERVAL] = {"checkpoint-interval", SETTING_DURATION, "DURATION", "5m", "1s", "24h", NULL, true,
+                                     "how often what was learned is written to the database"},
+        [SET_STATUS_INTERVAL] = {"status-interval", SETTING_DURATION, "DURATION", "10m", "1s", "24h", NULL, true,
+                                 "a moving target is written to its Recommendation at most this often"},
+        [SET_RETENTION] = {"retention", SETTING_DURATION, "DURATION", "336h", "0s", "8760h", NULL, true,
+                           "how long history outlives its workload"},
+        [SET_DATABASE] = {"database", SETTING_TEXT, "FILE", "/var/lib/halflife/halflife.db", NULL, NULL, NULL, false,
+                          "SQLite file of checkpoints"},
+        [SET_LISTEN] = {"listen", SETTING_TEXT, "ADDRESS", ":8080", NULL, NULL, NULL, false,
+                        "address of /healthz, /readyz and /metrics"},
+        [SET_LISTEN_FILE] = {"listen-file", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
+                             "write the address bound there (for --listen with port 0)"},
+        [SET_LEADER_ELECT] = {"leader-elect", SETTING_CHOICE, "WHEN", "auto", NULL, NULL, "auto|true|false", false,
+                              "take a Lease before the first write; auto: where halflife runs in a pod"},
+        [SET_LEASE] = {"lease", SETTING_TEXT, "NAME", "halflife", NULL, NULL, NULL, false, "name of the Lease"},
+        [SET_APPLY] = {"apply", SETTING_CHOICE, "WHEN", "allow", NULL, NULL, "allow|never", true,
+                       "never: no workload is changed, whatever profiles say"},
+        [SET_BUDGET_WORKLOADS] = {"budget-workloads", SETTING_COUNT, "N", "0", "0", "100000", NULL, true,
+                                  "workloads changed at once in the whole cluster; 0: no bound"},
+        [SET_BUDGET_CORES] = {"budget-cores-per-hour", SETTING_COUNT, "N", "0", "0", "1000000", NULL, true,
+                              "cores of request changed in a sliding hour in the whole cluster; 0: no bound"},
+        [SET_API_RATE] = {"api-rate", SETTING_COUNT, "N", "50", "1", "10000", NULL, true,
+                          "requests a second to the API server"},
+        [SET_API_CONCURRENCY] = {"api-concurrency", SETTING_COUNT, "N", "8", "1", "1000", NULL, true,
+                                 "requests to the API server at once"},
+        [SET_LOG_FORMAT] = {"log-format", SETTING_CHOICE, "FORMAT", "text", NULL, NULL, "text|json", true,
+                            "text or json, on stderr"},
+        [SET_LOG_LEVEL] = {"log-level", SETTING_CHOICE, "LEVEL", "info", NULL, NULL, "debug|info|warn|error", true,
+                           "the least that is logged; debug has every request"},
+};
+/* clang-format on */
+
+const struct option_spec *settings_options(void)
+{
+        static struct option_spec spec[SETTINGS];
+        static char help[SETTINGS][256];
+        for (int i = 0; i < SETTINGS; i++) {
+                const struct setting *s = &setting_table[i];
+                snprintf(help[i], sizeof help[i], "%s%s%s%s", s->help, *s->standard ? " (default " : "", s->standard,
+                         *s->standard ? ")" : "");
+                spec[i] = (struct option_spec){.name = s->name, .value = s->value, .help = help[i]};
+        }
+        return spec;
+}
+
+static void variable_of(const char *name, char *out, size_t size)
+{
+        size_t at = (size_t)snprintf(out, size, "HALFLIFE_");
+        for (; *name && at + 1 < size; name++)
+                out[at++] = *name == '-' ? '_' : (char)toupper((unsigned char)*name);
+        out[at] = '\0';
+}
+
+/* --- values
+ * ----------------------------------------------------------------------------------------------------------------- */
+
+static int parse_number(const struct setting *s, const char *text, int64_t *ret)
+{
+        if (s->kind == SETTING_DURATION)
+                return duration_parse(text, strlen(text), ret);
+        char *end;
+        long long value = strtoll(text, &end, 10);
+        if (end == text || *end)
+                return ERR_INVALID;
+        *ret = value;
+        return 0;
+}
+
+static int parse_choice(const struct setting *s, const char *text, int64_t *ret)
+{
+        int64_t n = 0;
+        for (const char *c = s->choices; *c; n++) {
+                size_t len = strcspn(c, "|");
+                if (strlen(text) == len && memcmp(c, text, len) == 0) {
+                        *ret = n;
+                        return 0;
+                }
+                c += len + (c[len] == '|');
+        }
+        return ERR_INVALID;
+}
+
+static int check(const struct setting *s, const char *text, const char *source, int64_t *ret, struct err *err)
+{
+        int64_t least, most;
+        if (s->kind == SETTING_TEXT)
+                return 0;
+        if (s->kind == SETTING_CHOICE) {
+                if (parse_choice(s, text, ret) < 0)
+                        return err_set(err, ERR_INVALID, "setting '%s' (%s) is '%s', not one of %s", s->name, source,
+                                       text, s->choices);
+                return 0;
+        }
+        if (parse_number(s, text, ret) < 0)
+                return err_set(err, ERR_INVALID, "setting '%s' (%s) is '%s', not a %s", s->name, source, text,
+                               s->kind == SETTING_DURATION ? "duration such as 90s or 1h30m" : "whole number");
+        (void)parse_number(s, s->least, &least);
+        (void)parse_number(s, s->most, &most);
+        if (*ret < least || *ret > most)
+                return err_set(err, ERR_INVALID, "setting '%s' (%s) is '%s', which is not within %s and %s", s->name,
+                               source, text, s->least, s->most);
+        return 0;
+}
+
+static int set(struct settings *to, int id, const char *text, const char *source, struct err *err)
+{
+        int64_t number = 0;
+        int rc = check(&setting_table[id], text, source, &number, err);
+        if (rc < 0)
+                return rc;
+        mem_free(to->text[id]);
+        to->text[id] = *text ? mem_string(text) : NULL;
+        to->number[id] = number;
+        return 0;
+}
+
+/* --- sources
+ * ---------------------------------------------------------------------------------------------------------------- */
+
+static int id_of(const char *name)
+{
+        for (int i = 0; i < SETTINGS; i++)
+                if (strcmp(setting_table[i].name, name) == 0 && i != SET_CONFIG)
+                        return i;
+        return -1;
+}
+
+static int read_file(struct settings *to, const char *path, struct err *err)
+{
+        enum { FILE_MAX = 1 << 20 };
+        size_t len;
+        AUTO(mem_free) char *text = file_read(path, FILE_MAX, &len, err);
+        if (!text)
+                return err_wrap(err, "settings");
+        AUTO(json_decref) json_t *root = yaml_read(text, len, err);
+        if (!root)
+                return err_wrap(err, "settings '%s'", path);
+        if (json_is_null(root))
+                return 0;
+        if (!json_is_object(root))
+                return err_set(err, ERR_INVALID, "settings '%s': wants 'name: value' lines", path);
+        const char *name;
+        json_t *value;
+        json_object_foreach(root, name, value)
+        {
+                int id = id_of(name);
+                if (id < 0)
+                        return err_set(err, ERR_INVALID, "settings '%s': there is no setting '%s'", path, name);
+                if (json_is_object(value) || json_is_array(value))
+                        return err_set(err, ERR_INVALID, "settings '%s': '%s' wants a single value", path, name);
+                AUTO(mem_free)
+                char *plain = json_is_string(value) ? mem_string(json_string_value(value))
+                              : json_is_null(value) ? mem_string("")
+                                                    : json_dumps(value, JSON_ENCODE_ANY);
+                int rc = set(to, id, plain, path, err);
+                if (rc < 0)
+                        return rc;
+        }
+        return 0;
+}
+
+static const char *given_or_environment(const struct option_given *given, int id, char *source, size_t size)
+{
+        char variable[96];
+        const char *flag = given ? option_value(&given[id]) : NULL;
+        if (flag) {
+                snprintf(source, size, "--%s", setting_table[id].name);
+                return flag;
+        }
+        variable_of(setting_table[id].name, variable, sizeof variable);
+        snprintf(source, size, "%s", variable);
+        return getenv(variable);
+}
+
+int settings_read(const struct option_given *given, struct settings *ret, struct err *err)
+{
+        struct settings fresh = {0};
+        char source[128];
+        int rc = 0;
+        for (int i = 0; i < SETTINGS && rc == 0; i++)
+                rc = set(&fresh, i, setting_table[i].standard, "default", err);
+        const char *config = given_or_environment(given, SET_CONFIG, source, sizeof source);
+        if (rc == 0 && config && *config)
+                rc = read_file(&fresh, config, err);
+        for (int i = 0; i < SETTINGS && rc == 0; i++) {
+                const char *text = given_or_environment(given, i, source, sizeof source);
+                if (text)
+                        rc = set(&fresh, i, text, source, err);
+        }
+        if (rc < 0) {
+                settings_release(&fresh);
+                return rc;
+        }
+        *ret = fresh;
+        return 0;
+}
+
+void settings_release(struct settings *s)
+{
+        for (int i = 0; i < SETTINGS; i++)
+                mem_free(s->text[i]);
+        *s = (struct settings){0};
+}
+
+void settings_print_markdown(FILE *to)
+{
+        fprintf(to, "| setting | default | bounds | re-read | what |\n|---|---|---|---|---|\n");
+        for (int i = 0; i < SETTINGS; i++) {
+                const struct setting *s = &setting_table[i];
+                fprintf(to, "| `%s` | %s%s%s | %s%s%s | %s | %s |\n", s->name, *s->standard ? "`" : "", s->standard,
+                        *s->standard ? "`" : "",
+                        s->least     ? s->least
+                        : s->choices ? s->choices
+                                     : "",
+                        s->least ? " – " : "", s->least ? s->most : "", s->live ? "yes" : "", s->help);
+        }
+}

@@ -1,0 +1,58 @@
+#include "table.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+
+void table_init(struct table *t, int columns)
+{
+        *t = (struct table){.columns = columns};
+}
+
+void table_add(struct table *t, char *cell)
+{
+        enum { GROW = 256 };
+        if (t->cells % GROW == 0)
+                t->cell = mem_resize(t->cell, (size_t)t->cells + GROW, sizeof *t->cell);
+        t->cell[t->cells++] = cell ? cell : mem_string("<none>");
+}
+
+void table_release(struct table *t)
+{
+        for (int i = 0; i < t->cells; i++)
+                mem_free(t->cell[i]);
+        mem_free(t->cell);
+        *t = (struct table){0};
+}
+
+/* Bytes that start a character: what a terminal gives a column to. */
+static int width_of(const char *s)
+{
+        int width = 0;
+        for (; *s; s++)
+                width += ((unsigned char)*s & 0xc0) != 0x80;
+        return width;
+}
+
+static int widest(const struct table *t, int column)
+{
+        int most = 0;
+        for (int i = column; i < t->cells; i += t->columns)
+                most = width_of(t->cell[i]) > most ? width_of(t->cell[i]) : most;
+        return most;
+}
+
+void table_print(FILE *to, const struct table *t)
+{
+        enum { COLUMNS_MAX = 32, GAP = 3 };
+        int width[COLUMNS_MAX] = {0};
+        for (int c = 0; c < t->columns && c < COLUMNS_MAX; c++)
+                width[c] = widest(t, c);
+        for (int i = 0; i < t->cells; i++) {
+                int column = i % t->columns;
+                bool last = column == t->columns - 1;
+                fprintf(to, "%s%*s", t->cell[i], last ? 0 : width[column] + GAP - width_of(t->cell[i]), "");
+                if (last)
+                        fputc('\n', to);
+        }
+}

@@ -1,0 +1,64 @@
+#include "serve/metrics.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const type_name[] = {"counter", "gauge", "histogram"};
+
+/* Seconds; from a checkpoint of a few rows to a cycle over a million containers. */
+static const double bounds[METRIC_BOUNDS] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
+
+int metric_family(struct buf *out, const struct metric *m)
+{
+        return buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, type_name[m->type]);
+}
+
+int metric_sample(struct buf *out, const struct metric *m, const char *labels, double value)
+{
+        bool any = labels && *labels;
+        return buf_printf(out, "%s%s%s%s %.17g\n", m->name, any ? "{" : "", any ? labels : "", any ? "}" : "", value);
+}
+
+void metric_observe(struct metric_seconds *s, double seconds)
+{
+        int i = 0;
+        while (i < METRIC_BOUNDS && seconds > bounds[i])
+                i++;
+        s->count[i]++;
+        s->sum += seconds;
+}
+
+int metric_seconds_sample(struct buf *out, const struct metric *m, const char *labels, const struct metric_seconds *s)
+{
+        const char *comma = labels && *labels ? "," : "", *rest = labels ? labels : "";
+        uint64_t running = 0;
+        int rc = 0;
+        for (int i = 0; i < METRIC_BOUNDS && rc == 0; i++) {
+                running += s->count[i];
+                rc = buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", m->name, rest, comma, bounds[i],
+                                (unsigned long long)running);
+        }
+        running += s->count[METRIC_BOUNDS];
+        if (rc == 0)
+                rc = buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", m->name, rest, comma,
+                                (unsigned long long)running);
+        const char *open = *rest ? "{" : "", *close = *rest ? "}" : "";
+        if (rc == 0)
+                rc = buf_printf(out, "%s_sum%s%s%s %.17g\n%s_count%s%s%s %llu\n", m->name, open, rest, close, s->sum,
+                                m->name, open, rest, close, (unsigned long long)running);
+        return rc;
+}
+
+char *metric_label(const char *key, const char *value, char *out, size_t size)
+{
+        enum { VALUE_MAX = 128 };
+        size_t at = (size_t)snprintf(out, size, "%s=\"", key);
+        for (int n = 0; value[n] && n < VALUE_MAX && at + 4 < size; n++) {
+                char c = value[n];
+                if (c == '\\' || c == '"' || c == '\n')
+                        out[at++] = '\\';
+                out[at++] = c == '\n' ? 'n' : c;
+        }
+        snprintf(out + at, size - at, "\"");
+        return out;
+}
