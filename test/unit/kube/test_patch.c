@@ -1,0 +1,450 @@
+/*
+ * Patches as tables, and a property: whatever the object looks like, applying the patch gives exactly the object that
+ * was meant, and nothing else changes.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "core/quantity.h"
+#include "kube/patch.h"
+
+/* --- a small applier of JSON Patch ----------------------------------------------------------------------------- */
+
+/* Walk to the parent of a path's last part, which is put, unescaped, into last. */
+static json_t *walk(json_t *at, const char *path, char last[static 128])
+{
+        while (at && *path == '/') {
+                size_t len = 0;
+                for (path++; *path && *path != '/'; path++) {
+                        bool escape = *path == '~';
+                        last[len++] = escape ? (*++path == '1' ? '/' : '~') : *path;
+                }
+                last[len] = '\0';
+                if (*path)
+                        at = json_is_array(at) ? json_array_get(at, (size_t)atoi(last)) : json_object_get(at, last);
+        }
+        return at;
+}
+
+static bool apply_op(json_t *object, json_t *o)
+{
+        char last[128];
+        const char *op = json_string_value(json_object_get(o, "op"));
+        json_t *value = json_object_get(o, "value");
+        json_t *parent = walk(object, json_string_value(json_object_get(o, "path")), last);
+        json_t *old = json_object_get(parent, last);
+        if (!json_is_object(parent))
+                return false;
+        if (strcmp(op, "test") == 0)
+                return old && json_equal(old, value);
+        if (strcmp(op, "add") == 0)
+                return json_object_set_new(parent, last, json_deep_copy(value)) == 0;
+        if (!old)
+                return false;
+        if (strcmp(op, "replace") == 0)
+                return json_object_set_new(parent, last, json_deep_copy(value)) == 0;
+        return strcmp(op, "remove") == 0 && json_object_del(parent, last) == 0;
+}
+
+static bool apply_patch(json_t *object, const json_t *patch)
+{
+        size_t i;
+        json_t *o;
+        json_array_foreach(patch, i, o) if (!apply_op(object, o)) return false;
+        return true;
+}
+
+/* --- tables ---------------------------------------------------------------------------------------------------- */
+
+#define OBJECT(meta, template)                                                                                         \
+        "{\"metadata\":{\"name\":\"w\",\"resourceVersion\":\"7\"" meta "},\"spec\":{\"template\":" template "}}"
+#define ONE(resources)       OBJECT("", "{\"spec\":{\"containers\":[{\"name\":\"log\"},{\"name\":\"app\"" resources "}]}}")
+#define HEAD                 "[{\"op\":\"test\",\"path\":\"/metadata/resourceVersion\",\"value\":\"7\"},"
+#define NAMED                "{\"op\":\"test\",\"path\":\"/spec/template/spec/containers/1/name\",\"value\":\"app\"},"
+#define AT                   "/spec/template/spec/containers/1/resources"
+#define ADD(path, value)     "{\"op\":\"add\",\"path\":\"" path "\",\"value\":" value "}"
+#define TEST(path, value)    "{\"op\":\"test\",\"path\":\"" path "\",\"value\":" value "}"
+#define REPLACE(path, value) "{\"op\":\"replace\",\"path\":\"" path "\",\"value\":" value "}"
+#define REMOVE(path)         "{\"op\":\"remove\",\"path\":\"" path "\"}"
+#define WORKLOAD_NOTES                                                                                                 \
+        "," ADD("/metadata/annotations",                                                                               \
+                "{}") "," ADD("/metadata/annotations/halflife.dev~1original-resources",                                \
+                              "\"O\"") "," ADD("/metadata/annotations/halflife.dev~1applied-resources", "\"A\"") "]"
+#define NOTES                                                                                                          \
+        "," ADD("/spec/template/metadata", "{}") "," ADD("/spec/template/metadata/annotations", "{}") "," ADD(         \
+                "/spec/template/metadata/annotations/halflife.dev~1original-resources",                                \
+                "\"O\"") "," ADD("/spec/template/metadata/annotations/halflife.dev~1applied-resources", "\"A\"")       \
+                WORKLOAD_NOTES
+
+#define CPU_TO(milli)                                                                                                  \
+        {                                                                                                              \
+                .name = "app", .write = {true, false}, .to = { {true, milli}, {false, 0} }                             \
+        }
+#define CPU_GONE                                                                                                       \
+        {                                                                                                              \
+                .name = "app", .write = { true, false }                                                                \
+        }
+
+static const struct {
+        const char *object;
+        struct patch_container container;
+        const char *original, *applied, *want; /* want "!…": an error */
+        int rc;
+} row[] = {
+        /* parents exactly when absent */
+        {ONE(""), CPU_TO(454), "O", "A",
+         HEAD NAMED ADD(AT, "{}") "," ADD(AT "/requests", "{}") "," ADD(AT "/requests/cpu", "\"454m\"") NOTES, 0},
+        {ONE(",\"resources\":null"), CPU_TO(454), "O", "A",
+         HEAD NAMED ADD(AT, "{}") "," ADD(AT "/requests", "{}") "," ADD(AT "/requests/cpu", "\"454m\"") NOTES, 0},
+        {ONE(",\"resources\":{\"limits\":{\"cpu\":\"1\"}}"), CPU_TO(454), "O", "A",
+         HEAD NAMED ADD(AT "/requests", "{}") "," ADD(AT "/requests/cpu", "\"454m\"") NOTES, 0},
+        {ONE(",\"resources\":{\"requests\":{\"memory\":\"1Gi\"}}"), CPU_TO(2000), "O", "A",
+         HEAD NAMED ADD(AT "/requests/cpu", "\"2\"") NOTES, 0},
+        {ONE(",\"resources\":{\"requests\":{\"cpu\":\"1\"}}"), CPU_TO(454), "O", "A",
+         HEAD NAMED TEST(AT "/requests/cpu", "\"1\"") "," REPLACE(AT "/requests/cpu", "\"454m\"") NOTES, 0},
+        {ONE(",\"resources\":{\"requests\":{\"cpu\":2}}"), CPU_TO(454), "O", "A",
+         HEAD NAMED TEST(AT "/requests/cpu", "2") "," REPLACE(AT "/requests/cpu", "\"454m\"") NOTES, 0},
+        /* back to absent, the annotations go */
+        {
+                OBJECT(",\"annotations\":{\"halflife.dev/applied-resources\":\"A\",\"x/y\":\"z\"}",
+                       "{\"metadata\":{\"annotations\":{\"halflife.dev/"
+                       "original-resources\":\"O\"}},\"spec\":{\"containers\":[{\"name\":"
+                       "\"log\"},{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}"),
+                CPU_GONE, NULL, NULL,
+                HEAD NAMED
+                        TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," TEST(
+                                "/spec/template/metadata/annotations/halflife.dev~1original-resources",
+                                "\"O\"") "," REMOVE("/spec/template/metadata/annotations/"
+                                                    "halflife.dev~1original-resources") "," TEST("/metadata/"
+                                                                                                 "annotations/"
+                                                                                                 "halflife.dev~"
+                                                                                                 "1applied-resources",
+                                                                                                 "\"A\"") "," REMOVE("/"
+                                                                                                                     "m"
+                                                                                                                     "e"
+                                                                                                                     "t"
+                                                                                                                     "a"
+                                                                                                                     "d"
+                                                                                                                     "a"
+                                                                                                                     "t"
+                                                                                                                     "a"
+                                                                                                                     "/"
+                                                                                                                     "a"
+                                                                                                                     "n"
+                                                                                                                     "n"
+                                                                                                                     "o"
+                                                                                                                     "t"
+                                                                                                                     "a"
+                                                                                                                     "t"
+                                                                                                                     "i"
+                                                                                                                     "o"
+                                                                                                                     "n"
+                                                                                                                     "s"
+                                                                                                                     "/"
+                                                                                                                     "h"
+                                                                                                                     "a"
+                                                                                                                     "l"
+                                                                                                                     "f"
+                                                                                                                     "l"
+                                                                                                                     "i"
+                                                                                                                     "f"
+                                                                                                                     "e"
+                                                                                                                     "."
+                                                                                                                     "d"
+                                                                                                                     "e"
+                                                                                                                     "v"
+                                                                                                                     "~"
+                                                                                                                     "1"
+                                                                                                                     "a"
+                                                                                                                     "p"
+                                                                                                                     "p"
+                                                                                                                     "l"
+                                                                                                                     "i"
+                                                                                                                     "e"
+                                                                                                                     "d"
+                                                                                                                     "-"
+                                                                                                                     "r"
+                                                                                                                     "e"
+                                                                                                                     "s"
+                                                                                                                     "o"
+                                                                                                                     "u"
+                                                                                                                     "r"
+                                                                                                                     "c"
+                                                                                                                     "e"
+                                                                                                                     "s") "]",
+                0},
+        /* a template's annotations stay as they are where they say it already */
+        {OBJECT("", "{\"metadata\":{\"annotations\":{\"halflife.dev/original-resources\":\"O\",\"halflife.dev/"
+                    "applied-resources\":"
+                    "\"A\"}},\"spec\":{\"containers\":[{\"name\":\"log\"},{\"name\":\"app\",\"resources\":{"
+                    "\"requests\":{}}}]}}"),
+         CPU_TO(1), "O", "A", HEAD NAMED ADD(AT "/requests/cpu", "\"1m\"") WORKLOAD_NOTES, 0},
+        /* nothing to change: nothing at all, not the annotations either */
+        {ONE(",\"resources\":{\"requests\":{\"cpu\":\"0.454\"}}"), CPU_TO(454), "O", "A", "[]", 0},
+        {ONE(",\"resources\":{\"requests\":{}}"), CPU_GONE, "O", "A", "[]", 0},
+        {ONE(""), CPU_GONE, NULL, NULL, "[]", 0},
+        /* a sidecar */
+        {OBJECT("", "{\"spec\":{\"containers\":[],\"initContainers\":[{\"name\":\"app\",\"resources\":{\"requests\":{}}"
+                    "}]}}"),
+         CPU_TO(454), NULL, NULL,
+         HEAD TEST("/spec/template/spec/initContainers/0/name",
+                   "\"app\"") "," ADD("/spec/template/spec/initContainers/0/resources/requests/cpu", "\"454m\"") "]",
+         0},
+        /* refused */
+        {OBJECT("", "{\"spec\":{\"containers\":[{\"name\":\"log\"}]}}"), CPU_TO(1), NULL, NULL,
+         "!container 'app' is not in the template any more", ERR_STALE},
+        {"{\"metadata\":{},\"spec\":{}}", CPU_TO(1), NULL, NULL, "!there is no pod template at '/spec/template'",
+         ERR_STALE},
+        {ONE(",\"resources\":{\"limits\":{\"cpu\":\"400m\"}}"), CPU_TO(454), NULL, NULL,
+         "!container 'app': a cpu request of 454 would be above its limit of 400", ERR_INVALID},
+        {ONE(",\"resources\":[]"), CPU_TO(1), NULL, NULL, "!'" AT "' is not an object", ERR_INVALID},
+        {"{\"metadata\":", CPU_TO(1), NULL, NULL, "!read the object to patch: ", ERR_INVALID},
+};
+
+static void patches_are_as_the_table_says(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct err err = {0};
+                const struct patch_resources p = {"/apis/…", "/spec/template", row[i].object, "7", &row[i].container,
+                                                  1,         row[i].original,  row[i].applied};
+                AUTO(json_decref) json_t *patch = patch_build(&p, &err);
+                char *got = json_dumps(patch, JSON_COMPACT);
+                if (row[i].want[0] == '!' ? patch || err.code != row[i].rc || !strstr(err.text, row[i].want + 1)
+                                          : !patch || strcmp(got, row[i].want) != 0)
+                        fail_msg("%s\nwanted %s\ngot    %s", row[i].object, row[i].want, patch ? got : err.text);
+                free(got);
+                if (!patch)
+                        continue;
+                AUTO(json_decref) json_t *object = json_loads(row[i].object, 0, NULL);
+                assert_true(apply_patch(object, patch));
+                json_object_set_new(json_object_get(object, "metadata"), "resourceVersion", json_string("8"));
+                if (json_array_size(patch) && apply_patch(object, patch))
+                        fail_msg("applies to another version: %s", row[i].want);
+        }
+}
+
+/* --- the property ------------------------------------------------------------------------------------------------ */
+
+static uint64_t seed;
+
+static unsigned draw(unsigned below)
+{
+        seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+        return (unsigned)(seed >> 33) % below;
+}
+
+static json_t *any_quantity(enum resource r)
+{
+        static const char *const cpu[] = {"1", "0.5", "250m", "2000m", "1e3m", "100n"};
+        static const char *const memory[] = {"1Gi", "1024Mi", "512Mi", "1e9", "1.5Gi", "1500"};
+        if (draw(8) == 0)
+                return json_integer((json_int_t)draw(3) + 1);
+        return json_string(r == CPU ? cpu[draw(6)] : memory[draw(6)]);
+}
+
+/* absent, null, {} or with something in it */
+static void maybe_quantities(json_t *resources, const char *key)
+{
+        unsigned how = draw(4);
+        if (how == 0)
+                return;
+        json_t *q = how == 1 ? json_null() : json_object();
+        if (how == 3) {
+                if (draw(2))
+                        json_object_set_new(q, "cpu", any_quantity(CPU));
+                if (draw(2))
+                        json_object_set_new(q, "memory", any_quantity(MEMORY));
+                json_object_set_new(q, "ephemeral-storage", json_string("1Gi"));
+        }
+        json_object_set_new(resources, key, q);
+}
+
+static json_t *any_container(const char *name)
+{
+        json_t *c = json_pack("{s:s, s:s}", "name", name, "image", "i");
+        unsigned how = draw(4);
+        if (how == 1)
+                json_object_set_new(c, "resources", json_null());
+        if (how > 1) {
+                json_t *resources = json_object();
+                maybe_quantities(resources, "requests");
+                maybe_quantities(resources, "limits");
+                json_object_set_new(c, "resources", resources);
+        }
+        return c;
+}
+
+static json_t *any_meta(void)
+{
+        static const char *const text[] = {
+                "{}", "{\"annotations\":null}", "{\"annotations\":{},\"labels\":{\"a\":\"b\"}}",
+                "{\"annotations\":{\"halflife.dev/original-resources\":\"old\",\"z~/a\":\"b\"}}",
+                "{\"annotations\":{\"halflife.dev/applied-resources\":\"A\"}}"};
+        return json_loads(text[draw(5)], 0, NULL);
+}
+
+static json_t *any_object(bool cron)
+{
+        json_t *pod_spec = json_pack("{s:[], s:s}", "containers", "restartPolicy", "Always");
+        for (unsigned i = 0, n = draw(4); i < n; i++)
+                json_array_append_new(json_object_get(pod_spec, "containers"),
+                                      any_container((const char *const[]){"a", "b", "c"}[i]));
+        if (draw(2))
+                json_object_set_new(pod_spec, "initContainers", json_pack("[o]", any_container("side")));
+        json_t *template = json_pack("{s:o}", "spec", pod_spec);
+        if (draw(3))
+                json_object_set_new(template, "metadata", any_meta());
+        json_t *meta = any_meta();
+        json_object_set_new(meta, "resourceVersion", json_string("7"));
+        json_t *spec = cron ? json_pack("{s:{s:{s:o}}}", "jobTemplate", "spec", "template", template)
+                            : json_pack("{s:o, s:i}", "template", template, "replicas", 3);
+        return json_pack("{s:o, s:o, s:{}}", "metadata", meta, "spec", spec, "status");
+}
+
+static bool units(const json_t *q, enum resource r, int64_t *ret)
+{
+        char number[32];
+        const char *text = json_string_value(q);
+        if (json_is_integer(q)) {
+                snprintf(number, sizeof number, "%lld", (long long)json_integer_value(q));
+                text = number;
+        }
+        return text && quantity_parse(text, strlen(text), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, ret, NULL) == 0;
+}
+
+static json_t *member(json_t *parent, const char *key)
+{
+        if (!json_is_object(json_object_get(parent, key)))
+                json_object_set_new(parent, key, json_object());
+        return json_object_get(parent, key);
+}
+
+/* Do to the object what was asked for, without any patch; returns whether a request changed. */
+static bool do_requests(json_t *container, const struct patch_container *c)
+{
+        bool changed = false;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                int64_t now;
+                char text[QUANTITY_TEXT_MAX];
+                const char *key = resource_name(r);
+                json_t *old =
+                        json_object_get(json_object_get(json_object_get(container, "resources"), "requests"), key);
+                bool same = c->to[r].set ? units(old, r, &now) && now == c->to[r].value : !old;
+                if (!c->write[r] || same)
+                        continue;
+                changed = true;
+                json_t *requests = member(member(container, "resources"), "requests");
+                if (!c->to[r].set)
+                        json_object_del(requests, key);
+                else
+                        json_object_set_new(requests, key,
+                                            json_string(r == CPU ? quantity_print_cpu(c->to[r].value, text)
+                                                                 : quantity_print_memory(c->to[r].value, text)));
+        }
+        return changed;
+}
+
+static void do_annotation(json_t *holder, const char *key, const char *text)
+{
+        json_t *old = json_object_get(json_object_get(json_object_get(holder, "metadata"), "annotations"), key);
+        if (text)
+                json_object_set_new(member(member(holder, "metadata"), "annotations"), key, json_string(text));
+        else if (old)
+                json_object_del(json_object_get(json_object_get(holder, "metadata"), "annotations"), key);
+}
+
+static json_t *template_of(json_t *object, bool cron)
+{
+        json_t *spec = json_object_get(object, "spec");
+        return json_object_get(cron ? json_object_get(json_object_get(spec, "jobTemplate"), "spec") : spec, "template");
+}
+
+/* Something to do to some of its containers, never above a limit. */
+static int any_work(json_t *template, struct patch_container work[static 4], json_t *at[static 4])
+{
+        static const char *const lists[] = {"containers", "initContainers"};
+        int count = 0;
+        for (int l = 0; l < 2; l++) {
+                size_t i;
+                json_t *c;
+                json_array_foreach(json_object_get(json_object_get(template, "spec"), lists[l]), i, c)
+                {
+                        if (draw(4) == 0)
+                                continue;
+                        struct patch_container *w = &work[count];
+                        *w = (struct patch_container){.name = json_string_value(json_object_get(c, "name"))};
+                        at[count++] = c;
+                        for (enum resource r = CPU; r < RESOURCES; r++) {
+                                int64_t limit;
+                                json_t *limits = json_object_get(json_object_get(c, "resources"), "limits");
+                                w->write[r] = draw(3) > 0;
+                                w->to[r] = (struct amount){draw(4) > 0,
+                                                           r == CPU ? (int64_t)draw(3000) : (int64_t)draw(1u << 31)};
+                                if (draw(4) == 0)
+                                        w->to[r].value = r == CPU ? 500 : 512 << 20; /* as some are already */
+                                if (units(json_object_get(limits, resource_name(r)), r, &limit) &&
+                                    w->to[r].value > limit)
+                                        w->to[r].value = limit;
+                        }
+                }
+        }
+        return count;
+}
+
+static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
+{
+        (void)state;
+        static const char *const texts[] = {NULL, "O", "A"};
+        int empty = 0;
+        for (unsigned n = 1; n <= 20000; n++) {
+                seed = n;
+                bool cron = draw(3) == 0;
+                struct patch_container work[4];
+                json_t *at[4];
+                struct err err = {0};
+                AUTO(json_decref) json_t *object = any_object(cron), *meant = json_deep_copy(object);
+                json_t *template = template_of(meant, cron);
+                int count = any_work(template, work, at);
+                const char *original = texts[draw(3)], *applied = texts[draw(3)];
+                char *text = json_dumps(object, 0);
+                const struct patch_resources p = {"/x",     cron ? "/spec/jobTemplate/spec/template" : "/spec/template",
+                                                  text,     "7",
+                                                  work,     count,
+                                                  original, applied};
+                AUTO(json_decref) json_t *patch = patch_build(&p, &err);
+                bool changed = false;
+                for (int i = 0; i < count; i++)
+                        changed |= do_requests(at[i], &work[i]);
+                for (int i = 0; changed && i < 2; i++) {
+                        do_annotation(i ? meant : template, ANNOTATION_ORIGINAL, original);
+                        do_annotation(i ? meant : template, ANNOTATION_APPLIED, applied);
+                }
+                char *dump = json_dumps(patch, JSON_COMPACT);
+                if (!patch || !apply_patch(object, patch) || !json_equal(object, meant) || strstr(dump, "/limits") ||
+                    (json_array_size(patch) == 0) == changed)
+                        fail_msg("%u: %s\n%s", n, text, patch ? dump : err.text);
+                empty += !changed;
+                free(text);
+                free(dump);
+        }
+        assert_in_range(empty, 1000, 10000);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(patches_are_as_the_table_says),
+                cmocka_unit_test(the_patch_makes_the_object_meant_and_nothing_else),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
