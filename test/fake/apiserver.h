@@ -51,8 +51,7 @@ const char *fake_client_key(const struct fake *f);
  */
 bool fake_write_kubeconfig(struct fake *f, const char *path);
 
-/* --- objects, as somebody else would write them
- * --------------------------------------------------------------------------- */
+/* --- objects, as somebody else would write them --- */
 
 /*
  * One request, past token, rules, faults and the log. path may carry a query. type is the Content-Type of a PATCH, else
@@ -74,8 +73,7 @@ size_t fake_objects(struct fake *f, const char *collection); /* how many a list 
  * stderr. */
 bool fake_load(struct fake *f, const char *path);
 
-/* --- versions, watches, time
- * ------------------------------------------------------------------------------------------------ */
+/* --- versions, watches, time --- */
 
 uint64_t fake_version(struct fake *f); /* the newest */
 void fake_compact(struct fake *f);     /* forget all history: older watches and continue tokens are 410 */
@@ -86,8 +84,7 @@ void fake_set_wall(struct fake *f,
 void fake_step(struct fake *f);   /* FAKE_CONTROLLERS_STEP: one change */
 void fake_settle(struct fake *f); /* FAKE_CONTROLLERS_STEP: all that is due */
 
-/* --- who may do what
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- who may do what --- */
 
 void fake_set_token(struct fake *f, const char *token); /* from now on this one is asked for; NULL: none */
 struct fake_rule {
@@ -104,8 +101,7 @@ void fake_allow_all(struct fake *f);
 typedef char *fake_admission(void *arg, const char *kind, const char *object);
 void fake_set_admission(struct fake *f, fake_admission *admit, void *arg); /* NULL: none */
 
-/* --- metrics
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- metrics --- */
 
 enum fake_metrics_mode {
         FAKE_METRICS_ON,
@@ -125,10 +121,9 @@ struct fake_metrics {
         int64_t warmup_ms; /* pods younger than this are not in the answer */
 };
 void fake_set_metrics(struct fake *f, const struct fake_metrics *m);
+void fake_freeze_metrics(struct fake *f, bool frozen); /* FAKE_METRICS_FROZEN or FAKE_METRICS_ON, the rest as it was */
 
-/* --- faults
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- faults --- */
 
 enum { FAKE_ALWAYS = -1 };
 struct fake_fault {
@@ -157,8 +152,7 @@ struct fake_fault {
 void fake_fault(struct fake *f, const struct fake_fault *fault);
 void fake_faults_clear(struct fake *f);
 
-/* --- what was asked
- * ----------------------------------------------------------------------------------------------------------- */
+/* --- what was asked --- */
 
 struct fake_request {
         char *method, *verb, *path, *query, *type, *agent, *encoding,
@@ -181,9 +175,7 @@ bool fake_wait(struct fake *f, fake_predicate *holds, void *arg, int64_t timeout
 bool fake_wait_count(struct fake *f, const char *verb, const char *path, size_t least, int64_t timeout_ms);
 bool fake_wait_watches(struct fake *f, const char *path, size_t least, int64_t timeout_ms);
 
-/* --- worlds
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- worlds --- */
 
 /* A dozen workloads in three namespaces whose usage follows a day of day_ms. */
 void fake_world_demo(struct fake *f, int64_t day_ms);

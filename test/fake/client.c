@@ -171,33 +171,64 @@ static int apply_files(struct client *c, char **files)
         return bad;
 }
 
-static int show(struct client *c, const char *path)
+/* "spec.template.spec.containers[0].resources" */
+static const json_t *field_of(const json_t *j, const char *field)
+{
+        while (j && *field) {
+                size_t len = strcspn(field, ".[");
+                char *end;
+                if (*field == '[') {
+                        j = json_array_get(j, strtoul(field + 1, &end, 10));
+                        field = *end ? end + 1 : end;
+                } else {
+                        j = json_object_getn(j, field, len);
+                        field += len;
+                }
+                field += *field == '.';
+        }
+        return j;
+}
+
+static int show(struct client *c, const char *path, const char *field)
 {
         long status = client_do(c, "GET", path, "application/json", NULL);
         if (!report(c, status, path))
                 return 1;
         AUTO(json_decref) json_t *j = json_loads(buf_text(&c->answer).p, 0, NULL);
-        if (!j || json_dumpf(j, stdout, JSON_INDENT(2)) < 0)
+        const json_t *at = field_of(j, field ? field : "");
+        if (json_is_string(at))
+                puts(json_string_value(at));
+        else if (at)
+                json_dumpf(at, stdout, JSON_ENCODE_ANY | (field ? 0 : JSON_INDENT(2)));
+        else if (!j)
                 fputs(buf_text(&c->answer).p, stdout);
-        putchar('\n');
+        if (!json_is_string(at))
+                putchar('\n');
         return 0;
+}
+
+static int change(struct client *c, const char *method, const char *path, const char *body)
+{
+        return !report(c, client_do(c, method, path, "application/merge-patch+json", body), path);
 }
 
 int client_main(int argc, char **argv, const char *usage)
 {
         struct client c = {0};
+        const char *verb = argv[0];
         bool named = argc > 3 && strcmp(argv[1], "--kubeconfig") == 0;
-        bool apply = strcmp(argv[0], "apply") == 0, get = strcmp(argv[0], "get") == 0 && argc == 4,
-             patch = strcmp(argv[0], "patch") == 0 && argc == 5;
-        if (!named || (!apply && !get && !patch)) {
+        bool apply = strcmp(verb, "apply") == 0, get = strcmp(verb, "get") == 0 && argc <= 5,
+             patch = strcmp(verb, "patch") == 0 && argc == 5, delete = strcmp(verb, "delete") == 0 && argc == 4;
+        if (!named || (!apply && !get && !patch && !delete)) {
                 fputs(usage, stderr);
                 return 2;
         }
         if (!client_open(&c, argv[2]))
                 return 1;
-        int rc = apply ? apply_files(&c, argv + 3)
-                 : get ? show(&c, argv[3])
-                       : !report(&c, client_do(&c, "PATCH", argv[3], "application/merge-patch+json", argv[4]), argv[3]);
+        int rc = apply   ? apply_files(&c, argv + 3)
+                 : get   ? show(&c, argv[3], argv[4])
+                 : patch ? change(&c, "PATCH", argv[3], argv[4])
+                         : change(&c, "DELETE", argv[3], "{}");
         client_close(&c);
         return rc;
 }

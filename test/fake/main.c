@@ -13,8 +13,12 @@ static const char usage[] =
         "usage: fake-apiserver --kubeconfig FILE [--listen 127.0.0.1:PORT] [--world empty|demo|size=N] [--day SECONDS] "
         "[--seed N] [--tls]\n"
         "                      [--token TEXT] [--load FILE|FOLDER]...\n"
+        "It ends on SIGTERM; SIGUSR1 freezes usage as last scraped, SIGUSR2 lets it go on.\n"
         "       fake-apiserver apply --kubeconfig FILE FILE...     create or replace what the YAML files hold\n"
-        "       fake-apiserver get --kubeconfig FILE PATH          print what is at a path of the API\n"
+        "       fake-apiserver get --kubeconfig FILE PATH [FIELD]  print what is at a path of the API, or one field of "
+        "it,\n"
+        "                                                     as spec.template.spec.containers[0].name\n"
+        "       fake-apiserver delete --kubeconfig FILE PATH       delete an object, or all of a collection\n"
         "       fake-apiserver patch --kubeconfig FILE PATH JSON   apply a merge patch\n";
 
 struct settings {
@@ -86,16 +90,18 @@ static bool world_make(struct fake *f, const char *world, long day_s)
 static int serve(int argc, char **argv)
 {
         struct settings s = {.world = "empty", .day_s = 40};
-        sigset_t ends;
-        int signal;
+        sigset_t known;
+        int signal = 0;
         if (!settings_parse(argc, argv, &s)) {
                 fputs(usage, stderr);
                 return 2;
         }
-        sigemptyset(&ends);
-        sigaddset(&ends, SIGTERM);
-        sigaddset(&ends, SIGINT);
-        pthread_sigmask(SIG_BLOCK, &ends, NULL);
+        sigemptyset(&known);
+        sigaddset(&known, SIGTERM);
+        sigaddset(&known, SIGINT);
+        sigaddset(&known, SIGUSR1);
+        sigaddset(&known, SIGUSR2);
+        pthread_sigmask(SIG_BLOCK, &known, NULL);
         struct fake *f = fake_new(&s.options);
         if (!f)
                 return 1;
@@ -105,7 +111,11 @@ static int serve(int argc, char **argv)
         if (good && fake_write_kubeconfig(f, s.kubeconfig)) {
                 printf("%s\n", fake_url(f));
                 fflush(stdout);
-                sigwait(&ends, &signal);
+                while (signal != SIGTERM && signal != SIGINT) {
+                        sigwait(&known, &signal);
+                        if (signal == SIGUSR1 || signal == SIGUSR2)
+                                fake_freeze_metrics(f, signal == SIGUSR1);
+                }
         } else {
                 good = false;
         }

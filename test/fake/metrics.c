@@ -40,6 +40,15 @@ void fake_set_metrics(struct fake *f, const struct fake_metrics *m)
         fake_unlock(f);
 }
 
+void fake_freeze_metrics(struct fake *f, bool frozen)
+{
+        fake_lock(f);
+        struct fake_metrics m = f->metrics;
+        m.mode = frozen ? FAKE_METRICS_FROZEN : FAKE_METRICS_ON;
+        fake_set_metrics(f, &m);
+        fake_unlock(f);
+}
+
 /* --- usage --- */
 
 static int64_t annotated(const json_t *pod, const char *name, int digits, int64_t otherwise)
