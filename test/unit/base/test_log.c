@@ -96,8 +96,8 @@ static void text_lines(void **state)
                 {KV_INT("k", -7), "k=-7"},
                 {KV_INT("k", INT64_MIN), "k=-9223372036854775808"},
                 {KV_REAL("k", 0.1), "k=0.1"},
-                {KV_REAL("k", -NAN), "k=NaN"},
-                {KV_REAL("k", -INFINITY), "k=-Inf"},
+                {KV_REAL("k", -(double)NAN), "k=NaN"},
+                {KV_REAL("k", -(double)INFINITY), "k=-Inf"},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct capture c;
@@ -132,7 +132,7 @@ static void json_lines(void **state)
         struct capture c;
         capture_begin(&c, 0);
         log_debug("said \"so\"", KV("text", "a\x01\xc2\x9b\xff \\ \n"), KV("none", NULL), KV_INT("n", 42),
-                  KV_REAL("x", 2.5), KV_REAL("nan", NAN), KV_REAL("inf", INFINITY));
+                  KV_REAL("x", 2.5), KV_REAL("nan", (double)NAN), KV_REAL("inf", (double)INFINITY));
         char *out AUTO(mem_free) = capture_end(&c);
         log_setup(LOG_INFO, false);
         json_error_t why;
