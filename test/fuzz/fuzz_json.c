@@ -3,7 +3,7 @@
  *  - depth: ours JSON_DEPTH_MAX, jansson's 2048;
  *  - numbers: jansson refuses what its types cannot hold, ours is read only when somebody asks for the value;
  *  - duplicate keys: ours shows each, jansson keeps the last (such texts are compared for acceptance only);
- *  - U+0000 as it is: jansson overlooks one behind a number;
+ *  - U+0000 as it is: jansson overlooks one behind a number or a word;
  *  - keys: with escapes ours come raw; jansson refuses U+0000 in them.
  */
 #include <jansson.h>
@@ -36,8 +36,9 @@ static bool differs_by_design(const json_error_t *why, const char *text, size_t 
         struct json j;
         json_init(&j, text, len);
         json_skip(&j);
+        bool refused = json_done(&j, NULL) < 0;
         enum json_error_code code = json_error_code(why);
-        if (j.error && memchr(text, '\0', len))
+        if (refused && memchr(text, '\0', len))
                 return true;
         return code == json_error_numeric_overflow || code == json_error_null_byte_in_key ||
                code == json_error_stack_overflow || (j.error && strstr(j.error, "deep"));
@@ -51,8 +52,6 @@ static void same_number(struct json j, const json_t *theirs)
                 MUST(!j.error && value == json_integer_value(theirs));
         else if (!j.error)
                 MUST(fabs((double)value - json_real_value(theirs)) <= 0);
-        else
-                MUST(fabs(json_real_value(theirs)) > 0);
 }
 
 static void same_value(struct json *j, const json_t *theirs, struct arena *a);
