@@ -16,9 +16,20 @@ import (
 	"halflife.dev/cluster/scenario"
 )
 
-// e2e runs the scenarios on control planes of their own, in a new temporary folder, and ends everything that it
-// started however it goes: at the end, by a signal, on a panic. The logs stay only when something failed.
-func e2e(names []string) (err error) {
+// e2e runs the scenarios of those names, or all.
+func e2e(names []string) error {
+	return withPlanes(func(begin func(string) (*scenario.World, error)) error {
+		failed, err := scenario.Run(names, begin, os.Stdout)
+		if err == nil && failed > 0 {
+			err = fmt.Errorf("%d scenarios failed", failed)
+		}
+		return err
+	})
+}
+
+// withPlanes lends work the means to begin control planes in a new temporary folder, and ends everything that was started
+// however it goes: at the end, by a signal, on a panic. The logs stay only when something failed.
+func withPlanes(work func(begin func(string) (*scenario.World, error)) error) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	dir, err := os.MkdirTemp("", "halflife-e2e-")
@@ -66,10 +77,7 @@ func e2e(names []string) (err error) {
 		fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
 		return w, err
 	}
-	failed, err := scenario.Run(names, begin, os.Stdout)
-	if err == nil && failed > 0 {
-		err = fmt.Errorf("%d scenarios failed", failed)
-	}
+	err = work(begin)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}

@@ -30,6 +30,8 @@ func main() {
 		err = down()
 	case "e2e":
 		err = e2e(os.Args[2:])
+	case "peer":
+		err = peer()
 	case "usage": // started by up and e2e: folder of certificates, API server, port
 		err = tellUsage(os.Args[2], os.Args[3], os.Args[4])
 	default:

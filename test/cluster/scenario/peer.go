@@ -1,0 +1,125 @@
+package scenario
+
+import (
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"halflife.dev/cluster/plane"
+)
+
+const (
+	peerAccount  = "system:serviceaccount:peer:peer"
+	peerInterval = 60 * time.Second // the recommender's own default
+	peerCycles   = 5
+)
+
+// side is one column of the comparison.
+type side struct {
+	process  *plane.Process
+	account  string
+	cpu      float64 // seconds a cycle
+	memory   float64 // MiB resident at the end
+	requests float64 // a cycle
+	detail   string
+}
+
+// ComparePeer runs halflife and the VPA recommender (a built program, with the folder of its source for the CRDs) on the
+// same pods at the same time and prints what each costs once both have said what they recommend.
+func ComparePeer(w *World, recommender, source string, out io.Writer) (err error) {
+	t := &T{World: w, Name: "peer"}
+	return t.play(func(t *T) {
+		t.Namespace()
+		t.Profile(quick("Recommend"))
+		t.createFleet()
+		theirs := t.startPeer(recommender, source)
+		defer theirs.Stop()
+		ours := t.own("--interval", peerInterval.String(), "--status-interval", "10m", "--checkpoint-interval", "5m")
+		t.Eventually("every recommendation of ours is right", 10*time.Minute, t.fleetRight)
+		t.Eventually("every recommendation of theirs is there", 10*time.Minute, t.peerReady)
+
+		sides := []*side{{process: ours.Process, account: account}, {process: theirs, account: peerAccount}}
+		t.measure(sides)
+		print := func(what, unit string, of func(*side) float64) {
+			fmt.Fprintf(out, "%-14s halflife %10.3f %-12s VPA recommender %10.3f %-12s ratio 1/%.1f\n", what, of(sides[0]), unit,
+				of(sides[1]), unit, of(sides[1])/max(of(sides[0]), 0.001))
+		}
+		print("memory", "MiB", func(s *side) float64 { return s.memory })
+		print("CPU", "s/cycle", func(s *side) float64 { return s.cpu })
+		print("API requests", "1/cycle", func(s *side) float64 { return s.requests })
+		for i, name := range []string{"halflife", "VPA recommender"} {
+			fmt.Fprintf(out, "%s asked in %d cycles of %s: %s\n", name, peerCycles, peerInterval, sides[i].detail)
+		}
+	})
+}
+
+// measure waits for some cycles of both and fills in what they cost.
+func (t *T) measure(sides []*side) {
+	mark := t.Audit.Mark()
+	before := make([]float64, len(sides))
+	for i, s := range sides {
+		before[i], _, _ = s.process.Usage()
+	}
+	until := time.Now().Add(peerCycles * peerInterval)
+	t.Eventually("the cycles have passed", (peerCycles+1)*peerInterval, func() error {
+		if left := time.Until(until); left > 0 {
+			return fmt.Errorf("%s are left", left)
+		}
+		return nil
+	})
+	for i, s := range sides {
+		cpu, resident, err := s.process.Usage()
+		t.Check(err)
+		asked := t.Audit.Since(mark, s.account)
+		s.cpu = (cpu - before[i]) / peerCycles
+		s.memory = float64(resident) / mi
+		s.requests = float64(len(asked)) / peerCycles
+		s.detail = Summary(asked)
+	}
+}
+
+// startPeer installs the VPA's CRDs, a VPA that only recommends for each deployment of the fleet, and starts it.
+func (t *T) startPeer(recommender, source string) *plane.Process {
+	t.Ctl("apply", "--server-side", "-f", filepath.Join(source, "deploy", "vpa-v1-crd-gen.yaml"))
+	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
+	t.Ctl("create", "namespace", "peer")
+	t.Ctl("-n", "peer", "create", "serviceaccount", "peer")
+	t.Ctl("create", "clusterrolebinding", "peer", "--clusterrole=cluster-admin", "--serviceaccount=peer:peer")
+	for i := range fleetSize {
+		name := fmt.Sprintf("fleet-%d", i)
+		_, err := t.Post(t.vpas(), M{"apiVersion": "autoscaling.k8s.io/v1", "kind": "VerticalPodAutoscaler",
+			"metadata": M{"name": name}, "spec": M{"updatePolicy": M{"updateMode": "Off"},
+				"targetRef": M{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}})
+		t.Check(err)
+	}
+	kubeconfig := filepath.Join(t.Dir, "peer.kubeconfig")
+	token := t.Ctl("-n", "peer", "create", "token", "peer", "--duration=2h")
+	t.Check(t.Plane.KubeconfigFor(kubeconfig, strings.TrimSpace(token)))
+	p := &plane.Process{Name: "recommender", Path: recommender, Log: filepath.Join(t.Dir, "recommender.log"),
+		Args: []string{"--kubeconfig=" + kubeconfig, "--address=127.0.0.1:0", "--recommender-interval=" + peerInterval.String()}}
+	t.Check(p.Start(false))
+	return p
+}
+
+func (t *T) vpas() string {
+	return "/apis/autoscaling.k8s.io/v1/namespaces/" + t.NS + "/verticalpodautoscalers"
+}
+
+func (t *T) peerReady() error {
+	list, err := t.Get(t.vpas())
+	if err != nil {
+		return err
+	}
+	count := 0
+	for _, v := range list.List("items") {
+		if len(v.List("status", "recommendation", "containerRecommendations")) > 0 {
+			count++
+		}
+	}
+	if count != fleetSize {
+		return fmt.Errorf("%d of %d", count, fleetSize)
+	}
+	return nil
+}
