@@ -180,8 +180,6 @@ static void wait_until(struct queue *q, struct entry *e, int64_t due_ns)
 static int64_t later(struct mono now, int64_t ms)
 {
         int64_t due;
-        if (ms < 0)
-                ms = 0;
         return __builtin_mul_overflow(ms, ns_per_ms, &due) || __builtin_add_overflow(due, now.ns, &due) ? INT64_MAX
                                                                                                         : due;
 }

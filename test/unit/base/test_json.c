@@ -310,6 +310,17 @@ static void wrong_types_are_errors(void **state)
         }
 }
 
+static void words_are_booleans(void **state)
+{
+        (void)state;
+        struct json j = json_of("[true,false]");
+        assert_true(json_enter(&j, '['));
+        assert_true(json_item(&j) && json_bool(&j));
+        assert_true(json_item(&j) && !json_bool(&j));
+        assert_false(json_item(&j));
+        assert_int_equal(json_done(&j, NULL), 0);
+}
+
 static void null_is_absent(void **state)
 {
         (void)state;
@@ -489,6 +500,7 @@ int main(void)
                 cmocka_unit_test(texts),
                 cmocka_unit_test(strings_of_every_shape),
                 cmocka_unit_test(wrong_types_are_errors),
+                cmocka_unit_test(words_are_booleans),
                 cmocka_unit_test(null_is_absent),
                 cmocka_unit_test(objects_are_read_member_by_member),
                 cmocka_unit_test(what_comes_next_is_told),

@@ -54,6 +54,7 @@ static void values_are_what_the_api_server_reads(void **state)
                  "~\n",
                  "{\"a\":\"12\",\"b\":7,\"c\":1,\"d\":true,\"e\":\"12\",\"f\":{},\"g\":[],\"h\":null}"},
                 {"a: &x {k: [1]}\nb: *x\nc: &x 2\nd: *x\n", "{\"a\":{\"k\":[1]},\"b\":{\"k\":[1]},\"c\":2,\"d\":2}"},
+                {"[&x 1, &y 2, *x, *y]", "[1,2,1,2]"},
                 {"'<<': 1\n", "{\"<<\":1}"},
                 {"{\"json\": [1, null, \"\\u00e9\\n\"]}", "{\"json\":[1,null,\"\u00e9\\n\"]}"},
                 {"\xef\xbb\xbf"
@@ -191,6 +192,10 @@ static void anchors_are_bounded(void **state)
                 buf_printf(&b, "- &a%d x\n", i);
         char *got AUTO(mem_free) = shown(b.data, b.len);
         assert_string_equal(got, "line 1001, column 3: more than 1000 anchors");
+        buf_drop(&b, strlen("- &a0 x\n"));
+        buf_add_text(&b, "- &more {k: v}\n");
+        char *also AUTO(mem_free) = shown(b.data, b.len);
+        assert_string_equal(also, "line 1001, column 3: more than 1000 anchors");
 }
 
 static void a_copy_stands_alone(void **state)
@@ -209,6 +214,8 @@ static void large_texts_are_refused(void **state)
         char *text AUTO(mem_free) = mem_new(LEN);
         struct err err = {0};
         assert_null(yaml_read(text, LEN, &err));
+        assert_int_equal(err.code, ERR_TOOBIG);
+        assert_null(yaml_read_all(text, LEN, &err));
         assert_int_equal(err.code, ERR_TOOBIG);
 }
 

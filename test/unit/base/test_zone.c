@@ -336,6 +336,7 @@ static void malformed_rules_are_refused(void **state)
                         fail_msg("%s was read", row[i]);
         }
         struct zone *z AUTO(zone_free) = NULL;
+        zone_free(z);
         assert_int_equal(read_rule("", &z), 0); /* no rule: the last offset stands */
         assert_int_equal(zone_offset(z, 4000000000), 0);
 }
@@ -371,6 +372,21 @@ static void damaged_files_are_refused(void **state)
         assert_null(z);
 }
 
+/* Clocks that count leap seconds ("right/…") are some half minute off for everybody else. */
+static void leap_seconds_are_refused(void **state)
+{
+        (void)state;
+        char bytes[2 * (44 + 7) + 12 + 7] = "TZif2", *second = bytes + 44 + 7;
+        bytes[39] = bytes[43] = 1;
+        memcpy(second, bytes, 44);
+        second[31] = 1;
+        memcpy(bytes + sizeof bytes - 7, "\nUTC0\n", 6);
+        struct zone *z = NULL;
+        struct err err = {0};
+        assert_int_equal(read_bytes(bytes, sizeof bytes - 1, &z, &err), ERR_DAMAGED);
+        assert_non_null(strstr(err.text, "leap seconds"));
+}
+
 static void large_files_are_refused(void **state)
 {
         (void)state;
@@ -392,6 +408,7 @@ int main(void)
                 cmocka_unit_test(malformed_rules_are_refused),
                 cmocka_unit_test(damaged_files_are_refused),
                 cmocka_unit_test(large_files_are_refused),
+                cmocka_unit_test(leap_seconds_are_refused),
         };
         return cmocka_run_group_tests(tests, make_dir, drop_dir);
 }
