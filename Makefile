@@ -85,10 +85,17 @@ $(OUT)/%.o: %.c $(OUT)/flags
 # Only this object knows the version, so that a commit does not rebuild the rest.
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
+# Archives, so that a program takes in what it uses and no more. Tests may use the command line's own parts (settings,
+# tables), never its main.
 $(OUT)/libhalflife.a: $(call obj,$(LIB_SRC))
+$(OUT)/libcli.a: $(filter-out %/main.o,$(call obj,$(CLI_SRC)))
+$(OUT)/libfake.a: $(filter-out %/main.o,$(call obj,$(FAKE_SRC)))
+$(OUT)/libhelp.a: $(call obj,$(HELP_SRC))
+$(OUT)/lib%.a:
 	$(call say,AR,$@)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
+TEST_LIBS := $(OUT)/libhelp.a $(OUT)/libfake.a $(OUT)/libcli.a $(OUT)/libhalflife.a
 
 $(PROGRAM): $(call obj,$(CLI_SRC)) $(OUT)/libhalflife.a
 	$(call say,LD,$@)
@@ -98,20 +105,17 @@ $(FAKE): $(call obj,$(FAKE_SRC)) $(OUT)/libhalflife.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
-# Tests may use the command line's own parts (settings, tables), never its main.
-TEST_CLI := $(filter-out %/main.o,$(call obj,$(CLI_SRC)))
-TEST_FAKE := $(filter-out %/main.o,$(call obj,$(FAKE_SRC)))
-$(TESTS): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
+$(TESTS): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -lcmocka -o $@
 
 # A fuzz target replays its corpus with any compiler; MODE=fuzz with clang makes it a fuzzer.
 ifeq ($(MODE),fuzz)
-$(FUZZERS): $(OUT)/%: $(OUT)/%.o $(TEST_CLI) $(OUT)/libhalflife.a
+$(FUZZERS): $(OUT)/%: $(OUT)/%.o $(OUT)/libcli.a $(OUT)/libhalflife.a
 	$(call say,LD,$@)
 	$(Q)$(CC) -fsanitize=fuzzer,address,undefined $(LDFLAGS) $^ $(LIB_LINK) -o $@
 else
-$(FUZZERS): $(OUT)/%: $(OUT)/%.o $(OUT)/test/fuzz/replay.o $(TEST_CLI) $(OUT)/libhalflife.a
+$(FUZZERS): $(OUT)/%: $(OUT)/%.o $(OUT)/test/fuzz/replay.o $(OUT)/libcli.a $(OUT)/libhalflife.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 endif
@@ -120,7 +124,7 @@ endif
 $(OUT)/quantity-lines: $(OUT)/test/cluster/c/quantity_lines.o $(OUT)/libhalflife.a
 	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
-$(BENCHES): $(OUT)/%: $(OUT)/%.o $(call obj,$(HELP_SRC)) $(TEST_CLI) $(TEST_FAKE) $(OUT)/libhalflife.a
+$(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
