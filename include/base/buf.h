@@ -14,9 +14,9 @@ struct buf {
         size_t len, cap, max;
 };
 
-void buf_init(struct buf *b, size_t max);
-void buf_release(struct buf *b); /* {0} is fine; may be init'ed again */
-void buf_reset(struct buf *b);   /* empty, memory kept */
+void buf_init(struct buf *b, size_t max); /* bytes, the NUL aside */
+void buf_release(struct buf *b);          /* {0} is fine; may be init'ed again */
+void buf_reset(struct buf *b);            /* empty, memory kept */
 int buf_add(struct buf *b, const void *p, size_t len);
 int buf_add_text(struct buf *b, const char *s);
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

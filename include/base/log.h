@@ -1,7 +1,12 @@
 /*
  * Structured logs on stderr, text or JSON, one line a message: a constant message, then key and value. Only control and
- * cli log. Lines are written whole by one write(2), so threads do not mix. Values are quoted and escaped as needed and
- * cut at 1 KiB.
+ * cli log. Lines are written whole, so threads do not mix; a reader that is slow is waited for, one that is gone loses
+ * the line. Values are quoted and escaped as needed (no control character, no byte that is not UTF-8 reaches a
+ * terminal) and cut at 1 KiB. Text that is NULL shows as - or null.
+ *
+ *     2026-11-21T11:54:02.123Z WARN  patch refused, will read again pod=web-0 http=409 why="no longer there"
+ *     {"time":"2026-11-21T11:54:02.123Z","level":"warn","message":"patch refused, will read
+ * again","pod":"web-0","http":409}
  */
 #ifndef HALFLIFE_BASE_LOG_H
 #define HALFLIFE_BASE_LOG_H

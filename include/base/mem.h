@@ -24,7 +24,7 @@ void mem_free(void *p);
 
 #define MEM_NEW(type) ((type *)mem_new(sizeof(type)))
 
-/* AUTO(json_decref_p) json_t *j: freed at the end of the scope by FN##_auto, defined with MEM_AUTO(FN, type *). */
+/* char *s AUTO(mem_free): freed at the end of the scope by FN##_auto, defined with MEM_AUTO(FN, type *). */
 #define AUTO(fn) __attribute__((cleanup(fn##_auto)))
 #define MEM_AUTO(fn, type)                                                                                             \
         static inline void fn##_auto(type *p)                                                                          \
@@ -48,8 +48,9 @@ static inline void mem_free_auto(void *pp)
 }
 
 /*
- * An arena: memory of one lifetime (one cycle, one object being decoded). Blocks are kept over arena_reset and freed by
- * arena_release. {0} is a valid empty arena. Alignment is that of max_align_t for arena_new, none for copies of bytes.
+ * An arena: memory of one lifetime (one cycle, one object being decoded). Its memory is kept over arena_reset, as one
+ * block, and freed by arena_release. {0} is a valid empty arena. Alignment is that of max_align_t for arena_new, none
+ * for copies of bytes.
  */
 struct arena {
         struct arena_block *block;

@@ -10,12 +10,15 @@
 
 struct zone; /* immutable once read */
 
-/* Read an IANA zone ("Europe/Berlin", "UTC") from dir (NULL: $TZDIR, else /usr/share/zoneinfo). Names that leave dir
- * are refused. */
+/*
+ * Read an IANA zone ("Europe/Berlin", "UTC") from dir (NULL: $TZDIR, else /usr/share/zoneinfo). Returns 0, ERR_INVALID
+ * (no name of a zone; one that leaves dir is none), ERR_NOTFOUND, ERR_DENIED, ERR_IO, ERR_TOOBIG, or ERR_DAMAGED (also
+ * files of version 1 and such that count leap seconds).
+ */
 int zone_read(const char *dir, const char *name, struct zone **ret, struct err *err);
 void zone_free(struct zone *z);
 
-/* Seconds east of UTC at an instant (seconds since 1970). */
+/* Seconds east of UTC at an instant (seconds since 1970), by the table, and by the file's rule behind its end. */
 int32_t zone_offset(const struct zone *z, int64_t at_s);
 
 /*

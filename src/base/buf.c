@@ -1,6 +1,8 @@
 #include "base/buf.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "base/err.h"
@@ -10,6 +12,7 @@ enum { BUF_LEAST = 64 };
 
 void buf_init(struct buf *b, size_t max)
 {
+        assert(max < SIZE_MAX / 2);
         *b = (struct buf){.max = max};
 }
 
