@@ -165,11 +165,11 @@ static int start(struct running *r, struct access **ret_access, struct err *err)
         struct controller_options o = options_of(r, *ret_access);
         static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
         r->loop = loop_new();
-        rc = controller_new(r->loop, *ret_access, &o, &r->controller, err);
-        for (size_t i = 0; rc == 0 && i < sizeof signals / sizeof signals[0]; i++)
+        /* Before the first thread starts: threads inherit the mask, and a signal goes to any that does not block it. */
+        for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
                 if (loop_signal(r->loop, signals[i], on_signal, r) < 0)
-                        rc = err_set(err, ERR_IO, "take signal %d: %m", signals[i]);
-        return rc;
+                        return err_set(err, ERR_IO, "take signal %d: %m", signals[i]);
+        return controller_new(r->loop, *ret_access, &o, &r->controller, err);
 }
 
 int cmd_run(int argc, char **argv)

@@ -148,7 +148,8 @@ void watch_start(struct controller *c)
                   path_of("halflife.dev", "v1alpha1", NULL, "recommendations", NULL, NULL), OWNED_BY(published));
         watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
         for (struct watched_kind *k = c->world.kinds; k; k = k->next)
-                workloads_watch(c, k);
+                if (strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0)
+                        workloads_watch(c, k); /* every server has them; the others are asked for */
 }
 
 /* --- kinds that profiles name
@@ -167,7 +168,7 @@ static void discovered(void *arg, const struct api_resource *r, const struct err
         mem_free(a);
         k->asked = false;
         if (err->code != 0) {
-                if (err->code == ERR_NOTFOUND && !k->missing)
+                if (err->code == ERR_NOTFOUND && !k->missing && !(k->flags & KIND_DEFAULT))
                         log_warn("a profile names a kind that the server does not have; asking again each cycle",
                                  KV("group", k->group), KV("kind", k->kind));
                 k->missing = true;

@@ -258,7 +258,7 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_NOSIGNAL, 1L);
         SET(CURLOPT_PROTOCOLS_STR, "http,https");
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        SET(CURLOPT_PIPEWAIT, 1L);
+        SET(CURLOPT_PIPEWAIT, 0L);
         SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
         SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
