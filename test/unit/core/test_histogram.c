@@ -1,0 +1,760 @@
+#include <float.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/histogram.h"
+
+#define DAY  ((int64_t)DAY_MS)
+#define LAST (HISTOGRAM_BUCKETS - 1)
+
+/* A histogram with all the room there is. */
+struct roomy {
+        struct histogram h;
+        double w[HISTOGRAM_BUCKETS];
+};
+
+static void roomy_init(struct roomy *r, enum resource of, int64_t half_life_ms)
+{
+        histogram_init(&r->h, of, half_life_ms);
+        for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+                r->w[i] = -1; /* what is lent holds anything */
+        histogram_lend(&r->h, r->w, HISTOGRAM_BUCKETS);
+}
+
+static void roomy_copy(struct roomy *to, const struct roomy *from)
+{
+        *to = *from;
+        to->h.w = to->w;
+}
+
+static int add(struct roomy *r, double value, double weight, int64_t at_ms)
+{
+        int unused;
+        return histogram_add(&r->h, value, weight, (struct wall){at_ms}, &unused);
+}
+
+static double weight(const struct histogram *h, int n)
+{
+        return n >= h->first && n < h->first + h->count ? h->w[n - h->first] : 0;
+}
+
+static double percentile(const struct histogram *h, int p)
+{
+        double got = -1;
+        assert_int_equal(histogram_percentile(h, p, NULL, &got), 0);
+        return got;
+}
+
+/* The middle of a bucket. */
+static double inside(enum resource r, int n)
+{
+        return n == LAST ? histogram_start(r, n) * 1.01 : (histogram_start(r, n) + histogram_start(r, n + 1)) / 2;
+}
+
+static uint64_t random_state = 88172645463325252u;
+static uint64_t draw(uint64_t below)
+{
+        random_state ^= random_state << 13;
+        random_state ^= random_state >> 7;
+        random_state ^= random_state << 17;
+        return random_state % below;
+}
+
+static void assert_sound(const struct histogram *h)
+{
+        assert_true(isfinite(histogram_total(h)));
+        assert_true(h->count <= h->cap && h->first + h->count <= HISTOGRAM_BUCKETS);
+        for (int i = 0; i < h->count; i++)
+                if (!isfinite(h->w[i]) || h->w[i] < 0 || signbit(h->w[i]))
+                        fail_msg("bucket %d weighs %g", h->first + i, h->w[i]);
+        if (h->count > 0)
+                assert_true(h->w[0] > 0 && h->w[h->count - 1] > 0);
+}
+
+static void assert_bit_equal(const struct histogram *a, const struct histogram *b)
+{
+        assert_int_equal(a->ref_ms, b->ref_ms);
+        assert_int_equal(a->half_life_ms, b->half_life_ms);
+        assert_int_equal(a->count, b->count);
+        assert_int_equal(a->first, b->first);
+        if (a->count > 0)
+                assert_memory_equal(a->w, b->w, a->count * sizeof(double));
+}
+
+/* --- the table of starts, in exact integers -------------------------------------------------------------------------
+ */
+
+enum { LIMBS = 40 };
+struct big {
+        uint32_t limb[LIMBS]; /* least first */
+};
+
+static struct big big_of(uint64_t v)
+{
+        return (struct big){{(uint32_t)v, (uint32_t)(v >> 32)}};
+}
+
+static struct big big_times(struct big a, uint32_t by)
+{
+        uint64_t carry = 0;
+        for (int i = 0; i < LIMBS; i++) {
+                carry += (uint64_t)a.limb[i] * by;
+                a.limb[i] = (uint32_t)carry;
+                carry >>= 32;
+        }
+        assert_int_equal(carry, 0);
+        return a;
+}
+
+static struct big big_minus(struct big a, struct big b)
+{
+        int64_t borrow = 0;
+        for (int i = 0; i < LIMBS; i++) {
+                borrow += (int64_t)a.limb[i] - b.limb[i];
+                a.limb[i] = (uint32_t)borrow;
+                borrow >>= 32;
+        }
+        assert_int_equal(borrow, 0);
+        return a;
+}
+
+static int big_compare(const struct big *a, const struct big *b)
+{
+        for (int i = LIMBS; i-- > 0;)
+                if (a->limb[i] != b->limb[i])
+                        return a->limb[i] > b->limb[i] ? 1 : -1;
+        return 0;
+}
+
+/* a * b for b below 2^53 */
+static struct big big_times_long(struct big a, uint64_t b)
+{
+        struct big high = big_times(big_times(a, (uint32_t)(b >> 32)), 1u << 16), low = big_times(a, (uint32_t)b);
+        high = big_times(high, 1u << 16);
+        uint64_t carry = 0;
+        for (int i = 0; i < LIMBS; i++) {
+                carry += (uint64_t)high.limb[i] + low.limb[i];
+                low.limb[i] = (uint32_t)carry;
+                carry >>= 32;
+        }
+        return low;
+}
+
+/* Is d the double nearest to num/den (ties to even)? */
+static bool is_nearest(double d, struct big num, struct big den)
+{
+        int exponent;
+        uint64_t mantissa = (uint64_t)ldexp(frexp(d, &exponent), 53);
+        exponent -= 53;
+        for (; exponent < 0; exponent++)
+                num = big_times(num, 2);
+        for (; exponent > 0; exponent--)
+                den = big_times(den, 2);
+        struct big ours = big_times_long(den, mantissa); /* d * den */
+        bool above = big_compare(&ours, &num) > 0;
+        struct big off = above ? big_minus(ours, num) : big_minus(num, ours);
+        /* half a unit in the last place; a quarter below a power of two */
+        off = big_times(off, above && mantissa == (uint64_t)1 << 52 ? 4 : 2);
+        int way = big_compare(&off, &den);
+        return way < 0 || (way == 0 && mantissa % 2 == 0);
+}
+
+static void test_starts_are_nearest(void **state)
+{
+        (void)state;
+        /* first * (r^n - 1) / (r - 1) = first * 20 * (21^n - 20^n) / 20^n; first * 20 is 1/5 core, 2e8 bytes */
+        struct big n21 = big_of(1), n20 = big_of(1);
+        assert_true(histogram_start(CPU, 0) == 0 && histogram_start(MEMORY, 0) == 0);
+        for (int n = 1; n < HISTOGRAM_BUCKETS; n++) {
+                n21 = big_times(n21, 21);
+                n20 = big_times(n20, 20);
+                struct big grown = big_minus(n21, n20);
+                double cpu = histogram_start(CPU, n), memory = histogram_start(MEMORY, n);
+                if (!is_nearest(cpu, grown, big_times(n20, 5)) || !is_nearest(memory, big_times(grown, 200000000), n20))
+                        fail_msg("start(%d): %.17g cores, %.17g bytes", n, cpu, memory);
+                assert_false(is_nearest(nextafter(cpu, 0), grown, big_times(n20, 5)));
+                assert_false(is_nearest(nextafter(memory, INFINITY), big_times(grown, 200000000), n20));
+        }
+        assert_true(histogram_start(CPU, LAST) > 1000 && histogram_start(CPU, LAST - 1) < 1000);
+        assert_true(histogram_start(MEMORY, LAST) > 1e12 && histogram_start(MEMORY, LAST - 1) < 1e12);
+}
+
+static void test_bucket_of_start(void **state)
+{
+        (void)state;
+        for (int r = 0; r < RESOURCES; r++) {
+                enum resource of = (enum resource)r;
+                for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
+                        double start = histogram_start(of, n);
+                        if (histogram_bucket(of, start) != n ||
+                            (n && histogram_bucket(of, nextafter(start, 0)) != n - 1))
+                                fail_msg("%s: bucket(start(%d)) = %d", resource_name(of), n,
+                                         histogram_bucket(of, start));
+                        assert_int_equal(histogram_bucket(of, inside(of, n)), n);
+                        assert_true(histogram_edge(of, n) == histogram_start(of, n < LAST ? n + 1 : LAST));
+                }
+                assert_int_equal(histogram_bucket(of, 1e300), LAST);
+                assert_int_equal(histogram_bucket(of, 1e-300), 0);
+        }
+}
+
+/* --- weights --------------------------------------------------------------------------------------------------------
+ */
+
+static void test_weights_by_age(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t at_ms; /* from ref, half-life a day */
+                double want;
+        } row[] = {{0, 1},
+                   {-DAY, 0.5},
+                   {-2 * DAY, 0.25},
+                   {2 * DAY, 4},
+                   {DAY, 2},
+                   {DAY / 2, M_SQRT2},
+                   {-DAY / 2, M_SQRT1_2},
+                   {64 * DAY, 0x1p64},
+                   {-64 * DAY, 0x1p-64}};
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+                struct roomy r;
+                roomy_init(&r, CPU, DAY);
+                histogram_move(&r.h, 100 * DAY);
+                assert_int_equal(add(&r, 0.5, 3, 100 * DAY + row[i].at_ms), 0);
+                if (!(fabs(histogram_total(&r.h) / (3 * row[i].want) - 1) < 1e-15))
+                        fail_msg("%lld ms: %.17g", (long long)row[i].at_ms, histogram_total(&r.h));
+        }
+}
+
+static void test_ref_moves_past_64(void **state)
+{
+        (void)state;
+        struct roomy r;
+        roomy_init(&r, CPU, DAY);
+        assert_int_equal(r.h.ref_ms, 0);
+        assert_int_equal(add(&r, 0.5, 1, 64 * DAY), 0);
+        assert_int_equal(r.h.ref_ms, 0);
+        assert_true(histogram_total(&r.h) == 0x1p64);
+        assert_int_equal(add(&r, 0.7, 1, 64 * DAY + 1), 0);
+        assert_int_equal(r.h.ref_ms, 64 * DAY);
+        assert_true(weight(&r.h, histogram_bucket(CPU, 0.5)) == 1);
+        assert_int_equal(add(&r, 0.5, 1, 129 * DAY + DAY / 2), 0);
+        assert_int_equal(r.h.ref_ms, 129 * DAY);
+        assert_true(fabs(weight(&r.h, histogram_bucket(CPU, 0.5)) - 0x1p-65 - M_SQRT2) < 1e-15);
+        /* an older sample is no reason to move back */
+        assert_int_equal(add(&r, 0.5, 1, 3 * DAY), 0);
+        assert_int_equal(r.h.ref_ms, 129 * DAY);
+}
+
+static void test_four_equal_buckets(void **state)
+{
+        (void)state;
+        static const struct {
+                int p, bucket;
+        } row[] = {{0, 0}, {1, 0}, {250, 0}, {251, 1}, {500, 1}, {501, 2}, {750, 2}, {751, 3}, {950, 3}, {1000, 3}};
+        struct roomy r;
+        roomy_init(&r, CPU, DAY);
+        for (int n = 0; n < 4; n++)
+                assert_int_equal(add(&r, inside(CPU, n), 1, DAY), 0);
+        assert_true(percentile(&r.h, 950) == 0.04310125);
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+                if (percentile(&r.h, row[i].p) != histogram_edge(CPU, row[i].bucket))
+                        fail_msg("P%d: %.17g", row[i].p, percentile(&r.h, row[i].p));
+}
+
+static void test_last_bucket_answers_its_start(void **state)
+{
+        (void)state;
+        struct roomy r;
+        roomy_init(&r, MEMORY, DAY);
+        assert_int_equal(add(&r, 1e14, 1, 0), 0);
+        assert_true(percentile(&r.h, 500) == histogram_start(MEMORY, LAST));
+        assert_true(percentile(&r.h, 1000) == histogram_start(MEMORY, LAST));
+}
+
+/* The last bucket that holds anything, though it is too light to be seen in the sums. */
+static void test_hundred_per_cent(void **state)
+{
+        (void)state;
+        struct roomy r;
+        roomy_init(&r, CPU, DAY);
+        assert_int_equal(add(&r, 0.5, 1, 100 * DAY), 0);
+        assert_int_equal(add(&r, 0.9, 1, DAY), 0);
+        assert_true(percentile(&r.h, 1000) == histogram_edge(CPU, histogram_bucket(CPU, 0.9)));
+        assert_true(percentile(&r.h, 999) == histogram_edge(CPU, histogram_bucket(CPU, 0.5)));
+}
+
+/* Sums round: a share that is met exactly counts as met, one that is missed by 2^-30 does not. */
+static void test_slack(void **state)
+{
+        (void)state;
+        static const struct {
+                double low, high;
+                int bucket;
+        } row[] = {
+                {950, 50, 0}, {950 * (1 - 0x1p-42), 50, 0}, {950 * (1 - 0x1p-30), 50, 1}, {950 * (1 - 0x1p-34), 50, 1}};
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+                struct roomy r;
+                roomy_init(&r, CPU, DAY);
+                assert_int_equal(add(&r, inside(CPU, 0), row[i].low, 0), 0);
+                assert_int_equal(add(&r, inside(CPU, 1), row[i].high, 0), 0);
+                if (percentile(&r.h, 950) != histogram_edge(CPU, row[i].bucket))
+                        fail_msg("row %zu: %g", i, percentile(&r.h, 950));
+        }
+}
+
+static void test_refused(void **state)
+{
+        (void)state;
+        static const struct {
+                double value, weight;
+        } row[] = {{NAN, 1}, {INFINITY, 1}, {-INFINITY, 1}, {-1e-9, 1},   {1, NAN},
+                   {1, 0},   {1, -1},       {1, INFINITY},  {1, DBL_MAX}, {1, 0x1.1p1000}};
+        struct roomy r;
+        roomy_init(&r, CPU, DAY);
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+                if (add(&r, row[i].value, row[i].weight, DAY / 2) != ERR_INVALID || r.h.count != 0)
+                        fail_msg("%g weighing %g", row[i].value, row[i].weight);
+        double got = 7;
+        assert_int_equal(histogram_percentile(&r.h, 950, NULL, &got), ERR_INVALID);
+        assert_true(got == 7);
+        assert_true(histogram_total(&r.h) == 0);
+}
+
+/* A bucket takes weight up to 2^1000 and then refuses, until time has made it lighter. */
+static void test_heaviest(void **state)
+{
+        (void)state;
+        struct roomy r, other;
+        roomy_init(&r, CPU, DAY);
+        assert_int_equal(add(&r, 1, 0x1p999, 0), 0);
+        assert_int_equal(add(&r, 1, 0x1p999, 0), 0);
+        assert_int_equal(add(&r, 1, 0x1p999, 0), ERR_INVALID);
+        assert_true(histogram_total(&r.h) == 0x1p1000);
+        assert_int_equal(add(&r, 1, 1, 64 * DAY), 0);
+        roomy_init(&other, CPU, DAY);
+        assert_int_equal(add(&other, 1, 0x1p990, 0), 0);
+        int cap;
+        assert_int_equal(histogram_merge(&other.h, &r.h, &cap), ERR_INVALID);
+        assert_true(histogram_total(&other.h) == 0x1p990);
+        assert_true(percentile(&r.h, 500) == histogram_edge(CPU, histogram_bucket(CPU, 1)));
+        assert_int_equal(add(&r, 1, 0x1p999, 65 * DAY), 0);
+        assert_int_equal(r.h.ref_ms, 65 * DAY);
+        assert_sound(&r.h);
+}
+
+static void test_underflow(void **state)
+{
+        (void)state;
+        struct roomy r;
+        roomy_init(&r, CPU, DAY);
+        histogram_move(&r.h, 2000 * DAY);
+        assert_int_equal(add(&r, 1, 1, 2000 * DAY - 1023 * DAY), 0); /* subnormal: nothing */
+        assert_int_equal(r.h.count, 0);
+        assert_int_equal(add(&r, 1, 1, -1), 0);
+        assert_int_equal(add(&r, 1, 1, INT64_MIN), 0);
+        assert_int_equal(r.h.count, 0);
+        assert_int_equal(add(&r, 1, 1, 2000 * DAY - 1022 * DAY), 0); /* the smallest that counts */
+        assert_int_equal(r.h.count, 1);
+        assert_true(r.h.w[0] == DBL_MIN);
+        assert_int_equal(add(&r, 2, 3, 2000 * DAY - 1022 * DAY), 0);
+        assert_int_equal(add(&r, 3, 1, 2000 * DAY - 1022 * DAY), 0);
+        /* both ends go, the middle stays exact */
+        histogram_move(&r.h, 2001 * DAY);
+        assert_int_equal(r.h.count, 1);
+        assert_int_equal(r.h.first, histogram_bucket(CPU, 2));
+        assert_true(r.h.w[0] == DBL_MIN * 1.5);
+        assert_sound(&r.h);
+        histogram_move(&r.h, 2002 * DAY);
+        assert_int_equal(r.h.count, 0);
+        assert_int_equal(r.h.first, 0);
+        /* the ends of time */
+        assert_int_equal(add(&r, 1, 1, INT64_MAX), 0);
+        assert_int_equal(r.h.ref_ms, INT64_MAX / DAY * DAY);
+        assert_sound(&r.h);
+        assert_int_equal(add(&r, 1, 1, INT64_MIN), 0);
+        roomy_init(&r, CPU, 1);
+        assert_int_equal(add(&r, 1, 1, INT64_MAX), 0);
+        assert_int_equal(r.h.ref_ms, INT64_MAX);
+        assert_true(histogram_total(&r.h) == 1);
+        roomy_init(&r, CPU, INT64_MAX);
+        assert_int_equal(add(&r, 1, 1, INT64_MAX), 0);
+        assert_true(histogram_total(&r.h) == 2);
+}
+
+/* --- room -----------------------------------------------------------------------------------------------------------
+ */
+
+static void test_room(void **state)
+{
+        (void)state;
+        static const struct {
+                int bucket, want; /* 0: there is room */
+        } row[] = {{20, 1}, {20, 0}, {22, 3}, {21, 2},    {21, 0}, {20, 0},
+                   {22, 3}, {19, 3}, {19, 0}, {175, 157}, {0, 176}};
+        struct histogram h;
+        double old[HISTOGRAM_BUCKETS], fresh[HISTOGRAM_BUCKETS];
+        histogram_init(&h, MEMORY, DAY);
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+                int cap = 0, count = h.count;
+                int64_t at_ms = DAY * (int64_t)(i + 1) * 70; /* so that a move would be due */
+                int rc = histogram_add(&h, inside(MEMORY, row[i].bucket), 1, (struct wall){at_ms}, &cap);
+                if (rc != (row[i].want ? ERR_NOSPACE : 0) || cap != row[i].want)
+                        fail_msg("row %zu: rc %d, wants %d", i, rc, cap);
+                if (rc == 0) {
+                        assert_int_equal(h.ref_ms, at_ms);
+                        continue;
+                }
+                assert_int_equal(h.count, count);
+                assert_true(i == 0 || h.ref_ms < at_ms);
+                if (row[i].bucket == 22)
+                        continue; /* is asked twice and never gets it */
+                memcpy(old, h.w ? h.w : old, h.count * sizeof(double));
+                double *was = h.w, *next = h.w == fresh ? old : fresh;
+                if (next == old)
+                        memcpy(old, fresh, sizeof(old));
+                assert_ptr_equal(histogram_lend(&h, next, cap), was);
+                assert_int_equal(h.cap, cap);
+                assert_int_equal(histogram_add(&h, inside(MEMORY, row[i].bucket), 1, (struct wall){at_ms}, &cap), 0);
+                assert_sound(&h);
+                assert_true(weight(&h, row[i].bucket) >= 1);
+        }
+        double much[300];
+        histogram_lend(&h, much, 300);
+        assert_int_equal(h.cap, HISTOGRAM_BUCKETS);
+}
+
+/* Buckets between two that are held count as well, and hold nothing at first. */
+static void test_range_grows_both_ways(void **state)
+{
+        (void)state;
+        struct roomy r;
+        double want[HISTOGRAM_BUCKETS] = {0};
+        roomy_init(&r, CPU, DAY);
+        static const int bucket[] = {90, 95, 80, 85, 90, 0, 175, 95, 3};
+        for (size_t i = 0; i < sizeof(bucket) / sizeof(bucket[0]); i++) {
+                assert_int_equal(add(&r, inside(CPU, bucket[i]), (double)i + 1, 0), 0);
+                want[bucket[i]] += (double)i + 1;
+                for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
+                        if (weight(&r.h, n) != want[n])
+                                fail_msg("after %zu, bucket %d: %g", i, n, weight(&r.h, n));
+                assert_sound(&r.h);
+        }
+        assert_int_equal(r.h.count, HISTOGRAM_BUCKETS);
+}
+
+/* --- against an exact model -----------------------------------------------------------------------------------------
+ */
+
+/* On whole half-lives with whole weights every sum is an integer that a double holds, and so is the model's. */
+static void test_exact_model(void **state)
+{
+        (void)state;
+        for (int round = 0; round < 300; round++) {
+                struct roomy r;
+                unsigned __int128 model[HISTOGRAM_BUCKETS] = {0}, total = 0;
+                enum resource of = draw(2) ? CPU : MEMORY;
+                int samples = 1 + (int)draw(60), spread = 1 + (int)draw(HISTOGRAM_BUCKETS);
+                int64_t half_life = 60000 + (int64_t)draw(100000000), base = (int64_t)draw(50) * half_life;
+                roomy_init(&r, of, half_life);
+                histogram_move(&r.h, base);
+                for (int i = 0; i < samples; i++) {
+                        int n = (int)draw((uint64_t)spread), age = (int)draw(40), w = 1 + (int)draw(100);
+                        assert_int_equal(add(&r, inside(of, n), w, base + age * half_life), 0);
+                        model[n] += (unsigned __int128)w << age;
+                        total += (unsigned __int128)w << age;
+                }
+                assert_true(histogram_total(&r.h) == (double)(uint64_t)total);
+                for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
+                        assert_true(weight(&r.h, n) == (double)(uint64_t)model[n]);
+                double before = 0;
+                for (int p = 1; p <= 1000; p++) {
+                        unsigned __int128 running = 0;
+                        int answer = 0, last = 0;
+                        for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
+                                last = model[n] ? n : last;
+                        while ((running += model[answer]) * 1000 < (unsigned)p * total)
+                                answer++;
+                        answer = p == 1000 ? last : answer;
+                        double got = percentile(&r.h, p);
+                        if (got != histogram_edge(of, answer) || got < before)
+                                fail_msg("round %d, P%d: %.17g, bucket %d", round, p, got, answer);
+                        before = got;
+                }
+        }
+}
+
+static void fill(struct roomy *r, int samples, int64_t from_ms, int64_t span_ms)
+{
+        enum resource of = (enum resource)r->h.resource;
+        for (int i = 0; i < samples; i++)
+                assert_int_equal(add(r, inside(of, (int)draw(HISTOGRAM_BUCKETS)), 0.1 + (double)draw(1000) / 64,
+                                     from_ms + (int64_t)draw((uint64_t)span_ms)),
+                                 0);
+}
+
+static void test_move_changes_no_percentile(void **state)
+{
+        (void)state;
+        for (int round = 0; round < 100; round++) {
+                struct roomy r, late;
+                roomy_init(&r, CPU, DAY);
+                roomy_init(&late, CPU, DAY);
+                uint64_t seed = random_state;
+                int64_t ref = (int64_t)draw(800) * DAY;
+                fill(&r, 50, 0, 60 * DAY);
+                double before[1001];
+                for (int p = 0; p <= 1000; p++)
+                        before[p] = percentile(&r.h, p);
+                histogram_move(&r.h, ref);
+                for (int p = 0; p <= 1000; p++)
+                        assert_true(percentile(&r.h, p) == before[p]);
+                /* and what is added at another ref is the same to the bit */
+                random_state = seed;
+                histogram_move(&late.h, (int64_t)draw(800) * DAY);
+                fill(&late, 50, 0, 60 * DAY);
+                assert_bit_equal(&r.h, &late.h);
+        }
+}
+
+static void test_sample_pulls_its_way(void **state)
+{
+        (void)state;
+        for (int round = 0; round < 3000; round++) {
+                struct roomy r;
+                roomy_init(&r, MEMORY, DAY);
+                fill(&r, 1 + (int)draw(30), 0, 20 * DAY);
+                int p = 500 + (int)draw(501), n = (int)draw(HISTOGRAM_BUCKETS);
+                double before = percentile(&r.h, p);
+                int answer = 0;
+                while (histogram_edge(MEMORY, answer) < before)
+                        answer++;
+                assert_int_equal(add(&r, inside(MEMORY, n), 0.01 + (double)draw(100), (int64_t)draw(200) * DAY / 2), 0);
+                double after = percentile(&r.h, p);
+                if ((n >= answer && after < before) || (n <= answer && after > before))
+                        fail_msg("P%d: %.17g, then a sample in bucket %d: %.17g", p, before, n, after);
+        }
+}
+
+/* --- merging --------------------------------------------------------------------------------------------------------
+ */
+
+static void test_merge_both_ways(void **state)
+{
+        (void)state;
+        int cap;
+        for (int round = 0; round < 200; round++) {
+                struct roomy a, b, ab, ba;
+                roomy_init(&a, CPU, DAY);
+                roomy_init(&b, CPU, DAY);
+                fill(&a, (int)draw(20), (int64_t)draw(2000) * DAY, 30 * DAY);
+                fill(&b, (int)draw(20), (int64_t)draw(2000) * DAY, 30 * DAY);
+                roomy_copy(&ab, &a);
+                roomy_copy(&ba, &b);
+                assert_int_equal(histogram_merge(&ab.h, &b.h, &cap), 0);
+                assert_int_equal(histogram_merge(&ba.h, &a.h, &cap), 0);
+                assert_bit_equal(&ab.h, &ba.h);
+                assert_int_equal(ab.h.ref_ms, a.h.ref_ms > b.h.ref_ms ? a.h.ref_ms : b.h.ref_ms);
+                assert_sound(&ab.h);
+        }
+}
+
+static void test_merge_adds(void **state)
+{
+        (void)state;
+        int cap;
+        struct roomy a, b;
+        roomy_init(&a, CPU, DAY);
+        roomy_init(&b, CPU, DAY);
+        assert_int_equal(add(&a, inside(CPU, 10), 8, 0), 0);
+        assert_int_equal(add(&a, inside(CPU, 12), 8, 0), 0);
+        assert_int_equal(add(&b, inside(CPU, 12), 1, 70 * DAY), 0);
+        assert_int_equal(add(&b, inside(CPU, 14), 1, 70 * DAY), 0);
+        histogram_move(&a.h, 68 * DAY);
+        assert_int_equal(histogram_merge(&a.h, &b.h, &cap), 0);
+        assert_int_equal(a.h.first, 10);
+        assert_int_equal(a.h.count, 5);
+        assert_true(weight(&a.h, 10) == 0x1p-67 && weight(&a.h, 12) == 1 + 0x1p-67 && weight(&a.h, 14) == 1);
+        assert_true(weight(&a.h, 11) == 0 && weight(&a.h, 13) == 0);
+}
+
+static void test_merge_refused(void **state)
+{
+        (void)state;
+        int cap = 0;
+        struct roomy a, b;
+        roomy_init(&a, CPU, DAY);
+        roomy_init(&b, CPU, DAY - 1);
+        assert_int_equal(histogram_merge(&a.h, &b.h, &cap), ERR_INVALID);
+        roomy_init(&b, MEMORY, DAY);
+        assert_int_equal(histogram_merge(&a.h, &b.h, &cap), ERR_INVALID);
+        roomy_init(&b, CPU, DAY);
+        assert_int_equal(add(&a, inside(CPU, 10), 8, 0), 0);
+        assert_int_equal(add(&b, inside(CPU, 12), 1, 70 * DAY), 0);
+        double two[2];
+        histogram_lend(&a.h, two, 2);
+        assert_int_equal(histogram_merge(&a.h, &b.h, &cap), ERR_NOSPACE);
+        assert_int_equal(cap, 3);
+        assert_int_equal(a.h.ref_ms, 0);
+        assert_true(histogram_total(&a.h) == 8);
+        double three[3];
+        histogram_lend(&a.h, three, 3);
+        assert_int_equal(histogram_merge(&a.h, &b.h, &cap), 0);
+        assert_sound(&a.h);
+}
+
+/* Samples of two containers in any order: every bucket within 1e-9. */
+static void test_interleaving(void **state)
+{
+        (void)state;
+        enum { SAMPLES = 400 };
+        static const int64_t half_lives[] = {60000, 3600000, DAY_MS, 30 * DAY};
+        for (int round = 0; round < 40; round++) {
+                int64_t at[2][SAMPLES];
+                double value[2][SAMPLES];
+                struct roomy in_order, mixed;
+                int64_t half_life = half_lives[draw(4)];
+                roomy_init(&in_order, CPU, half_life);
+                roomy_init(&mixed, CPU, half_life);
+                for (int c = 0; c < 2; c++) {
+                        for (int i = 0; i < SAMPLES; i++) {
+                                at[c][i] = (i ? at[c][i - 1] : 0) + 1000 + (int64_t)draw(120000);
+                                value[c][i] = inside(CPU, 20 + (int)draw(30));
+                        }
+                        for (int i = 0; i < SAMPLES; i++)
+                                assert_int_equal(add(&in_order, value[c][i], 0.5 + c, at[c][i]), 0);
+                }
+                for (int next[2] = {0, 0}; next[0] + next[1] < 2 * SAMPLES;) {
+                        int c = next[0] == SAMPLES ? 1 : next[1] == SAMPLES ? 0 : (int)draw(2);
+                        assert_int_equal(add(&mixed, value[c][next[c]], 0.5 + c, at[c][next[c]]), 0);
+                        next[c]++;
+                }
+                int64_t ref = in_order.h.ref_ms > mixed.h.ref_ms ? in_order.h.ref_ms : mixed.h.ref_ms;
+                histogram_move(&in_order.h, ref);
+                histogram_move(&mixed.h, ref);
+                for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
+                        double a = weight(&in_order.h, n), b = weight(&mixed.h, n);
+                        if (fabs(a - b) > 1e-9 * fmax(a, b))
+                                fail_msg("bucket %d: %.17g and %.17g", n, a, b);
+                }
+        }
+}
+
+/* --- a peak that has not entered, another half-life, and long lives -------------------------------------------------
+ */
+
+static void test_extra_counts_as_if_added(void **state)
+{
+        (void)state;
+        for (int round = 0; round < 300; round++) {
+                struct roomy r, with;
+                roomy_init(&r, MEMORY, DAY);
+                fill(&r, (int)draw(10), 0, 60 * DAY);
+                roomy_copy(&with, &r);
+                struct histogram_extra extra = {.value = inside(MEMORY, (int)draw(HISTOGRAM_BUCKETS)),
+                                                .weight = 1 + (double)draw(5),
+                                                .at = {(int64_t)draw(300) * DAY / 2}};
+                assert_int_equal(add(&with, extra.value, extra.weight, extra.at.ms), 0);
+                for (int p = 0; p <= 1000; p += 25) {
+                        double got;
+                        assert_int_equal(histogram_percentile(&r.h, p, &extra, &got), 0);
+                        if (got != percentile(&with.h, p))
+                                fail_msg("round %d, P%d: %.17g, %.17g", round, p, got, percentile(&with.h, p));
+                }
+        }
+}
+
+static void test_rescale(void **state)
+{
+        (void)state;
+        struct roomy r;
+        roomy_init(&r, CPU, DAY);
+        assert_int_equal(add(&r, inside(CPU, 5), 1, 10 * DAY), 0);
+        assert_int_equal(add(&r, inside(CPU, 7), 1, 12 * DAY + DAY / 2), 0);
+        histogram_rescale(&r.h, 2 * DAY, (struct wall){12 * DAY + DAY / 2});
+        assert_int_equal(r.h.half_life_ms, 2 * DAY);
+        assert_int_equal(r.h.ref_ms, 12 * DAY);
+        /* the newest weighs what a sample now would, the other still 2.5 old half-lives less */
+        double now = pow(2, 0.25);
+        assert_true(fabs(weight(&r.h, 7) / now - 1) < 1e-14);
+        assert_true(fabs(weight(&r.h, 5) / (now * pow(2, -2.5)) - 1) < 1e-14);
+        histogram_rescale(&r.h, DAY, (struct wall){0}); /* not before ref */
+        assert_int_equal(r.h.ref_ms, 12 * DAY);
+        assert_true(fabs(weight(&r.h, 7) / now - 1) < 1e-14);
+        /* what is too light goes */
+        histogram_rescale(&r.h, DAY / 2, (struct wall){1035 * DAY});
+        assert_int_equal(r.h.count, 0);
+        assert_int_equal(r.h.ref_ms, 1035 * DAY);
+        histogram_rescale(&r.h, 7 * DAY, (struct wall){1036 * DAY});
+        assert_int_equal(r.h.ref_ms, 1036 * DAY);
+        /* and none becomes too heavy */
+        roomy_init(&r, CPU, DAY);
+        assert_int_equal(add(&r, 1, 0x1p1000, 0), 0);
+        histogram_rescale(&r.h, 4 * DAY, (struct wall){0});
+        assert_true(histogram_total(&r.h) == 0x1p1000);
+        r.h.w[0] = 0x1p1000;
+        r.h.ref_ms = 12 * DAY;
+        r.h.half_life_ms = DAY;
+        histogram_rescale(&r.h, 7 * DAY, (struct wall){12 * DAY});
+        assert_true(histogram_total(&r.h) == 0x1p1000);
+        assert_int_equal(r.h.ref_ms, 7 * DAY);
+}
+
+/* Ten years at one a minute, with clocks that jump a year either way. */
+static void test_ten_years(void **state)
+{
+        (void)state;
+        static const int64_t half_lives[] = {60000, DAY_MS, 30 * DAY};
+        for (size_t i = 0; i < sizeof(half_lives) / sizeof(half_lives[0]); i++) {
+                struct roomy r;
+                int64_t at = 1700000000000;
+                roomy_init(&r, MEMORY, half_lives[i]);
+                for (int minute = 0; minute < 10 * 365 * 1440; minute++, at += 60000) {
+                        if (draw(100000) == 0)
+                                at += (draw(2) ? 365 : -365) * DAY;
+                        double value = ldexp((double)draw(1u << 20), (int)draw(30));
+                        if (add(&r, value, draw(1000) ? 1 : 1e5, at) != 0)
+                                fail_msg("minute %d", minute);
+                        if (minute % 10007 == 0)
+                                assert_sound(&r.h);
+                }
+                assert_sound(&r.h);
+                assert_true(percentile(&r.h, 1000) >= percentile(&r.h, 500));
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_starts_are_nearest),
+                cmocka_unit_test(test_bucket_of_start),
+                cmocka_unit_test(test_weights_by_age),
+                cmocka_unit_test(test_ref_moves_past_64),
+                cmocka_unit_test(test_four_equal_buckets),
+                cmocka_unit_test(test_last_bucket_answers_its_start),
+                cmocka_unit_test(test_hundred_per_cent),
+                cmocka_unit_test(test_slack),
+                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_heaviest),
+                cmocka_unit_test(test_underflow),
+                cmocka_unit_test(test_room),
+                cmocka_unit_test(test_range_grows_both_ways),
+                cmocka_unit_test(test_exact_model),
+                cmocka_unit_test(test_move_changes_no_percentile),
+                cmocka_unit_test(test_sample_pulls_its_way),
+                cmocka_unit_test(test_merge_both_ways),
+                cmocka_unit_test(test_merge_adds),
+                cmocka_unit_test(test_merge_refused),
+                cmocka_unit_test(test_interleaving),
+                cmocka_unit_test(test_extra_counts_as_if_added),
+                cmocka_unit_test(test_rescale),
+                cmocka_unit_test(test_ten_years),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
