@@ -1,0 +1,286 @@
+/* The command as it is called: exit codes, what goes to stdout, the shape of its JSON. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../support/tmp.h"
+#include "base/buf.h"
+#include "base/yaml.h"
+#include "cli/cmd.h"
+
+enum { ARGS = 12, OUTPUT_MAX = 1 << 20 };
+
+/* Send a stream to a file while the command runs. */
+static int divert(FILE *stream, const char *name)
+{
+        AUTO(mem_free) char *path = tmp_path(name);
+        fflush(stream);
+        int kept = dup(fileno(stream)), fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+        assert_true(kept >= 0 && fd >= 0);
+        dup2(fd, fileno(stream));
+        close(fd);
+        return kept;
+}
+
+static char *restore(FILE *stream, int kept, const char *name)
+{
+        AUTO(mem_free) char *path = tmp_path(name);
+        struct err err = {0};
+        size_t len;
+        fflush(stream);
+        dup2(kept, fileno(stream));
+        close(kept);
+        char *text = file_read(path, OUTPUT_MAX, &len, &err);
+        assert_non_null(text);
+        return text;
+}
+
+struct outcome {
+        int code;
+        char *out, *err;
+};
+
+static void run(struct outcome *o, const char *const *args)
+{
+        char *argv[ARGS + 1] = {NULL};
+        int argc = 0;
+        for (; args[argc]; argc++)
+                argv[argc] = mem_string(args[argc]);
+        int out = divert(stdout, "out"), err = divert(stderr, "err");
+        o->code = cmd_replay(argc, argv);
+        o->out = restore(stdout, out, "out");
+        o->err = restore(stderr, err, "err");
+        for (int i = 0; i < argc; i++)
+                mem_free(argv[i]);
+}
+
+static void outcome_release(struct outcome *o)
+{
+        mem_free(o->out);
+        mem_free(o->err);
+}
+
+#define RUN(o, ...) run(o, (const char *const[]){"replay", __VA_ARGS__, NULL})
+
+/* Two entities, two days and a bit, every ten minutes; two rows that are none. */
+static char *trace_file(void)
+{
+        struct buf b;
+        buf_init(&b, OUTPUT_MAX);
+        buf_add_text(&b, "entity,timestamp_s,cpu_cores,memory_bytes\nbad\na,0,x,1\n");
+        for (int at = 0; at <= 2 * 86400 + 600; at += 600)
+                buf_printf(&b, "a,%d,0.05,100000000\nb \"q\",%d,0.05,\n", at, at);
+        char *path = tmp_file("trace.csv", b.data);
+        buf_release(&b);
+        return path;
+}
+
+static void test_misuse(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *args[5], *why;
+        } row[] = {
+                {{"replay", NULL}, "FILE: one trace is wanted"},
+                {{"replay", "a", "b", NULL}, "b: one trace is wanted"},
+                {{"replay", "--frobnicate", "-", NULL}, "--frobnicate: is no option"},
+                {{"replay", "-x", "-", NULL}, "-x: is no option"},
+                {{"replay", "-", "--profile", NULL}, "--profile: needs a value"},
+                {{"replay", "-o", "yaml", "-", NULL}, "-o: table or json"},
+                {{"replay", "--deploy-every", "1d", "-", NULL}, "there are no days"},
+                {{"replay", "--deploy-every", "59s", "-", NULL}, "--deploy-every"},
+                {{"replay", "--deploy-every=8761h", "-", NULL}, "--deploy-every"},
+                {{"replay", "--entities=yes", "-", NULL}, "--entities"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct outcome o;
+                run(&o, row[i].args);
+                if (o.code != EXIT_MISUSED || !strstr(o.err, row[i].why) || *o.out)
+                        fail_msg("row %zu: %d, '%s', '%s'", i, o.code, o.err, o.out);
+                assert_ptr_equal(strchr(o.err, '\n'), o.err + strlen(o.err) - 1); /* one line */
+                outcome_release(&o);
+        }
+}
+
+static void test_help(void **state)
+{
+        (void)state;
+        struct outcome o;
+        RUN(&o, "--help");
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_non_null(strstr(o.out, "usage: halflife replay"));
+        assert_string_equal(o.err, "");
+        outcome_release(&o);
+}
+
+static void test_failures(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *good = trace_file(), *empty = tmp_file("empty.csv", "\n"), *none = tmp_path("none"),
+             *broken = tmp_file("broken.yaml", "kind: Profile\nspec: {resources: {cpu: {min: -1}}}\n"),
+             *other = tmp_file("other.yaml", "kind: Deployment\nspec: {}\n"),
+             *specless = tmp_file("specless.yaml", "kind: Profile\n"), *blank = tmp_file("blank.yaml", "# nothing\n"),
+             *junk = tmp_file("junk.yaml", "a: [\n");
+        const struct {
+                const char *profile, *trace, *why;
+        } row[] = {
+                {NULL, none, "No such file"},
+                {NULL, empty, "no row could be read: expected lines of entity,timestamp_s"},
+                {NULL, "/", "directory"},
+                {none, good, "profile '"},
+                {broken, good, "spec: resources: cpu: min: -1 is not an amount of CPU"},
+                {other, good, "kind 'Deployment' is not ClusterProfile or Profile"},
+                {specless, good, "spec is missing"},
+                {blank, good, "there is none in it"},
+                {junk, good, "line "},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct outcome o;
+                if (row[i].profile)
+                        RUN(&o, "--profile", row[i].profile, row[i].trace);
+                else
+                        RUN(&o, row[i].trace);
+                if (o.code != EXIT_FAILED || !strstr(o.err, row[i].why) || *o.out)
+                        fail_msg("row %zu: %d, '%s'", i, o.code, o.err);
+                outcome_release(&o);
+        }
+}
+
+static double number(const json_t *json, const char *resource, const char *name)
+{
+        const json_t *v = json_object_get(resource ? json_object_get(json, resource) : json, name);
+        if (!json_is_number(v))
+                fail_msg("%s %s is no number", resource ? resource : "", name);
+        return json_number_value(v);
+}
+
+static void check_policy(const json_t *policy, const char *name)
+{
+        assert_string_equal(json_string_value(json_object_get(policy, "name")), name);
+        assert_int_equal(json_object_size(policy), 3);
+        for (int r = 0; r < 2; r++) {
+                const char *resource = r ? "memory" : "cpu";
+                assert_int_equal(json_object_size(json_object_get(policy, resource)), 5);
+                number(policy, resource, "slack");
+                number(policy, resource, "overrun");
+                number(policy, resource, "changes_per_week");
+                number(policy, resource, "requested_hours");
+                number(policy, resource, "used_hours");
+        }
+}
+
+static void test_json(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file();
+        struct outcome o;
+        RUN(&o, "-o", "json", "--entities", trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        assert_non_null(json);
+        assert_int_equal(json_object_size(json), 3);
+        assert_int_equal(number(json, NULL, "refused"), 2);
+        const json_t *policies = json_object_get(json, "policies"), *entities = json_object_get(json, "entities");
+        assert_int_equal(json_array_size(policies), 2);
+        check_policy(json_array_get(policies, 0), "default");
+        check_policy(json_array_get(policies, 1), "peak");
+        /* 24 h and one row of each entity are scored: 145 x 600 s x 2 */
+        assert_true(number(json_array_get(policies, 0), "cpu", "requested_hours") > 0.062 * 145 / 3 - 1e-9);
+        assert_true(number(json_array_get(policies, 0), "cpu", "requested_hours") < 0.062 * 145 / 3 + 1e-9);
+        double gib = number(json_array_get(policies, 0), "memory", "requested_hours");
+        assert_true(gib > 122.0 / 1024 * 145 / 6 - 1e-9 && gib < 122.0 / 1024 * 145 / 6 + 1e-9);
+        assert_int_equal(json_array_size(entities), 2);
+        const json_t *a = json_array_get(entities, 0), *b = json_array_get(entities, 1);
+        assert_string_equal(json_string_value(json_object_get(b, "entity")), "b \"q\"");
+        assert_int_equal(number(a, "cpu", "samples"), 290);
+        assert_true(number(a, "cpu", "p50") == 0.05525631250000000 &&
+                    number(a, "cpu", "p99") == number(a, "cpu", "p50"));
+        assert_true(number(a, "cpu", "model") == 0.056);
+        assert_true(number(a, "memory", "model") == 106.0 * 1048576);
+        assert_int_equal(number(b, "memory", "samples"), 0);
+        assert_true(json_is_null(json_object_get(json_object_get(b, "memory"), "p90")));
+        assert_true(json_is_null(json_object_get(json_object_get(b, "memory"), "model")));
+        assert_non_null(strstr(o.err, "trace.csv:2: it has not four columns"));
+        assert_non_null(strstr(o.err, "trace.csv:3: cpu_cores is not a number"));
+        outcome_release(&o);
+}
+
+static void test_profiles_and_table(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *trace = trace_file(), *two = tmp_file("two.yaml", "kind: ClusterProfile\nmetadata: {name: wide}\n"
+                                                                "spec: {resources: {cpu: {multiplier: '2'}}}\n---\n"
+                                                                "kind: Profile\nspec: {}\n");
+        struct outcome o;
+        RUN(&o, "--profile", two, "--profile=manifests/samples/memory.yaml", "--deploy-every", "12h", "--entities",
+            "-o", "table", trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_memory_equal(o.out, "POLICY", 6);
+        assert_non_null(strstr(o.out, "\nwide "));
+        assert_non_null(strstr(o.out, "\nProfile "));
+        assert_non_null(strstr(o.out, "\npeak "));
+        assert_null(strstr(o.out, "default"));
+        assert_non_null(strstr(o.out, "\n582 rows of 2 entities, 2 refused\n"));
+        assert_non_null(strstr(o.out, "\nENTITY"));
+        assert_non_null(strstr(o.out, "\nb \"q\""));
+        outcome_release(&o);
+}
+
+static void test_standard_input(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file();
+        int kept = dup(STDIN_FILENO), fd = open(trace, O_RDONLY);
+        struct outcome o;
+        dup2(fd, STDIN_FILENO);
+        close(fd);
+        RUN(&o, "-o", "json", "-");
+        dup2(kept, STDIN_FILENO);
+        close(kept);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_null(strstr(o.out, "entities"));
+        assert_non_null(strstr(o.err, "-:2: it has not four"));
+        outcome_release(&o);
+}
+
+static void test_many_refused_are_summed_up(void **state)
+{
+        (void)state;
+        struct buf b;
+        buf_init(&b, OUTPUT_MAX);
+        buf_add_text(&b, "a,0,1,1\n");
+        for (int i = 0; i < 100; i++)
+                buf_add_text(&b, "a,0,1,1\n");
+        AUTO(mem_free) char *path = tmp_file("many.csv", b.data);
+        buf_release(&b);
+        struct outcome o;
+        RUN(&o, path);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_non_null(strstr(o.err, "many.csv:21: timestamp_s is that of the entity's row before"));
+        assert_null(strstr(o.err, "many.csv:22:"));
+        assert_non_null(strstr(o.err, "many.csv: 80 more rows refused"));
+        outcome_release(&o);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_misuse),
+                cmocka_unit_test(test_help),
+                cmocka_unit_test(test_failures),
+                cmocka_unit_test(test_json),
+                cmocka_unit_test(test_profiles_and_table),
+                cmocka_unit_test(test_standard_input),
+                cmocka_unit_test(test_many_refused_are_summed_up),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,293 @@
+/*
+ * The scoring rules, by numbers worked out by hand. CPU 0.05 cores lies in bucket 4, whose upper edge is 0.05525631:
+ * model 56m, x 1.1 = 62m. CPU 0.1 lies in bucket 8, upper edge 0.1102656: model 111m, target 123m. Memory 1e8 bytes
+ * lies in bucket 8 as well, upper edge 110265643: model 106Mi, x 1.15 = 122Mi.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../src/cli/replay.h"
+
+enum { STEP = 600, DAY = 86400, STEPS_A_DAY = DAY / STEP };
+
+static void begin(struct replay *r)
+{
+        struct profile_spec spec;
+        replay_init(r, DAY_MS);
+        assert_int_equal(profile_spec_read(NULL, &spec, NULL), 0);
+        assert_int_equal(replay_add_policy(r, "default", &spec), 0);
+        profile_spec_release(&spec);
+}
+
+static int feed(struct replay *r, const char *entity, int64_t at_s, double cpu, double memory)
+{
+        struct trace_row row = {text_of(entity), at_s, {cpu >= 0, memory >= 0}, {cpu, memory}};
+        const char *why = NULL;
+        int rc = replay_row(r, &row, &why);
+        assert_true((rc == ERR_INVALID) == (why != NULL));
+        return rc;
+}
+
+/* Rows at from, from + STEP, … below to. */
+static void feed_span(struct replay *r, const char *entity, int64_t from, int64_t to, double cpu, double memory)
+{
+        for (int64_t at = from; at < to; at += STEP)
+                assert_int_equal(feed(r, entity, at, cpu, memory), 0);
+}
+
+static void assert_near(double got, double want)
+{
+        double off = got - want;
+        if (off < -1e-9 * want - 1e-12 || off > 1e-9 * want + 1e-12)
+                fail_msg("%.17g is not %.17g", got, want);
+}
+
+static void test_first_request(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        feed_span(&r, "a", 0, DAY, 0.05, -1);
+        assert_int_equal(feed(&r, "a", DAY, 0.05, -1), 0); /* at the deploy: learned, not scored */
+        assert_int_equal(r.policy[0].score[CPU].rows, 0);
+        feed_span(&r, "a", DAY + STEP, 2 * DAY + STEP, 0.05, -1);
+        const struct score *s = &r.policy[0].score[CPU];
+        assert_int_equal(s->rows, STEPS_A_DAY);
+        assert_int_equal(s->over, 0);
+        assert_int_equal(s->changes, 0);
+        assert_near(s->requested_hours, 0.062 * 24);
+        assert_near(s->used_hours, 0.05 * 24);
+        assert_near(s->entity_weeks, 1.0 / 7);
+        assert_near(score_slack(s), 1 - 0.05 / 0.062);
+        assert_near(r.peak[CPU].requested_hours, 0.05 * 24); /* at the request is not over it */
+        assert_int_equal(r.peak[CPU].over, 0);
+        assert_int_equal(r.policy[0].score[MEMORY].rows, 0);
+        replay_release(&r);
+}
+
+static void test_a_change(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, -1);
+        feed_span(&r, "a", 2 * DAY + STEP, 3 * DAY + STEP, 0.1, -1); /* above 62m all day */
+        assert_int_equal(feed(&r, "a", 3 * DAY + STEP, 0.1, -1), 0);
+        const struct score *s = &r.policy[0].score[CPU];
+        assert_int_equal(s->rows, 2 * STEPS_A_DAY + 1);
+        assert_int_equal(s->over, STEPS_A_DAY);
+        assert_int_equal(s->changes, 1);
+        assert_near(s->requested_hours, 0.062 * 48 + 0.123 / 6);
+        assert_near(s->used_hours, 0.05 * 24 + 0.1 * 24 + 0.1 / 6);
+        assert_near(score_changes_per_week(s), 168 / (48 + 1.0 / 6));
+        assert_near(r.peak[CPU].requested_hours, 0.05 * 48 + 0.1 / 6);
+        assert_int_equal(r.peak[CPU].changes, 1);
+        assert_int_equal(r.peak[CPU].over, STEPS_A_DAY);
+        replay_release(&r);
+}
+
+static void test_memory(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, 1e8);
+        const struct score *s = &r.policy[0].score[MEMORY];
+        assert_int_equal(s->rows, STEPS_A_DAY);
+        assert_near(s->requested_hours, 122.0 * 1048576 * 24);
+        assert_near(s->used_hours, 1e8 * 24);
+        replay_release(&r);
+}
+
+/* 24 hours of history are wanted, and a hundred samples: 99 rows are not enough at any deploy. */
+static void test_not_ready_is_not_scored(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        for (int i = 0; i < 99; i++)
+                assert_int_equal(feed(&r, "few", i * DAY, 0.05, -1), 0);
+        assert_int_equal(r.policy[0].score[CPU].rows, 0);
+        for (int i = 99; i < 101; i++)
+                assert_int_equal(feed(&r, "few", i * DAY, 0.05, -1), 0);
+        assert_int_equal(r.policy[0].score[CPU].rows, 1);
+        assert_near(r.policy[0].score[CPU].used_hours, 0.05 / 6); /* after a gap a row stands for 600 s */
+        replay_release(&r);
+}
+
+/* The row at which a deploy is due has not been seen by it, wherever the deploys fall. */
+static void test_no_look_ahead(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        feed_span(&r, "a", 100, 2 * DAY, 0.05, -1);
+        assert_int_equal(feed(&r, "a", 2 * DAY + 200, 900, -1), 0);
+        assert_int_equal(r.policy[0].score[CPU].over, 1);
+        assert_int_equal(r.policy[0].score[CPU].changes, 0);
+        assert_int_equal(r.peak[CPU].over, 1);
+        replay_release(&r);
+}
+
+/* 0.0553 lies in the next bucket: 76m in place of 62m, 22.6 % more. */
+static void test_min_change(void **state)
+{
+        (void)state;
+        for (int percent = 22; percent <= 23; percent++) {
+                struct replay r;
+                begin(&r);
+                r.policy[0].min_change_percent = percent;
+                feed_span(&r, "a", 0, DAY + STEP, 0.05, -1);
+                feed_span(&r, "a", DAY + STEP, 4 * DAY, 0.0553, -1);
+                assert_int_equal(r.policy[0].score[CPU].changes, percent == 22);
+                if (percent == 23)
+                        assert_near(r.policy[0].score[CPU].requested_hours, 0.062 * (72 - 1.0 / 6));
+                assert_int_equal(r.peak[CPU].changes, 1);
+                replay_release(&r);
+        }
+}
+
+/* Another entity between the rows of one changes nothing for it, whichever of them comes first. */
+static void test_entities_interleave(void **state)
+{
+        (void)state;
+        struct replay apart, mixed;
+        begin(&apart);
+        begin(&mixed);
+        feed_span(&apart, "a", 0, 3 * DAY, 0.05, 1e8);
+        feed_span(&apart, "b", 50, 3 * DAY, 0.2, 3e8);
+        for (int64_t at = 0; at < 3 * DAY; at += STEP) {
+                feed(&mixed, "a", at, 0.05, 1e8);
+                feed(&mixed, "b", at + 50, 0.2, 3e8);
+        }
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                const struct score *x = &apart.policy[0].score[q], *y = &mixed.policy[0].score[q];
+                assert_int_equal(x->rows, y->rows);
+                assert_near(x->requested_hours, y->requested_hours);
+                assert_near(x->used_hours, y->used_hours);
+                for (int e = 0; e < 2; e++) {
+                        struct recommendation one, two;
+                        replay_estimate(&apart, apart.entity[e], 0, &one);
+                        replay_estimate(&mixed, mixed.entity[e], 0, &two);
+                        assert_int_equal(one.of[q].model, two.of[q].model);
+                        assert_int_equal(one.state, STATE_READY);
+                }
+        }
+        replay_release(&apart);
+        replay_release(&mixed);
+}
+
+static void test_refused_rows(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t at_s;
+                double cpu, memory;
+                int rc;
+                int64_t rows; /* of the entity, after it */
+        } row[] = {
+                {1000, 0.05, 1e8, 0, 1},
+                {1000, 0.05, 1e8, ERR_INVALID, 1}, /* again */
+                {400, 0.05, 1e8, ERR_INVALID, 1},  /* earlier */
+                {1600, 2e5, 1e8, ERR_INVALID, 1},  /* absurd */
+                {1600, 0.05, 2e15, ERR_INVALID, 1},
+                {1600, 1.0 / 0.0, 1e8, ERR_INVALID, 1},
+                {1600, 0.05, 0, ERR_INVALID, 2}, /* the CPU counts */
+                {2200, -1, 0, ERR_INVALID, 2},   /* no CPU to count */
+                {2200, 0, 1e8, 0, 3},            /* idle is a sample */
+        };
+        struct replay r;
+        begin(&r);
+        int64_t refused = 0;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                refused += row[i].rc < 0;
+                int rc = feed(&r, "a", row[i].at_s, row[i].cpu, row[i].memory);
+                if (rc != row[i].rc || r.entity[0]->rows != row[i].rows || r.refused != refused)
+                        fail_msg("row %zu: %d, %lld rows", i, rc, (long long)r.entity[0]->rows);
+        }
+        assert_int_equal(r.entity[0]->samples[CPU], 3);
+        assert_int_equal(r.entity[0]->samples[MEMORY], 2);
+        struct trace_row negative = {TEXT("a"), 9000, {true, false}, {-1, 0}};
+        const char *why = NULL;
+        assert_int_equal(replay_row(&r, &negative, &why), ERR_INVALID);
+        assert_non_null(strstr(why, "below 0"));
+        replay_release(&r);
+}
+
+static void test_an_entity_of_bad_rows_begins_with_its_first_good_one(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        assert_int_equal(feed(&r, "a", 5, 2e5, -1), ERR_INVALID);
+        feed_span(&r, "a", 1000, 1000 + DAY, 0.05, -1);
+        assert_int_equal(r.entity[0]->first_ms, 1000000);
+        assert_int_equal(r.entity[0]->deploy_ms, (1000 + DAY) * INT64_C(1000));
+        replay_release(&r);
+}
+
+static void test_policies_side_by_side(void **state)
+{
+        (void)state;
+        static const char quick[] = "{\"resources\": {\"cpu\": {\"percentile\": 50, \"multiplier\": \"2\", "
+                                    "\"halfLife\": \"1h\"}}, \"apply\": {\"minHistory\": \"0s\"}}";
+        struct replay r;
+        begin(&r);
+        struct profile_spec spec;
+        json_t *json = json_loads(quick, 0, NULL);
+        assert_int_equal(profile_spec_read(json, &spec, NULL), 0);
+        assert_int_equal(replay_add_policy(&r, "quick", &spec), 0);
+        feed_span(&r, "a", 0, 12 * 3600, 0.05, -1);
+        feed_span(&r, "a", 12 * 3600, DAY + STEP, 0.01, -1);
+        feed_span(&r, "a", DAY + STEP, 2 * DAY + STEP, 0.01, -1);
+        assert_near(r.policy[0].score[CPU].requested_hours, 0.062 * 24);
+        assert_near(r.policy[1].score[CPU].requested_hours, 0.042 * 24); /* bucket 1 ends at 0.0205: 21m x 2 */
+        for (int i = 2; i < REPLAY_POLICIES; i++)
+                assert_int_equal(replay_add_policy(&r, "more", &spec), 0);
+        assert_int_equal(replay_add_policy(&r, "more", &spec), ERR_TOOBIG);
+        r.policies = 2; /* the entity was made for two */
+        for (int i = 2; i < REPLAY_POLICIES; i++)
+                mem_free(r.policy[i].name);
+        json_decref(json);
+        profile_spec_release(&spec);
+        replay_release(&r);
+}
+
+static void test_memory_window(void **state)
+{
+        (void)state;
+        struct replay r;
+        struct profile_spec spec;
+        replay_init(&r, DAY_MS);
+        assert_int_equal(profile_spec_read(NULL, &spec, NULL), 0);
+        spec.of[MEMORY].window_ms = DAY_MS;
+        assert_int_equal(replay_add_policy(&r, "peaks", &spec), 0);
+        for (int64_t at = 0; at < 2 * DAY + STEP; at += STEP) /* one high row a day */
+                assert_int_equal(feed(&r, "a", at, -1, at % DAY == 3600 ? 1e8 : 2e7), 0);
+        assert_near(r.policy[0].score[MEMORY].requested_hours, 122.0 * 1048576 * 24);
+        profile_spec_release(&spec);
+        replay_release(&r);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_first_request),
+                cmocka_unit_test(test_a_change),
+                cmocka_unit_test(test_memory),
+                cmocka_unit_test(test_not_ready_is_not_scored),
+                cmocka_unit_test(test_no_look_ahead),
+                cmocka_unit_test(test_min_change),
+                cmocka_unit_test(test_entities_interleave),
+                cmocka_unit_test(test_refused_rows),
+                cmocka_unit_test(test_an_entity_of_bad_rows_begins_with_its_first_good_one),
+                cmocka_unit_test(test_policies_side_by_side),
+                cmocka_unit_test(test_memory_window),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
