@@ -144,7 +144,7 @@ static void test_bounds(void **state)
         AUTO(json_decref) json_t *labels = json_object(), *expressions = json_object(), *values = json_object();
         json_t *of = json_object(), *list = json_array(), *many = json_array(), *one = json_array();
         for (int i = 0; i < 17; i++) {
-                char key[8];
+                char key[16];
                 snprintf(key, sizeof key, "k%d", i);
                 json_object_set_new(of, key, json_string("v"));
                 json_array_append_new(list, json_pack("{s:s, s:s}", "key", key, "operator", "Exists"));
