@@ -26,7 +26,8 @@ void access_free(struct access *a);
 /*
  * Re-read what has become due; force after a 401. An exec plug-in is started again (30 s at most, its output bounded)
  * and runs beside the loop while the old credentials stand: as long as access_busy says so, call again within a second.
- * Changes the peer's revision where it has to. < 0: something could not be renewed and stays as it was.
+ * Changes the peer's revision where it has to. < 0: something could not be renewed, and stays as it was until a
+ * later try succeeds.
  */
 int access_refresh(struct access *a, struct now now, bool force, struct err *err);
 bool access_busy(const struct access *a); /* a plug-in is under way */

@@ -12,10 +12,10 @@
 
 enum {
         FILES_EVERY_MS = MINUTE_MS,
-        EXEC_EVERY_MS =
-                10 *
-                SECOND_MS, /* at most: a plug-in that fails, or whose answer does not help, is not run in a circle */
-        EXEC_EARLY_MS = MINUTE_MS, /* before the credentials expire, or a fifth of their life */
+        /* At most: a plug-in that fails, or whose answer does not help, is not run in a circle. */
+        EXEC_EVERY_MS = 10 * SECOND_MS,
+        /* Before the credentials expire, or a fifth of their life. */
+        EXEC_EARLY_MS = MINUTE_MS,
 };
 
 struct access {
@@ -25,12 +25,12 @@ struct access {
         struct mono files_read;
         struct exec_run *run;
         struct exec_result from_exec;
-        struct mono exec_started;
-        struct wall exec_due; /* ms 0: only when forced */
+        struct mono exec_rests; /* not run again before; {0}: nothing but the first run was asked of it yet */
+        struct wall exec_due;   /* ms 0: only when forced */
+        struct err files_trouble, exec_trouble; /* why the last try failed; code 0: it did not */
 };
 
-/* --- loading
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- loading ------------------------------------------------------------------------------ */
 
 static int load_config(const struct access_options *o, struct access_config *ret, struct err *err)
 {
@@ -82,8 +82,7 @@ static void point_peer(struct access *a)
         a->peer.revision++;
 }
 
-/* --- credential plug-ins
- * ------------------------------------------------------------------------------------------------------ */
+/* --- credential plug-ins ------------------------------------------------------------------ */
 
 static bool differ(const char *a, const char *b)
 {
@@ -122,26 +121,25 @@ static int exec_look(struct access *a, struct now now, struct err *err)
 
 static bool exec_is_due(const struct access *a, struct now now, bool force)
 {
-        bool rested = (now.mono.ns - a->exec_started.ns) / 1000000 >= EXEC_EVERY_MS;
-        return a->config.exec.command && rested && (force || (a->exec_due.ms && now.wall.ms >= a->exec_due.ms));
+        return a->config.exec.command && now.mono.ns >= a->exec_rests.ns &&
+               (force || (a->exec_due.ms && now.wall.ms >= a->exec_due.ms));
 }
 
 static int exec_begin(struct access *a, struct now now, struct err *err)
 {
-        a->exec_started = now.mono;
         a->run = exec_start(&a->config.exec, now.mono, err);
         return a->run ? 0 : err->code;
 }
 
-static int exec_refresh(struct access *a, struct now now, bool force, struct err *err)
+static void exec_refresh(struct access *a, struct now now, bool force)
 {
+        int rc = 0;
         if (!a->run && exec_is_due(a, now, force)) {
-                int rc = exec_begin(a, now, err);
-                if (rc < 0)
-                        return rc;
+                a->exec_rests.ns = now.mono.ns + EXEC_EVERY_MS * INT64_C(1000000);
+                rc = exec_begin(a, now, &a->exec_trouble);
         }
-        int rc = a->run ? exec_look(a, now, err) : 0;
-        return rc == 1 ? 0 : rc;
+        if (rc == 0 && a->run && exec_look(a, now, &a->exec_trouble) == 0)
+                a->exec_trouble.code = 0;
 }
 
 static int exec_first(struct access *a, struct err *err)
@@ -154,16 +152,15 @@ static int exec_first(struct access *a, struct err *err)
         return rc;
 }
 
-/* --- files
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- files -------------------------------------------------------------------------------- */
 
 /* All are tried; the first failure is told. */
-static int files_refresh(struct access *a, struct now now, bool force, struct err *err)
+static void files_refresh(struct access *a, struct now now, bool force)
 {
         if (!force && (now.mono.ns - a->files_read.ns) / 1000000 < FILES_EVERY_MS)
-                return 0;
+                return;
         a->files_read = now.mono;
+        a->files_trouble.code = 0;
         struct access_config *c = &a->config;
         struct {
                 struct access_text *text;
@@ -173,22 +170,18 @@ static int files_refresh(struct access *a, struct now now, bool force, struct er
                    {&c->cert, CREDENTIAL_PEM},
                    {&c->key, CREDENTIAL_PEM}};
         bool moved = false;
-        int failed = 0;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct err why = {0};
                 int rc = row[i].text->path ? access_text_read(row[i].text, row[i].what, &why) : 0;
                 moved |= rc == 1 && row[i].what == CREDENTIAL_PEM;
-                if (rc < 0 && !failed)
-                        failed = err_set(err, why.code, "%s", why.text);
+                if (rc < 0 && !a->files_trouble.code)
+                        a->files_trouble = why;
         }
         if (moved)
                 point_peer(a);
-        return failed;
 }
 
-/* --- outside
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- outside ------------------------------------------------------------------------------ */
 
 int access_load(const struct access_options *o, struct access **ret, struct err *err)
 {
@@ -222,12 +215,10 @@ void access_free(struct access *a)
 
 int access_refresh(struct access *a, struct now now, bool force, struct err *err)
 {
-        int files = files_refresh(a, now, force, err);
-        struct err why = {0};
-        int exec = exec_refresh(a, now, force, &why);
-        if (exec < 0 && files == 0)
-                return err_set(err, why.code, "%s", why.text);
-        return files;
+        files_refresh(a, now, force);
+        exec_refresh(a, now, force);
+        const struct err *trouble = a->files_trouble.code ? &a->files_trouble : &a->exec_trouble;
+        return trouble->code ? err_set(err, trouble->code, "%s", trouble->text) : 0;
 }
 
 bool access_busy(const struct access *a)

@@ -64,15 +64,13 @@ static struct now now_of(const struct client *c)
         return loop_now(c->loop);
 }
 
-/* --- credentials
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- credentials -------------------------------------------------------------------------- */
 
 static void refresh(struct client *c, bool force)
 {
         struct err err = {0};
         if (access_refresh(c->access, now_of(c), force, &err) == 0) {
-                if (!access_busy(c->access))
-                        c->complaint[0] = '\0';
+                c->complaint[0] = '\0';
                 return;
         }
         if (strcmp(c->complaint, err.text) == 0)
@@ -90,8 +88,7 @@ static void on_credentials(void *arg)
                        on_credentials, c);
 }
 
-/* --- a call's life
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- a call's life ------------------------------------------------------------------------ */
 
 static void call_free(struct client_call *k)
 {
@@ -245,9 +242,7 @@ static void on_done(void *arg, const struct http_reply *reply)
         call_finish(k, &a, reply->whole);
 }
 
-/* --- starting
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- starting ----------------------------------------------------------------------------- */
 
 static const char *verb_of(enum http_method m, const char *content_type)
 {
@@ -326,9 +321,7 @@ void client_cancel(struct client *c, struct client_call *k)
         call_free(k);
 }
 
-/* --- the client
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- the client --------------------------------------------------------------------------- */
 
 struct client *client_new(struct loop *l, struct access *a, const struct client_options *o)
 {
@@ -377,8 +370,7 @@ void client_set_limits(struct client *c, double rate, int concurrency)
         http_set_limits(c->http, rate, concurrency);
 }
 
-/* --- waiting for one
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- waiting for one ---------------------------------------------------------------------- */
 
 struct waited {
         bool done;

@@ -18,8 +18,7 @@
 #include "base/mem.h"
 #include "kube/access.h"
 
-/* --- files of a folder that goes away
- * ---------------------------------------------------------------------------------------- */
+/* --- files of a folder that goes away ----------------------------------------------------- */
 
 static char dir[64];
 
@@ -78,8 +77,7 @@ static int load(const char *context, struct access **ret, struct err *err)
         return access_load(&(struct access_options){.kubeconfig = path, .context = context}, ret, err);
 }
 
-/* --- kubeconfig: what is read
- * ----------------------------------------------------------------------------------------------------- */
+/* --- kubeconfig: what is read ------------------------------------------------------------- */
 
 static void a_whole_kubeconfig_is_read(void **state)
 {
@@ -198,8 +196,7 @@ static void the_usual_places_are_tried(void **state)
         drop(".kube/config");
 }
 
-/* --- kubeconfig: what is refused, and how it is said
- * ------------------------------------------------------------------------------ */
+/* --- kubeconfig: what is refused, and how it is said -------------------------------------- */
 
 static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
 {
@@ -344,9 +341,7 @@ static void broken_kubeconfigs_are_refused_with_the_cure(void **state)
         }
 }
 
-/* --- rotation
- * ------------------------------------------------------------------------------------------------------------------------
- */
+/* --- rotation ----------------------------------------------------------------------------- */
 
 static struct now later(int64_t ms)
 {
@@ -433,8 +428,7 @@ static void pods_are_read_from_their_mount(void **state)
         assert_int_equal(pod_config_load(dir, "10.0.0.1", "443", &c, &err), ERR_INVALID);
 }
 
-/* --- credential plug-ins
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- credential plug-ins ------------------------------------------------------------------ */
 
 #define CREDENTIAL(status)                                                                                             \
         "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":{" status "}}"
