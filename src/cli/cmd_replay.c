@@ -1,108 +1,86 @@
 /* halflife replay: the options, the profiles, the loop over the trace. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/yaml.h"
 #include "cli/cmd.h"
+#include "cli/options.h"
 #include "replay.h"
 
 enum { PROFILE_BYTES_MAX = 1 << 20, TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18 };
 
-static const char help[] =
-        "usage: halflife replay [--profile FILE]... [--deploy-every 24h] [--entities] [-o table|json] FILE|-\n"
-        "\n"
-        "Run a usage trace (entity,timestamp_s,cpu_cores,memory_bytes; a missing value is empty; rows sorted per\n"
-        "entity) through the controller's own arithmetic and score each profile: how much of what it would have\n"
-        "requested was not used (slack), and how often more was used than requested (overrun). `peak` requests the\n"
-        "highest value yet seen. Changes nothing.\n"
-        "\n"
-        "  --profile FILE      a Profile or ClusterProfile to score; may be repeated; without any, the defaults\n"
-        "  --deploy-every 24h  requests change at multiples of this after an entity's first row\n"
-        "  --entities          tell what is known of each entity at its end, under the first profile\n"
-        "  -o table|json       how to answer\n";
+enum { OPT_PROFILE, OPT_DEPLOY_EVERY, OPT_ENTITIES, OPT_OUTPUT, OPT_HELP, OPTS };
+static const struct option_spec option[OPTS] = {
+        {.name = "profile",
+         .value = "FILE",
+         .help = "Profiles or ClusterProfiles to score, may be repeated; without any, the defaults",
+         .many = true},
+        {.name = "deploy-every",
+         .value = "TIME",
+         .help = "requests change at multiples of this after an entity's first row (default 24h)"},
+        {.name = "entities", .help = "tell what is known of each entity at its end, under the first profile"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table or json (default table)"},
+        {.name = "help", .letter = 'h', .help = "this text"},
+};
 
-struct options {
-        const char *profile[REPLAY_POLICIES];
-        int profiles;
+struct arguments {
+        struct option_given given[OPTS];
         int64_t deploy_every_ms;
         bool entities, json;
         const char *file;
 };
 
-static int misused(const char *what, const char *cure)
+static void print_help(void)
 {
-        fprintf(stderr, "halflife replay: %s: %s\n", what, cure);
-        return EXIT_MISUSED;
+        printf("usage: halflife replay [option]... FILE|-\n\n"
+               "Runs a usage trace (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
+               "per entity) through the controller's own arithmetic and scores each profile: how much of what it "
+               "would\n"
+               "have requested was not used (slack), and how often more was used than requested (overrun). 'peak'\n"
+               "requests the highest value yet seen. Changes nothing.\n\n");
+        options_print(stdout, option, OPTS);
 }
 
-static int take_profile(struct options *o, const char *value)
+static int read_deploy_every(const char *value, int64_t *ret_ms, struct err *err)
 {
-        if (o->profiles == REPLAY_POLICIES)
-                return misused("--profile", "at most 16 are scored side by side");
-        o->profile[o->profiles++] = value;
-        return EXIT_DONE;
+        int64_t ms = DAY_MS;
+        if (value && (duration_parse(value, strlen(value), &ms) < 0 || ms < MINUTE_MS || ms > INT64_C(8760) * HOUR_MS))
+                return err_set(err, ERR_INVALID,
+                               "deploy-every '%s' is not a duration from 1m to 8760h, such as 24h; there are no days",
+                               value);
+        *ret_ms = ms;
+        return 0;
 }
 
-static int take_deploy_every(struct options *o, const char *value)
+static int read_output(const char *value, bool *ret_json, struct err *err)
 {
-        int64_t ms;
-        if (duration_parse(value, strlen(value), &ms) < 0 || ms < MINUTE_MS || ms > INT64_C(8760) * HOUR_MS)
-                return misused("--deploy-every", "a duration from 1m to 8760h, such as 24h; there are no days");
-        o->deploy_every_ms = ms;
-        return EXIT_DONE;
+        *ret_json = value && strcmp(value, "json") == 0;
+        if (!value || *ret_json || strcmp(value, "table") == 0)
+                return 0;
+        return err_set(err, ERR_INVALID, "output '%s' is not one of table, json", value);
 }
 
-static int take_output(struct options *o, const char *value)
+static int read_arguments(int argc, char **argv, struct arguments *a, struct err *err)
 {
-        o->json = strcmp(value, "json") == 0;
-        return o->json || strcmp(value, "table") == 0 ? EXIT_DONE : misused("-o", "table or json");
-}
-
-static int take_option(struct options *o, int which, char **argv)
-{
-        switch (which) {
-        case 'p':
-                return take_profile(o, optarg);
-        case 'd':
-                return take_deploy_every(o, optarg);
-        case 'e':
-                o->entities = true;
-                return EXIT_DONE;
-        case 'o':
-                return take_output(o, optarg);
-        case ':':
-                return misused(argv[optind - 1], "needs a value; see halflife replay --help");
-        default:
-                return misused(argv[optind - 1], "is no option of replay; see halflife replay --help");
-        }
-}
-
-/* EXIT_DONE, EXIT_MISUSED; *ret_help: the help is all that is wanted. */
-static int read_options(int argc, char **argv, struct options *o, bool *ret_help)
-{
-        static const struct option known[] = {
-                {"profile", required_argument, NULL, 'p'}, {"deploy-every", required_argument, NULL, 'd'},
-                {"entities", no_argument, NULL, 'e'},      {"output", required_argument, NULL, 'o'},
-                {"help", no_argument, NULL, 'h'},          {0},
-        };
-        *o = (struct options){.deploy_every_ms = DAY_MS};
-        optind = 0;
-        opterr = 0;
-        for (int which; (which = getopt_long(argc, argv, ":o:h", known, NULL)) != -1;) {
-                *ret_help = *ret_help || which == 'h';
-                int rc = which == 'h' ? EXIT_DONE : take_option(o, which, argv);
-                if (rc != EXIT_DONE || *ret_help)
-                        return rc;
-        }
-        if (argc - optind != 1)
-                return misused(argc > optind ? argv[optind + 1] : "FILE",
-                               "one trace is wanted, or - for standard input; see halflife replay --help");
-        o->file = argv[optind];
-        return EXIT_DONE;
+        struct option_words words;
+        *a = (struct arguments){0};
+        int rc = options_parse(option, OPTS, argc, argv, a->given, &words, err);
+        if (rc == 0)
+                rc = option_switch(&a->given[OPT_ENTITIES], &a->entities, err);
+        if (rc == 0)
+                rc = read_deploy_every(option_value(&a->given[OPT_DEPLOY_EVERY]), &a->deploy_every_ms, err);
+        if (rc == 0)
+                rc = read_output(option_value(&a->given[OPT_OUTPUT]), &a->json, err);
+        if (rc < 0 || a->given[OPT_HELP].count)
+                return rc;
+        if (words.count != 1)
+                return err_set(err, ERR_INVALID, "one trace is wanted, a file or '-' for standard input, not %d",
+                               words.count);
+        a->file = words.word[0];
+        return 0;
 }
 
 /* --- profiles ---------------------------------------------------------------------------------------------------- */
@@ -140,13 +118,14 @@ static int add_profiles(struct replay *r, const char *path, struct err *err)
         return 0;
 }
 
-static int add_policies(struct replay *r, const struct options *o, struct err *err)
+static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
 {
         struct profile_spec defaults;
         int rc = 0;
-        for (int i = 0; rc == 0 && i < o->profiles; i++)
-                rc = add_profiles(r, o->profile[i], err);
-        if (rc < 0 || o->profiles > 0)
+        const struct option_given *profiles = &a->given[OPT_PROFILE];
+        for (int i = 0; rc == 0 && i < profiles->count; i++)
+                rc = add_profiles(r, profiles->value[i], err);
+        if (rc < 0 || profiles->count > 0)
                 return rc;
         rc = profile_spec_read(NULL, &defaults, err);
         if (rc == 0)
@@ -161,10 +140,10 @@ static ssize_t read_file(void *arg, void *buf, size_t size)
         return read(*(const int *)arg, buf, size);
 }
 
-static void tell_refused(const struct options *o, const struct trace *t, int64_t nth, const char *why)
+static void tell_refused(const struct arguments *a, const struct trace *t, int64_t nth, const char *why)
 {
         if (nth <= TOLD_MOST)
-                fprintf(stderr, "%s:%lld: %s\n", o->file, (long long)t->line, why);
+                fprintf(stderr, "%s:%lld: %s\n", a->file, (long long)t->line, why);
 }
 
 static void tell_progress(const struct replay *r, bool last)
@@ -172,8 +151,8 @@ static void tell_progress(const struct replay *r, bool last)
         fprintf(stderr, "\r%lld rows, %zu entities%s", (long long)r->rows, r->entities, last ? "\n" : "");
 }
 
-/* bad: lines that are no rows; they are counted with the refused. */
-static int take_next(struct replay *r, struct trace *t, const struct options *o, struct err *err)
+/* A line that is no row is counted with the refused ones. */
+static int take_next(struct replay *r, struct trace *t, const struct arguments *a, struct err *err)
 {
         struct trace_row row;
         const char *why = NULL;
@@ -183,32 +162,32 @@ static int take_next(struct replay *r, struct trace *t, const struct options *o,
         if (rc == ERR_INVALID) {
                 r->rows++;
                 r->refused++;
-                tell_refused(o, t, r->refused, err->text);
+                tell_refused(a, t, r->refused, err->text);
                 return 1;
         }
         rc = replay_row(r, &row, &why);
         if (rc == ERR_INVALID)
-                tell_refused(o, t, r->refused, why);
+                tell_refused(a, t, r->refused, why);
         if (rc == ERR_TOOBIG)
                 return err_set(err, rc, "line %lld: more than %d entities: split the trace", (long long)t->line,
                                REPLAY_ENTITIES);
         return 1;
 }
 
-static int read_trace(struct replay *r, const struct options *o, int fd, struct err *err)
+static int read_trace(struct replay *r, const struct arguments *a, int fd, struct err *err)
 {
         bool terminal = isatty(STDERR_FILENO);
         struct trace t;
         int rc;
         trace_init(&t, read_file, &fd);
-        while ((rc = take_next(r, &t, o, err)) > 0)
+        while ((rc = take_next(r, &t, a, err)) > 0)
                 if (terminal && r->rows % PROGRESS_ROWS == 0)
                         tell_progress(r, false);
         if (terminal && r->rows >= PROGRESS_ROWS)
                 tell_progress(r, true);
         trace_release(&t);
         if (r->refused > TOLD_MOST)
-                fprintf(stderr, "%s: %lld more rows refused\n", o->file, (long long)r->refused - TOLD_MOST);
+                fprintf(stderr, "%s: %lld more rows refused\n", a->file, (long long)r->refused - TOLD_MOST);
         if (rc == 0 && r->entities == 0)
                 return err_set(err, ERR_INVALID, "no row could be read: expected lines of " TRACE_HEADER);
         return rc;
@@ -222,39 +201,47 @@ static int open_trace(const char *path, struct err *err)
         return fd >= 0 ? fd : err_set(err, ERR_IO, "%s", strerror(errno));
 }
 
-static int run(struct replay *r, const struct options *o, struct err *err)
+static int run(struct replay *r, const struct arguments *a, struct err *err)
 {
-        int rc = add_policies(r, o, err);
+        int rc = add_policies(r, a, err);
         if (rc < 0)
                 return rc;
-        int fd = open_trace(o->file, err);
-        rc = fd < 0 ? fd : read_trace(r, o, fd, err);
+        int fd = open_trace(a->file, err);
+        rc = fd < 0 ? fd : read_trace(r, a, fd, err);
         if (fd > STDIN_FILENO)
                 close(fd);
-        return rc < 0 ? err_wrap(err, "trace '%s'", o->file) : 0;
+        return rc < 0 ? err_wrap(err, "trace '%s'", a->file) : 0;
+}
+
+static int answer(const struct replay *r, const struct arguments *a, struct err *err)
+{
+        (a->json ? replay_print_json : replay_print_table)(r, a->entities);
+        if (fflush(stdout) != 0 || ferror(stdout))
+                return err_set(err, ERR_IO, "the answer could not be written: %s", strerror(errno));
+        return 0;
+}
+
+static int fail(int code, const struct err *err)
+{
+        fprintf(stderr, "halflife replay: %s\n", err->text);
+        return code;
 }
 
 int cmd_replay(int argc, char **argv)
 {
-        struct options o;
-        bool want_help = false;
-        int rc = read_options(argc, argv, &o, &want_help);
-        if (want_help)
-                fputs(help, stdout);
-        if (rc != EXIT_DONE || want_help)
-                return rc;
-        struct replay r;
+        struct arguments a;
         struct err err = {0};
-        replay_init(&r, o.deploy_every_ms);
-        rc = run(&r, &o, &err);
-        if (rc < 0)
-                fprintf(stderr, "halflife replay: %s\n", err.text);
-        else
-                (o.json ? replay_print_json : replay_print_table)(&r, o.entities);
-        replay_release(&r);
-        if (rc == 0 && (fflush(stdout) != 0 || ferror(stdout))) {
-                fprintf(stderr, "halflife replay: the answer could not be written: %s\n", strerror(errno));
-                return EXIT_FAILED;
+        if (read_arguments(argc, argv, &a, &err) < 0)
+                return fail(EXIT_MISUSED, &err);
+        if (a.given[OPT_HELP].count) {
+                print_help();
+                return EXIT_DONE;
         }
-        return rc < 0 ? EXIT_FAILED : EXIT_DONE;
+        struct replay r;
+        replay_init(&r, a.deploy_every_ms);
+        int rc = run(&r, &a, &err);
+        if (rc == 0)
+                rc = answer(&r, &a, &err);
+        replay_release(&r);
+        return rc < 0 ? fail(EXIT_FAILED, &err) : EXIT_DONE;
 }

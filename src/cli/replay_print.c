@@ -2,6 +2,7 @@
 
 #include "base/yaml.h"
 #include "replay.h"
+#include "table.h"
 
 static const int percentiles[] = {500, 900, 950, 990};
 enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
@@ -97,37 +98,69 @@ void replay_print_json(const struct replay *r, bool entities)
 
 /* --- table ------------------------------------------------------------------------------------------------------- */
 
-static void print_score_row(const char *name, enum resource q, const struct score *s)
+static void add_titles(struct table *t, const char *const *title, int columns)
 {
-        printf("%-24s %-8s %7.2f%% %8.3f%% %12.2f %16.2f %16.2f %s\n", name, resource_name(q), 100 * score_slack(s),
-               100 * score_overrun(s), score_changes_per_week(s), s->requested_hours / hours_unit[q],
-               s->used_hours / hours_unit[q], q == CPU ? "core-h" : "GiB-h");
+        table_init(t, columns);
+        for (int i = 0; i < columns; i++)
+                table_add(t, mem_string(title[i]));
 }
 
-static void print_final_row(const struct replay *r, const struct replay_entity *e, enum resource q)
+static void add_score(struct table *t, const char *name, enum resource q, const struct score *s)
+{
+        const char *unit = q == CPU ? "core-h" : "GiB-h";
+        table_add(t, mem_string(name));
+        table_add(t, mem_string(resource_name(q)));
+        table_add(t, mem_printf("%.2f%%", 100 * score_slack(s)));
+        table_add(t, mem_printf("%.3f%%", 100 * score_overrun(s)));
+        table_add(t, mem_printf("%.2f", score_changes_per_week(s)));
+        table_add(t, mem_printf("%.2f %s", s->requested_hours / hours_unit[q], unit));
+        table_add(t, mem_printf("%.2f %s", s->used_hours / hours_unit[q], unit));
+}
+
+static void print_scores(const struct replay *r)
+{
+        static const char *const title[] = {"POLICY",       "RESOURCE",  "SLACK", "OVERRUN",
+                                            "CHANGES/WEEK", "REQUESTED", "USED"};
+        struct table t;
+        add_titles(&t, title, sizeof title / sizeof title[0]);
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                for (int i = 0; i < r->policies; i++)
+                        add_score(&t, r->policy[i].name, q, &r->policy[i].score[q]);
+                add_score(&t, "peak", q, &r->peak[q]);
+        }
+        table_print(stdout, &t);
+        table_release(&t);
+}
+
+static void add_final(struct table *t, const struct replay *r, const struct replay_entity *e, enum resource q)
 {
         struct final f = final_of(r, e, q);
-        printf("%-32s %-8s %9lld", e->name, resource_name(q), (long long)e->samples[q]);
+        table_add(t, mem_string(e->name));
+        table_add(t, mem_string(resource_name(q)));
+        table_add(t, mem_printf("%lld", (long long)e->samples[q]));
         for (int i = 0; i < PERCENTILES; i++)
-                f.known ? printf(" %13.6g", f.percentile[i]) : printf(" %13s", "-");
-        f.known ? printf(" %13.6g\n", f.model) : printf(" %13s\n", "-");
+                table_add(t, f.known ? mem_printf("%.6g", f.percentile[i]) : NULL);
+        table_add(t, f.known ? mem_printf("%.6g", f.model) : NULL);
+}
+
+static void print_finals(const struct replay *r)
+{
+        static const char *const title[] = {"ENTITY", "RESOURCE", "SAMPLES", "P50", "P90", "P95", "P99", "MODEL"};
+        struct table t;
+        add_titles(&t, title, sizeof title / sizeof title[0]);
+        for (size_t i = 0; i < r->entities; i++)
+                for (enum resource q = CPU; q < RESOURCES && r->entity[i]->rows > 0; q++)
+                        add_final(&t, r, r->entity[i], q);
+        table_print(stdout, &t);
+        table_release(&t);
 }
 
 void replay_print_table(const struct replay *r, bool entities)
 {
-        printf("%-24s %-8s %8s %9s %12s %16s %16s\n", "POLICY", "RESOURCE", "SLACK", "OVERRUN", "CHANGES/WEEK",
-               "REQUESTED", "USED");
-        for (enum resource q = CPU; q < RESOURCES; q++) {
-                for (int i = 0; i < r->policies; i++)
-                        print_score_row(r->policy[i].name, q, &r->policy[i].score[q]);
-                print_score_row("peak", q, &r->peak[q]);
+        print_scores(r);
+        printf("\n%lld rows of %zu entities, %lld refused\n", (long long)r->rows, r->entities, (long long)r->refused);
+        if (entities) {
+                putchar('\n');
+                print_finals(r);
         }
-        printf("%lld rows of %zu entities, %lld refused\n", (long long)r->rows, r->entities, (long long)r->refused);
-        if (!entities)
-                return;
-        printf("\n%-32s %-8s %9s %13s %13s %13s %13s %13s\n", "ENTITY", "RESOURCE", "SAMPLES", "P50", "P90", "P95",
-               "P99", "MODEL");
-        for (size_t i = 0; i < r->entities; i++)
-                for (enum resource q = CPU; q < RESOURCES && r->entity[i]->rows > 0; q++)
-                        print_final_row(r, r->entity[i], q);
 }

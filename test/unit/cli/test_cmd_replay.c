@@ -88,16 +88,16 @@ static void test_misuse(void **state)
         static const struct {
                 const char *args[5], *why;
         } row[] = {
-                {{"replay", NULL}, "FILE: one trace is wanted"},
-                {{"replay", "a", "b", NULL}, "b: one trace is wanted"},
-                {{"replay", "--frobnicate", "-", NULL}, "--frobnicate: is no option"},
-                {{"replay", "-x", "-", NULL}, "-x: is no option"},
-                {{"replay", "-", "--profile", NULL}, "--profile: needs a value"},
-                {{"replay", "-o", "yaml", "-", NULL}, "-o: table or json"},
+                {{"replay", NULL}, "one trace is wanted, a file or '-' for standard input, not 0"},
+                {{"replay", "a", "b", NULL}, "not 2"},
+                {{"replay", "--frobnicate", "-", NULL}, "unknown option '--frobnicate'"},
+                {{"replay", "-x", "-", NULL}, "unknown option '-x'"},
+                {{"replay", "-", "--profile", NULL}, "option '--profile' needs a value: --profile FILE"},
+                {{"replay", "-o", "yaml", "-", NULL}, "output 'yaml' is not one of table, json"},
                 {{"replay", "--deploy-every", "1d", "-", NULL}, "there are no days"},
-                {{"replay", "--deploy-every", "59s", "-", NULL}, "--deploy-every"},
-                {{"replay", "--deploy-every=8761h", "-", NULL}, "--deploy-every"},
-                {{"replay", "--entities=yes", "-", NULL}, "--entities"},
+                {{"replay", "--deploy-every", "59s", "-", NULL}, "deploy-every '59s' is not"},
+                {{"replay", "--deploy-every=8761h", "-", NULL}, "deploy-every '8761h' is not"},
+                {{"replay", "--entities=maybe", "-", NULL}, "'maybe' is neither true nor false"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct outcome o;
@@ -224,7 +224,7 @@ static void test_profiles_and_table(void **state)
         RUN(&o, "--profile", two, "--profile=manifests/samples/memory.yaml", "--deploy-every", "12h", "--entities",
             "-o", "table", trace);
         assert_int_equal(o.code, EXIT_DONE);
-        assert_memory_equal(o.out, "POLICY", 6);
+        assert_memory_equal(o.out, "POLICY ", 7);
         assert_non_null(strstr(o.out, "\nwide "));
         assert_non_null(strstr(o.out, "\nProfile "));
         assert_non_null(strstr(o.out, "\npeak "));
