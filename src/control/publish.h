@@ -13,8 +13,8 @@ json_t *publish_build_status(const struct plan *p);
 /* The object without status: labels of the workload, spec. */
 json_t *publish_build_head(const struct target *t);
 
-/* A digest of what is written at once when it changes: states, conditions but for their times, applied, originals; of a
- * plan, and of a status as the server has it. */
+/* A digest of what is written at once when it changes: states, conditions but for their times, applied, originals and
+ * what runs; of a plan, and of a status as the server has it. */
 uint64_t publish_plan_digest(const struct plan *p);
 uint64_t publish_status_digest(const json_t *status);
 uint64_t publish_labels_digest(const struct labels *own);

@@ -213,8 +213,10 @@ uint64_t publish_plan_digest(const struct plan *p)
                 const struct plan_container *c = &p->container[i];
                 digest = feed(digest, c->name);
                 digest = feed(digest, state_name(container_state(p, c)));
-                for (enum resource r = CPU; r < RESOURCES; r++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
                         digest = feed_amount(digest, r, c->facts.original[r]);
+                        digest = feed_amount(digest, r, c->running[r]);
+                }
         }
         return digest;
 }
@@ -247,8 +249,10 @@ uint64_t publish_status_digest(const json_t *status)
         {
                 digest = feed_string(digest, item, "name");
                 digest = feed_string(digest, item, "state");
-                for (enum resource r = CPU; r < RESOURCES; r++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
                         digest = feed_string(digest, json_object_get(item, resource_name(r)), "original");
+                        digest = feed_string(digest, json_object_get(item, resource_name(r)), "current");
+                }
         }
         return digest;
 }

@@ -82,7 +82,7 @@ static const struct metric metrics[METRICS] = {
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
-static const char *const verbs[VERBS] = {"get", "list", "watch", "post", "put", "patch", "delete"};
+static const char *const verbs[VERBS] = {"get", "list", "watch", "create", "update", "patch", "apply", "delete"};
 static const char *const codes[CODES] = {"none", "2xx", "3xx", "4xx", "409", "429", "5xx"};
 
 static int code_of(int status)
