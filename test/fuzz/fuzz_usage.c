@@ -1,0 +1,98 @@
+/*
+ * Any bytes as a stored history, as they are and with their CRC set right: what is accepted is packed again to the same
+ * bytes, and lives on.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "core/recommend.h"
+#include "fuzz.h"
+
+static const struct resource_policy policy[RESOURCES] = {
+        [CPU] = {.percentile = 950, .half_life_ms = DAY_MS},
+        [MEMORY] = {.percentile = 990,
+                    .half_life_ms = HOUR_MS,
+                    .window_ms = HOUR_MS,
+                    .oom_hold_ms = 7 * DAY_MS,
+                    .oom_bump = 1200},
+};
+
+static void seal(uint8_t *packed, size_t len)
+{
+        uint32_t crc = UINT32_MAX;
+        for (size_t i = 0; i < len - 4; i++) {
+                crc ^= packed[i];
+                for (int bit = 0; bit < 8; bit++)
+                        crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
+        }
+        for (size_t i = 0; i < 4; i++)
+                packed[len - 4 + i] = (uint8_t)(~crc >> 8 * i);
+}
+
+static void sound(const struct usage *u)
+{
+        for (int r = 0; r < RESOURCES; r++) {
+                double total = histogram_total(&u->of[r]);
+                MUST(isfinite(total) && total >= 0);
+                for (int i = 0; i < u->of[r].count; i++)
+                        MUST(u->of[r].w[i] >= 0);
+        }
+}
+
+static void ask(const struct usage *u, int64_t now_ms)
+{
+        struct recommendation got;
+        struct recommend_facts f = {.now = {now_ms}, .interval_ms = MINUTE_MS, .min_history_ms = DAY_MS};
+        recommend(u, policy, &f, &got);
+        MUST(got.confidence_percent >= 0 && got.confidence_percent <= 100);
+        for (int r = 0; r < RESOURCES; r++)
+                MUST(!got.of[r].known || (got.of[r].lower <= got.of[r].model && got.of[r].model <= got.of[r].upper));
+}
+
+static void live_on(struct usage *u)
+{
+        struct sample_door door = {0};
+        struct sample s = {.at = {u->newest_ms}, .has = {true, true}, .value = {0.5, 3e9}, .cpu_weight = 1};
+        enum sample_verdict verdict;
+        struct usage_room room;
+        for (int i = 0; i < 3; i++, s.at.ms += DAY_MS) {
+                MUST(usage_add(u, &door, &s, s.at, &verdict, &room) == 0 && verdict == SAMPLE_ACCEPTED);
+                usage_oom(u, &policy[MEMORY], s.at, 1e9, 0);
+                ask(u, s.at.ms);
+                usage_adopt(u, policy);
+                sound(u);
+        }
+        struct usage empty;
+        double w[RESOURCES][HISTOGRAM_BUCKETS];
+        usage_init(&empty, policy);
+        for (int r = 0; r < RESOURCES; r++)
+                histogram_lend(&empty.of[r], w[r], HISTOGRAM_BUCKETS);
+        MUST(usage_merge(&empty, u, &room) == 0);
+        sound(&empty);
+}
+
+static void load(const uint8_t *data, size_t size)
+{
+        struct usage u;
+        double room[2 * HISTOGRAM_BUCKETS];
+        uint8_t again[USAGE_PACK_MAX];
+        int rc = usage_unpack(data, size, &u, room);
+        MUST(rc == 0 || rc == ERR_DAMAGED || rc == ERR_INVALID);
+        if (rc < 0)
+                return;
+        MUST(usage_pack(&u, again) == size && memcmp(again, data, size) == 0);
+        ask(&u, u.newest_ms);
+        live_on(&u);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        static uint8_t sealed[2 * USAGE_PACK_MAX];
+        load(data, size);
+        if (size >= 4 && size <= sizeof(sealed)) {
+                memcpy(sealed, data, size);
+                seal(sealed, size);
+                load(sealed, size);
+        }
+        return 0;
+}
