@@ -256,7 +256,9 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_NOSIGNAL, 1L);
         SET(CURLOPT_PROTOCOLS_STR, "http,https");
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        SET(CURLOPT_PIPEWAIT, 0L);
+        /* Many requests begun at once wait for the first one's connection, which TLS tells to be HTTP/2 or not; without
+         * TLS only an answer would tell, and a watch may be long in answering. */
+        SET(CURLOPT_PIPEWAIT, strncmp(c->r.peer->base_url, "https:", 6) == 0 ? 1L : 0L);
         SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
         SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);

@@ -603,6 +603,30 @@ static void a_dead_connection_is_left(void **state)
         world_end(&w);
 }
 
+/* HTTP/1.1: a request without an answer yet holds up no other, with TLS or without. */
+static bool hang_or_tell(struct conn *c, void *arg)
+{
+        return conn_asks(c, "/hang") ? say_nothing(c, arg) : tell_connection(c, arg);
+}
+
+static void a_silent_stream_holds_up_no_other(void **state)
+{
+        (void)state;
+        struct identity *ca = identity_new(NULL, "our ca", 10), *server = identity_new(ca, "127.0.0.1", 10);
+        for (int tls = 0; tls < 2; tls++) {
+                struct world w;
+                struct fate hung = {0};
+                world_begin(&w, hang_or_tell, NULL, tls ? server : NULL, tls ? ca : NULL);
+                start(&w, &hung, (struct http_request){.path_query = "/hang", .stream = true});
+                struct fate f = ask(&w, (struct http_request){.stream = true, .silence_ms = 5000});
+                assert_int_equal(f.reply.err.code, 0);
+                assert_false(hung.done);
+                world_end(&w);
+        }
+        identity_free(server);
+        identity_free(ca);
+}
+
 /* --- limits ------------------------------------------------------------------------------- */
 
 static bool answer_slowly(struct conn *c, void *arg)
@@ -770,6 +794,7 @@ int main(void)
                 cmocka_unit_test(classes_and_revisions_have_connections_of_their_own),
                 cmocka_unit_test(a_write_is_sent_once),
                 cmocka_unit_test(a_dead_connection_is_left),
+                cmocka_unit_test(a_silent_stream_holds_up_no_other),
                 cmocka_unit_test(concurrency_is_bounded),
                 cmocka_unit_test(the_rate_is_bounded),
                 cmocka_unit_test(urgent_requests_and_streams_pass_by),
