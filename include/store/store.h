@@ -30,7 +30,7 @@ struct store_key {
         struct text container;             /* empty for target rows */
 };
 
-enum { STORE_UID_BYTES = 16 };
+enum { STORE_UID_BYTES = 16, STORE_RECORD_MAX = 64 << 10, STORE_NOTE_MAX = 16 << 20 };
 struct store_door { /* the sample door of one pod's container */
         uint8_t uid[STORE_UID_BYTES];
         int64_t last_ms;
@@ -73,22 +73,26 @@ struct store_reader {
                       size_t doors);
         void (*kill)(void *arg, const struct store_key *key, const struct store_kill *kill);
         void (*note)(void *arg, struct text name, struct text value); /* controller-wide notes (the budget's ledger) */
+        /* A row that does not check out; its text tells whether the generation before it is used instead (then usage is
+         * called as well). An empty key: of the file as a whole. */
         void (*refused)(void *arg, const struct store_key *key, const struct err *why);
         void *arg;
 };
 int store_load(struct store *s, const struct store_reader *r, struct err *err);
 
-/* A batch: rows by value. */
+/* A batch: rows by value. A name longer than 253 bytes is none of Kubernetes': such a row is left out. */
 struct store_batch;
 struct store_batch *store_batch_new(void);
 void store_batch_free(struct store_batch *b); /* one not handed over */
 size_t store_batch_rows(const struct store_batch *b);
+/* door NULL: those stored before stay; not NULL with doors 0: there are none any more. */
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
                        const struct store_door *door, size_t doors);
-/* record: the caller's own text about a target (JSON, at most 64 KiB); gone: when its workload vanished (ms 0: it
- * lives). */
+/* record: the caller's own text about a target (JSON, at most STORE_RECORD_MAX bytes, asserted); gone: when its
+ * workload vanished (ms 0: it lives). */
 void store_batch_target(struct store_batch *b, const struct store_key *key, struct text record, struct wall gone);
 void store_batch_kill(struct store_batch *b, const struct store_key *key, const struct store_kill *kill);
+/* value: at most STORE_NOTE_MAX bytes (asserted). */
 void store_batch_note(struct store_batch *b, const char *name, struct text value);
 /* Forget a target with everything of it (retention over). */
 void store_batch_forget(struct store_batch *b, const struct store_key *key);
@@ -98,7 +102,8 @@ void store_batch_forget_kills(struct store_batch *b, struct wall before);
 /* Hand a batch over: the store's from now on. Returns its number. At most 64 wait; then the newest are joined into one.
  */
 uint64_t store_submit(struct store *s, struct store_batch *b);
-/* Ask for a history as it was one checkpoint before the newest: answered by told with recall and this tag. */
+/* Ask for a history as it was one checkpoint before the newest: answered by told with recall and this tag. At most 1024
+ * wait; what is beyond is not answered. */
 void store_recall(struct store *s, const struct store_key *key, const void *tag);
 
 /* Write what waits, close cleanly (marks the file so), end the thread. Returns the last error, 0 when all is on disk.
