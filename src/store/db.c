@@ -1,0 +1,380 @@
+#include "db.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+enum { BUSY_MS = 5000 };
+
+const struct db_columns db_tables[TABLES] = {
+        [TABLE_TARGET] = {"target", "id, ns, api_group, kind, name, record, gone_ms, crc", 8},
+        [TABLE_HISTORY] = {"history", "id, target, container, crc", 4},
+        [TABLE_USAGE0] = {"usage0", "id, generation, crc, packed, doors", 5},
+        [TABLE_USAGE1] = {"usage1", "id, generation, crc, packed, doors", 5},
+        [TABLE_KILL] = {"kill", "id, target, container, uid, restarts, at_ms, bytes, crc", 8},
+        [TABLE_NOTE] = {"note", "id, name, value, crc", 4},
+};
+
+/* Schema n is made from n - 1 by line n - 1. Forward only: a line once released is never changed. */
+static const char *const migration[DB_SCHEMA] = {
+        "CREATE TABLE target (id INTEGER PRIMARY KEY, ns TEXT NOT NULL, api_group TEXT NOT NULL, kind TEXT NOT NULL,"
+        "  name TEXT NOT NULL, record TEXT, gone_ms INTEGER NOT NULL, crc INTEGER NOT NULL,"
+        "  UNIQUE (ns, name, kind, api_group));"
+        "CREATE TABLE history (id INTEGER PRIMARY KEY, target INTEGER NOT NULL, container TEXT NOT NULL,"
+        "  crc INTEGER NOT NULL, UNIQUE (target, container));"
+        "CREATE TABLE usage0 (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL, crc INTEGER NOT NULL,"
+        "  packed BLOB NOT NULL, doors BLOB NOT NULL);"
+        "CREATE TABLE usage1 (id INTEGER PRIMARY KEY, generation INTEGER NOT NULL, crc INTEGER NOT NULL,"
+        "  packed BLOB NOT NULL, doors BLOB NOT NULL);"
+        "CREATE TABLE kill (id INTEGER PRIMARY KEY, target INTEGER NOT NULL, container TEXT NOT NULL,"
+        "  uid BLOB NOT NULL, restarts INTEGER NOT NULL, at_ms INTEGER NOT NULL, bytes REAL NOT NULL,"
+        "  crc INTEGER NOT NULL, UNIQUE (target, container, uid, restarts));"
+        "CREATE TABLE note (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, value TEXT NOT NULL,"
+        "  crc INTEGER NOT NULL);"
+        "CREATE TABLE mark (id INTEGER PRIMARY KEY CHECK (id = 1), clean INTEGER NOT NULL);"
+        "INSERT INTO mark VALUES (1, 1);",
+};
+
+#define USAGE_PUT(table)                                                                                               \
+        "INSERT INTO " table " (id, generation, crc, packed, doors) VALUES (?1, ?2, ?3, ?4, ?5)"                       \
+        " ON CONFLICT (id) DO UPDATE SET generation = excluded.generation, crc = excluded.crc,"                        \
+        " packed = excluded.packed, doors = excluded.doors"
+
+static const char *const text_of_statement[STATEMENTS] = {
+        [SQL_BEGIN] = "BEGIN IMMEDIATE",
+        [SQL_COMMIT] = "COMMIT",
+        [SQL_ROLLBACK] = "ROLLBACK",
+        [SQL_IS_CLEAN] = "SELECT clean FROM mark WHERE id = 1",
+        [SQL_SET_CLEAN] = "INSERT INTO mark VALUES (1, ?1) ON CONFLICT (id) DO UPDATE SET clean = excluded.clean",
+        [SQL_TARGET_ID] = "INSERT INTO target (ns, api_group, kind, name, gone_ms, crc) VALUES (?1, ?2, ?3, ?4, 0, ?5)"
+                          " ON CONFLICT (ns, name, kind, api_group) DO UPDATE SET gone_ms = gone_ms RETURNING id",
+        [SQL_TARGET_PUT] = "UPDATE target SET record = ?2, gone_ms = ?3, crc = ?4 WHERE id = ?1",
+        [SQL_HISTORY_ID] = "INSERT INTO history (target, container, crc) VALUES (?1, ?2, ?3)"
+                           " ON CONFLICT (target, container) DO UPDATE SET crc = excluded.crc RETURNING id",
+        [SQL_HISTORY_FIND] = "SELECT history.id FROM target JOIN history ON history.target = target.id"
+                             " WHERE ns = ?1 AND api_group = ?2 AND kind = ?3 AND name = ?4 AND container = ?5",
+        [SQL_USAGE_GET] = "SELECT generation, crc, packed, doors FROM usage0 WHERE id = ?1 UNION ALL"
+                          " SELECT generation, crc, packed, doors FROM usage1 WHERE id = ?1 ORDER BY generation DESC",
+        [SQL_USAGE0_PUT] = USAGE_PUT("usage0"),
+        [SQL_USAGE1_PUT] = USAGE_PUT("usage1"),
+        [SQL_KILL_PUT] = "INSERT INTO kill (target, container, uid, restarts, at_ms, bytes, crc)"
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+        [SQL_NOTE_PUT] = "INSERT INTO note (name, value, crc) VALUES (?1, ?2, ?3)"
+                         " ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc",
+        [SQL_TARGET_FIND] = "SELECT id FROM target WHERE ns = ?1 AND api_group = ?2 AND kind = ?3 AND name = ?4",
+        [SQL_FORGET_USAGE0] = "DELETE FROM usage0 WHERE id IN (SELECT id FROM history WHERE target = ?1)",
+        [SQL_FORGET_USAGE1] = "DELETE FROM usage1 WHERE id IN (SELECT id FROM history WHERE target = ?1)",
+        [SQL_FORGET_KILL] = "DELETE FROM kill WHERE target = ?1",
+        [SQL_FORGET_HISTORY] = "DELETE FROM history WHERE target = ?1 RETURNING container",
+        [SQL_FORGET_TARGET] = "DELETE FROM target WHERE id = ?1",
+        [SQL_FORGET_KILLS] = "DELETE FROM kill WHERE at_ms < ?1",
+};
+
+/* --- errors --- */
+
+static bool disk_full(int system)
+{
+        return system == ENOSPC || system == EDQUOT || system == EFBIG;
+}
+
+int db_code(sqlite3 *sql)
+{
+        int system = sqlite3_system_errno(sql), rc = sqlite3_extended_errcode(sql);
+        switch (rc & 0xff) {
+        case SQLITE_OK:
+        case SQLITE_ROW:
+        case SQLITE_DONE:
+                return 0;
+        case SQLITE_BUSY:
+        case SQLITE_LOCKED:
+                return ERR_RETRY;
+        case SQLITE_FULL:
+                return ERR_NOSPACE;
+        case SQLITE_READONLY:
+        case SQLITE_PERM:
+        case SQLITE_AUTH:
+                return ERR_DENIED;
+        case SQLITE_CORRUPT:
+        case SQLITE_NOTADB:
+        case SQLITE_CONSTRAINT: /* the schema's promises hold unless an index and its table differ */
+        case SQLITE_ERROR:      /* our statements fit our schema unless it is not what it was */
+        case SQLITE_SCHEMA:
+        case SQLITE_MISMATCH:
+                return ERR_DAMAGED;
+        case SQLITE_CANTOPEN:
+        case SQLITE_IOERR:
+                if (system == EACCES || system == EPERM || system == EROFS)
+                        return ERR_DENIED;
+                return disk_full(system) ? ERR_NOSPACE : ERR_IO;
+        default:
+                return ERR_IO;
+        }
+}
+
+static const char *way_out(int code)
+{
+        switch (code) {
+        case ERR_RETRY:
+                return "; another program holds it";
+        case ERR_NOSPACE:
+                return "; free space on its disk";
+        case ERR_DENIED:
+                return "; the file and its folder must be writable";
+        default:
+                return "";
+        }
+}
+
+int db_error(struct db *d, struct err *err, const char *fmt, ...)
+{
+        char what[ERR_TEXT_MAX];
+        int code = db_code(d->sql), system = sqlite3_system_errno(d->sql);
+        va_list args;
+        va_start(args, fmt);
+        vsnprintf(what, sizeof what, fmt, args);
+        va_end(args);
+        bool tell = system && (code == ERR_IO || code == ERR_DENIED || code == ERR_NOSPACE);
+        return err_set(err, code ? code : ERR_IO, "%s '%s': %s%s%s%s", what, d->path, sqlite3_errmsg(d->sql),
+                       tell ? ": " : "", tell ? strerror(system) : "", way_out(code));
+}
+
+/* --- statements --- */
+
+sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err)
+{
+        sqlite3_stmt **s = &d->statement[which];
+        if (!*s && sqlite3_prepare_v3(d->sql, text_of_statement[which], -1, SQLITE_PREPARE_PERSISTENT, s, NULL))
+                db_error(d, err, "use");
+        return *s;
+}
+
+int db_run(struct db *d, enum statement which, struct err *err)
+{
+        sqlite3_stmt *s = db_statement(d, which, err);
+        if (!s)
+                return err->code;
+        int step, rc = 0;
+        while ((step = sqlite3_step(s)) == SQLITE_ROW)
+                ;
+        if (step != SQLITE_DONE)
+                rc = db_error(d, err, which == SQL_COMMIT ? "commit to" : "write to");
+        sqlite3_reset(s);
+        return rc;
+}
+
+int db_exec(struct db *d, const char *sql, struct err *err)
+{
+        return sqlite3_exec(d->sql, sql, NULL, NULL, NULL) ? db_error(d, err, "set up") : 0;
+}
+
+int64_t db_number(struct db *d, const char *sql)
+{
+        sqlite3_stmt *s = NULL;
+        int64_t n = -1;
+        if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL) == SQLITE_OK && sqlite3_step(s) == SQLITE_ROW)
+                n = sqlite3_column_int64(s, 0);
+        sqlite3_finalize(s);
+        return n;
+}
+
+int64_t db_bytes(const struct db *d)
+{
+        struct stat st;
+        AUTO(mem_free) char *wal = mem_printf("%s-wal", d->path);
+        int64_t bytes = stat(d->path, &st) == 0 ? st.st_size : 0;
+        return bytes + (stat(wal, &st) == 0 ? st.st_size : 0);
+}
+
+/* --- what a file is --- */
+
+enum { HEADER = 100, MAGIC = 16, AT_PAGE_SIZE = 16, AT_PAGES = 28, AT_SCHEMA = 60, AT_APPLICATION = 68 };
+static const char magic[MAGIC] = "SQLite format 3";
+
+static int64_t big_endian(const uint8_t *p, int bytes)
+{
+        int64_t n = 0;
+        for (int i = 0; i < bytes; i++)
+                n = n << 8 | p[i];
+        return n;
+}
+
+static int header_read(const char *path, uint8_t head[static HEADER], ssize_t *ret_len, int64_t *ret_size,
+                       struct err *err)
+{
+        struct stat st = {0};
+        int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        *ret_len = *ret_size = 0;
+        if (fd < 0 && errno == ENOENT)
+                return 0;
+        *ret_len = fd < 0 || fstat(fd, &st) < 0 ? -1 : S_ISREG(st.st_mode) ? pread(fd, head, HEADER, 0) : 0;
+        int why = errno;
+        if (fd >= 0)
+                close(fd);
+        *ret_size = st.st_size;
+        if (*ret_len < 0)
+                return err_set(err, why == EACCES || why == EPERM ? ERR_DENIED : ERR_IO, "read '%s': %s", path,
+                               strerror(why));
+        if (fd >= 0 && !S_ISREG(st.st_mode))
+                return err_set(err, ERR_INVALID, "'%s' is not a file: give the database a path of its own", path);
+        return 0;
+}
+
+static bool all_zero(const uint8_t *p, size_t len)
+{
+        while (len > 0 && p[len - 1] == 0)
+                len--;
+        return len == 0;
+}
+
+int db_judge(const char *path, enum db_file *ret, struct err *err)
+{
+        uint8_t head[HEADER] = {0};
+        ssize_t len;
+        int64_t size;
+        int rc = header_read(path, head, &len, &size, err);
+        if (rc < 0)
+                return rc;
+        *ret = DB_MISSING;
+        if (len == 0)
+                return 0;
+        bool named = memcmp(head, magic, len < MAGIC ? (size_t)len : MAGIC) == 0;
+        bool ours = big_endian(head + AT_APPLICATION, 4) == DB_APPLICATION;
+        int64_t schema = big_endian(head + AT_SCHEMA, 4), page = big_endian(head + AT_PAGE_SIZE, 2);
+        *ret = DB_BROKEN;
+        if ((named && len < HEADER) || (!named && (ours || all_zero(head, (size_t)len))))
+                return 0;
+        if (!ours)
+                return err_set(err, ERR_INVALID,
+                               "'%s' is not a database of halflife, and is left as it is: give another path", path);
+        if (schema > DB_SCHEMA)
+                return err_set(err, ERR_INVALID,
+                               "'%s' has schema %lld of a newer halflife, this one knows %d: run the newer one, or "
+                               "give another path",
+                               path, (long long)schema, DB_SCHEMA);
+        *ret = size < big_endian(head + AT_PAGES, 4) * (page == 1 ? 65536 : page) ? DB_SHORT : DB_OURS;
+        return 0;
+}
+
+/* --- open and close --- */
+
+/* secure_delete and its like are switched on by some distributions, and write every freed page anew. */
+static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;"
+                               "PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864;"
+                               "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
+
+static int connect_to(struct db *d, const char *path, int flags, struct err *err)
+{
+        *d = (struct db){.path = mem_string(path)};
+        int rc = sqlite3_open_v2(path, &d->sql, flags | SQLITE_OPEN_NOMUTEX, NULL);
+        if (!d->sql)
+                return err_set(err, ERR_IO, "open '%s': out of memory", path);
+        sqlite3_extended_result_codes(d->sql, 1);
+        sqlite3_busy_timeout(d->sql, BUSY_MS);
+        if (rc != SQLITE_OK)
+                return db_error(d, err, "open");
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* what is refused stays as it is */
+        return db_exec(d, settings, err);
+}
+
+void db_close(struct db *d)
+{
+        for (int i = 0; i < STATEMENTS; i++)
+                sqlite3_finalize(d->statement[i]);
+        sqlite3_close(d->sql);
+        mem_free(d->path);
+        *d = (struct db){0};
+}
+
+/* All steps from a schema to ours are one transaction. */
+static int migrate(struct db *d, int64_t from, struct err *err)
+{
+        int rc = db_run(d, SQL_BEGIN, err);
+        for (int64_t i = from; rc == 0 && i < DB_SCHEMA; i++)
+                rc = db_exec(d, migration[i], err);
+        AUTO(mem_free) char *version = mem_printf("PRAGMA user_version = %d", DB_SCHEMA);
+        if (rc == 0)
+                rc = db_exec(d, version, err);
+        if (rc == 0)
+                rc = db_run(d, SQL_COMMIT, err);
+        if (rc < 0 && !sqlite3_get_autocommit(d->sql))
+                db_run(d, SQL_ROLLBACK, &(struct err){0});
+        return rc;
+}
+
+int db_create(const char *path, struct err *err)
+{
+        struct db d;
+        AUTO(mem_free)
+        char *first = mem_printf("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
+                                 "PRAGMA application_id = %d",
+                                 DB_APPLICATION);
+        int rc = connect_to(&d, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+        if (rc == 0)
+                rc = db_exec(&d, first, err);
+        if (rc == 0)
+                rc = migrate(&d, 0, err);
+        if (rc == 0)
+                rc = db_exec(&d, "PRAGMA journal_mode = WAL", err);
+        db_close(&d);
+        return rc;
+}
+
+static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
+{
+        if (writable && sqlite3_db_readonly(d->sql, "main"))
+                return err_set(err, ERR_DENIED, "'%s' is read-only: the file and its folder must be writable", d->path);
+        sqlite3_stmt *s = NULL;
+        if (sqlite3_prepare_v2(d->sql, "PRAGMA user_version", -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW) {
+                int rc = db_error(d, err, "open");
+                sqlite3_finalize(s);
+                return rc;
+        }
+        int64_t schema = sqlite3_column_int64(s, 0);
+        sqlite3_finalize(s);
+        if (schema > DB_SCHEMA || (schema < DB_SCHEMA && !writable))
+                return err_set(err, ERR_INVALID,
+                               "'%s' has schema %lld, this halflife reads %d: use the one that wrote it", d->path,
+                               (long long)schema, DB_SCHEMA);
+        if (schema <= 0) /* no file of ours was ever without one */
+                return err_set(err, ERR_DAMAGED, "'%s' has schema %lld", d->path, (long long)schema);
+        int rc = schema < DB_SCHEMA ? migrate(d, schema, err) : 0;
+        if (rc < 0 || !(s = db_statement(d, SQL_IS_CLEAN, err)))
+                return err->code;
+        int step = sqlite3_step(s);
+        *ret_clean = step == SQLITE_ROW && sqlite3_column_int(s, 0) == 1;
+        if (step != SQLITE_ROW && step != SQLITE_DONE)
+                rc = db_error(d, err, "read");
+        sqlite3_reset(s);
+        return rc;
+}
+
+int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err)
+{
+        int rc = connect_to(d, path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);
+        if (rc == 0)
+                rc = settle(d, writable, ret_clean, err);
+        if (rc < 0)
+                db_close(d);
+        else
+                d->writing = !*ret_clean;
+        return rc;
+}
+
+int db_check(struct db *d, struct err *err)
+{
+        sqlite3_stmt *s = NULL;
+        int rc = 0;
+        if (sqlite3_prepare_v2(d->sql, "PRAGMA quick_check(1)", -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
+                rc = db_error(d, err, "check");
+        else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
+                rc = err_set(err, ERR_DAMAGED, "check '%s': %s", d->path, (const char *)sqlite3_column_text(s, 0));
+        sqlite3_finalize(s);
+        return rc;
+}

@@ -1,0 +1,275 @@
+#include "load.h"
+
+#include <stdlib.h>
+
+#include "row.h"
+#include "scan.h"
+
+enum { NAME_MAX_BYTES = 253 };
+
+struct loaded { /* a target, to name the rows that belong to it */
+        int64_t id;
+        struct store_key key;
+};
+
+struct loading {
+        struct db *d;
+        struct index *index;
+        const struct store_reader *r;
+        struct arena names;
+        struct loaded *target;
+        size_t targets, cap;
+        struct store_door *door;
+        size_t doors_cap;
+        bool suspect;
+        struct err *err;
+};
+
+static void refuse(struct loading *l, const struct store_key *key, int code, const char *why)
+{
+        struct err err;
+        err_set(&err, code, "%s", why);
+        l->suspect = true;
+        l->r->refused(l->r->arg, key, &err);
+}
+
+static int finish(struct loading *l, struct scan *s)
+{
+        int rc = s->err.code;
+        if (rc < 0)
+                *l->err = s->err;
+        l->suspect |= s->damaged;
+        scan_end(s);
+        return rc;
+}
+
+/* --- targets --- */
+
+static bool names_fit(const struct store_key *k)
+{
+        return k->ns.len <= NAME_MAX_BYTES && k->group.len <= NAME_MAX_BYTES && k->kind.len <= NAME_MAX_BYTES &&
+               k->name.len <= NAME_MAX_BYTES && k->container.len <= NAME_MAX_BYTES;
+}
+
+static struct text keep(struct loading *l, struct text t)
+{
+        return (struct text){arena_text(&l->names, t), t.len};
+}
+
+static void load_target(struct loading *l, const struct scan *s)
+{
+        struct store_key key = {column_text(s->row, 1), column_text(s->row, 2), column_text(s->row, 3),
+                                column_text(s->row, 4), TEXT("")};
+        struct text record = column_text(s->row, 5);
+        struct wall gone = {sqlite3_column_int64(s->row, 6)};
+        if (!names_fit(&key) || record.len > STORE_RECORD_MAX ||
+            crc_of_target(&key, record, gone.ms) != sqlite3_column_int64(s->row, 7)) {
+                refuse(l, &key, ERR_DAMAGED, "the row of a target does not check out");
+                return;
+        }
+        if (index_target(l->index, &key)) {
+                refuse(l, &key, ERR_DAMAGED, "a second row of the same target");
+                return;
+        }
+        if (l->targets == l->cap) {
+                l->cap = l->cap ? 2 * l->cap : 1024;
+                l->target = mem_resize(l->target, l->cap, sizeof *l->target);
+        }
+        struct store_key kept = {keep(l, key.ns), keep(l, key.group), keep(l, key.kind), keep(l, key.name), TEXT("")};
+        l->target[l->targets++] = (struct loaded){s->id, kept};
+        index_add_target(l->index, &kept, s->id);
+        if (sqlite3_column_type(s->row, 5) != SQLITE_NULL)
+                l->r->target(l->r->arg, &kept, record, gone);
+}
+
+static int load_targets(struct loading *l)
+{
+        struct scan s;
+        scan_start(&s, l->d, TABLE_TARGET, false);
+        while (scan_next(&s))
+                load_target(l, &s);
+        return finish(l, &s);
+}
+
+static int by_id(const void *key, const void *element)
+{
+        int64_t id = *(const int64_t *)key;
+        const struct loaded *t = element;
+        return (id > t->id) - (id < t->id);
+}
+
+/* The key of a target's container; false: there is no such target. */
+static bool key_of(struct loading *l, int64_t target, struct text container, struct store_key *ret)
+{
+        const struct loaded *t = l->targets ? bsearch(&target, l->target, l->targets, sizeof *l->target, by_id) : NULL;
+        *ret = t ? t->key : (struct store_key){0};
+        ret->container = container;
+        return t && names_fit(ret);
+}
+
+/* --- histories --- */
+
+struct generation {
+        const struct scan *from;
+        int64_t number;
+        struct usage usage;
+        struct text doors;
+        double room[2 * HISTOGRAM_BUCKETS];
+};
+
+/* Stand on the row of this id, if there is one. */
+static bool catch_up(struct scan *s, int64_t id)
+{
+        while (s->id < id && scan_next(s))
+                ;
+        return s->row && s->id == id;
+}
+
+/* columns: id, generation, crc, packed, doors */
+static int generation_read(struct generation *g)
+{
+        sqlite3_stmt *row = g->from->row;
+        struct text packed = column_text(row, 3);
+        g->doors = column_text(row, 4);
+        if (g->doors.len % DOOR_BYTES != 0 ||
+            crc_of_usage(g->from->id, g->number, packed, g->doors) != sqlite3_column_int64(row, 2))
+                return ERR_DAMAGED;
+        return usage_unpack((const uint8_t *)packed.p, packed.len, &g->usage, g->room);
+}
+
+static void tell(struct loading *l, const struct store_key *key, const struct generation *g)
+{
+        size_t doors = g->doors.len / DOOR_BYTES;
+        if (doors > l->doors_cap) {
+                l->doors_cap = 2 * doors;
+                l->door = mem_resize(l->door, l->doors_cap, sizeof *l->door);
+        }
+        if (doors)
+                doors_unpack(g->doors, l->door);
+        l->r->usage(l->r->arg, key, &g->usage, l->door, doors);
+}
+
+/* The newest of two generations; where it does not check out, the one before it. Returns which was used, 0: none. */
+static int64_t load_newest(struct loading *l, const struct store_key *key, struct generation *g, int count)
+{
+        if (count == 2 && g[0].from->row && sqlite3_column_int64(g[1].from->row, 1) > g[0].number) {
+                const struct scan *first = g[0].from;
+                g[0].from = g[1].from;
+                g[1].from = first;
+        }
+        for (int i = 0; i < count; i++) {
+                g[i].number = sqlite3_column_int64(g[i].from->row, 1);
+                int rc = generation_read(&g[i]);
+                if (rc == 0) {
+                        tell(l, key, &g[i]);
+                        return g[i].number;
+                }
+                refuse(l, key, rc,
+                       rc == ERR_INVALID ? "a history is of a version that this halflife does not know"
+                       : i + 1 < count   ? "a history does not check out: the checkpoint before it is tried"
+                                         : "a history does not check out: it is learned anew");
+        }
+        return 0;
+}
+
+static void load_history(struct loading *l, const struct scan *s, struct scan usage[static 2], struct generation *g)
+{
+        int64_t target = sqlite3_column_int64(s->row, 1);
+        struct text container = column_text(s->row, 2);
+        struct store_key key;
+        int count = 0;
+        for (int i = 0; i < 2; i++)
+                if (catch_up(&usage[i], s->id)) {
+                        g[count].number = sqlite3_column_int64(usage[i].row, 1);
+                        g[count++].from = &usage[i];
+                }
+        if (!key_of(l, target, container, &key)) {
+                refuse(l, &key, ERR_DAMAGED, "the target of a history is not readable");
+                return;
+        }
+        if (crc_of_history(target, container) != sqlite3_column_int64(s->row, 3) ||
+            index_history(l->index, target, container)) {
+                refuse(l, &key, ERR_DAMAGED, "the row that names a history does not check out");
+                return;
+        }
+        if (count == 0)
+                refuse(l, &key, ERR_DAMAGED, "a history is not readable: it is learned anew");
+        struct known_history *known = index_add_history(l->index, target, container, s->id);
+        known->generation = load_newest(l, &key, g, count);
+}
+
+static int load_histories(struct loading *l)
+{
+        struct scan s, usage[2];
+        struct generation *g = mem_new_array(2, sizeof *g);
+        scan_start(&s, l->d, TABLE_HISTORY, false);
+        scan_start(&usage[0], l->d, TABLE_USAGE0, false);
+        scan_start(&usage[1], l->d, TABLE_USAGE1, false);
+        while (scan_next(&s))
+                load_history(l, &s, usage, g);
+        int rc = finish(l, &s);
+        for (int i = 0; i < 2; i++) {
+                int each = finish(l, &usage[i]);
+                rc = rc < 0 ? rc : each;
+        }
+        mem_free(g);
+        return rc;
+}
+
+/* --- kills and notes --- */
+
+static void load_kill(struct loading *l, const struct scan *s)
+{
+        struct text container = column_text(s->row, 2), uid = column_text(s->row, 3);
+        struct store_kill kill = {.restarts = sqlite3_column_int64(s->row, 4),
+                                  .at = {sqlite3_column_int64(s->row, 5)},
+                                  .bytes = sqlite3_column_double(s->row, 6)};
+        int64_t target = sqlite3_column_int64(s->row, 1);
+        struct store_key key;
+        bool whole = key_of(l, target, container, &key) && uid.len == STORE_UID_BYTES;
+        if (whole)
+                memcpy(kill.uid, uid.p, STORE_UID_BYTES);
+        if (whole && crc_of_kill(target, container, &kill) == sqlite3_column_int64(s->row, 7))
+                l->r->kill(l->r->arg, &key, &kill);
+        else
+                refuse(l, &key, ERR_DAMAGED, "the row of a kill does not check out");
+}
+
+static void load_note(struct loading *l, const struct scan *s)
+{
+        struct text name = column_text(s->row, 1), value = column_text(s->row, 2);
+        if (crc_of_note(name, value) == sqlite3_column_int64(s->row, 3))
+                l->r->note(l->r->arg, name, value);
+        else
+                refuse(l, &(struct store_key){0}, ERR_DAMAGED, "the row of a note does not check out");
+}
+
+static int load_rest(struct loading *l)
+{
+        struct scan s;
+        scan_start(&s, l->d, TABLE_KILL, false);
+        while (scan_next(&s))
+                load_kill(l, &s);
+        int rc = finish(l, &s);
+        if (rc < 0)
+                return rc;
+        scan_start(&s, l->d, TABLE_NOTE, false);
+        while (scan_next(&s))
+                load_note(l, &s);
+        return finish(l, &s);
+}
+
+int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err)
+{
+        struct loading l = {.d = d, .index = x, .r = r, .err = err};
+        int rc = load_targets(&l);
+        if (rc == 0)
+                rc = load_histories(&l);
+        if (rc == 0)
+                rc = load_rest(&l);
+        *ret_suspect = l.suspect;
+        arena_release(&l.names);
+        mem_free(l.target);
+        mem_free(l.door);
+        return rc;
+}

@@ -1,0 +1,95 @@
+#include "row.h"
+
+#include <string.h>
+
+#include "crc.h"
+
+/* --- CRCs --- */
+
+static uint32_t add_text(uint32_t crc, struct text t)
+{
+        return crc_add_text(crc, t.p, t.len);
+}
+
+uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms)
+{
+        uint32_t crc = add_text(add_text(0, key->ns), key->group);
+        crc = add_text(add_text(crc, key->kind), key->name);
+        return crc_add_number(add_text(crc, record), gone_ms);
+}
+
+uint32_t crc_of_history(int64_t target, struct text container)
+{
+        return add_text(crc_add_number(0, target), container);
+}
+
+uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text doors)
+{
+        enum { OWN_CRC = 4 };
+        size_t own = packed.len < OWN_CRC ? packed.len : OWN_CRC;
+        uint32_t crc = crc_add_number(crc_add_number(0, id), generation);
+        crc = own ? crc_add(crc, packed.p + packed.len - own, own) : crc;
+        return doors.len ? crc_add(crc, doors.p, doors.len) : crc;
+}
+
+uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill)
+{
+        int64_t bytes;
+        memcpy(&bytes, &kill->bytes, sizeof bytes);
+        uint32_t crc = crc_add(add_text(crc_add_number(0, target), container), kill->uid, sizeof kill->uid);
+        return crc_add_number(crc_add_number(crc_add_number(crc, kill->restarts), kill->at.ms), bytes);
+}
+
+uint32_t crc_of_note(struct text name, struct text value)
+{
+        return add_text(add_text(0, name), value);
+}
+
+/* --- columns --- */
+
+struct text column_text(sqlite3_stmt *s, int column)
+{
+        const void *p = sqlite3_column_blob(s, column);
+        return (struct text){p ? p : "", (size_t)sqlite3_column_bytes(s, column)};
+}
+
+void bind_text(sqlite3_stmt *s, int at, struct text t)
+{
+        sqlite3_bind_text(s, at, t.p ? t.p : "", (int)t.len, SQLITE_STATIC);
+}
+
+void bind_blob(sqlite3_stmt *s, int at, const void *p, size_t len)
+{
+        sqlite3_bind_blob(s, at, p ? p : "", (int)len, SQLITE_STATIC);
+}
+
+void bind_target(sqlite3_stmt *s, const struct store_key *key)
+{
+        bind_text(s, 1, key->ns);
+        bind_text(s, 2, key->group);
+        bind_text(s, 3, key->kind);
+        bind_text(s, 4, key->name);
+}
+
+/* --- doors --- */
+
+void doors_pack(const struct store_door *door, size_t doors, uint8_t *out)
+{
+        for (size_t i = 0; i < doors; i++, out += DOOR_BYTES) {
+                memcpy(out, door[i].uid, STORE_UID_BYTES);
+                for (int k = 0; k < 8; k++)
+                        out[STORE_UID_BYTES + k] = (uint8_t)((uint64_t)door[i].last_ms >> 8 * k);
+        }
+}
+
+void doors_unpack(struct text packed, struct store_door *out)
+{
+        const uint8_t *in = (const uint8_t *)packed.p;
+        for (size_t i = 0; i < packed.len / DOOR_BYTES; i++, in += DOOR_BYTES) {
+                uint64_t last = 0;
+                for (int k = 8; k-- > 0;)
+                        last = last << 8 | in[STORE_UID_BYTES + k];
+                memcpy(out[i].uid, in, STORE_UID_BYTES);
+                out[i].last_ms = (int64_t)last;
+        }
+}

@@ -1,0 +1,27 @@
+/* What a row of each table says, as bound and as read back, with the CRC over it. */
+#ifndef HALFLIFE_STORE_ROW_H
+#define HALFLIFE_STORE_ROW_H
+
+#include "db.h"
+#include "store/store.h"
+
+enum { DOOR_BYTES = STORE_UID_BYTES + 8 };
+
+uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms);
+uint32_t crc_of_history(int64_t target, struct text container);
+/* packed has a CRC of its own: this ties it to its history and to the doors beside it. */
+uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text doors);
+uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill);
+uint32_t crc_of_note(struct text name, struct text value);
+
+/* What a column holds, whatever its type says: lives until the next step. */
+struct text column_text(sqlite3_stmt *s, int column);
+void bind_text(sqlite3_stmt *s, int at, struct text t);
+void bind_blob(sqlite3_stmt *s, int at, const void *p, size_t len);
+/* ns, group, kind, name at 1 to 4 */
+void bind_target(sqlite3_stmt *s, const struct store_key *key);
+
+void doors_pack(const struct store_door *door, size_t doors, uint8_t *out); /* doors * DOOR_BYTES */
+void doors_unpack(struct text packed, struct store_door *out);
+
+#endif

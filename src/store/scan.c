@@ -1,0 +1,91 @@
+#include "scan.h"
+
+#include "base/mem.h"
+
+enum { BLIND = 1 << 16 }; /* ids tried in a row where not even the greatest one can be told */
+
+static bool passable(struct scan *s)
+{
+        int code = db_error(s->d, &s->err, "read");
+        if (code != ERR_DAMAGED && !(s->past_io && code == ERR_IO))
+                return false;
+        s->damaged = true;
+        s->err = (struct err){0};
+        return true;
+}
+
+static sqlite3_stmt *prepare(struct scan *s, const char *where)
+{
+        sqlite3_stmt *ret = NULL;
+        AUTO(mem_free) char *sql = mem_printf("SELECT %s FROM %s WHERE %s", s->table->columns, s->table->name, where);
+        if (sqlite3_prepare_v2(s->d->sql, sql, -1, &ret, NULL) != SQLITE_OK)
+                passable(s);
+        return ret;
+}
+
+void scan_start(struct scan *s, struct db *d, enum db_table table, bool past_io)
+{
+        *s = (struct scan){.d = d, .table = &db_tables[table], .id = INT64_MIN, .past_io = past_io};
+        s->walk = prepare(s, "id > ?1 ORDER BY id");
+        if (s->walk)
+                sqlite3_bind_int64(s->walk, 1, s->id);
+}
+
+void scan_end(struct scan *s)
+{
+        sqlite3_finalize(s->walk);
+        sqlite3_finalize(s->one);
+        s->walk = s->one = s->row = NULL;
+}
+
+static int64_t last_id(struct scan *s, int64_t from)
+{
+        AUTO(mem_free) char *sql = mem_printf("SELECT max(id) FROM %s", s->table->name);
+        int64_t id = db_number(s->d, sql);
+        bool believable = id > from && id - from < (int64_t)1 << 24;
+        return believable ? id : from + BLIND;
+}
+
+/* Ask for the ids after the last one, and go on walking from the first that answers. */
+static bool probe(struct scan *s)
+{
+        int64_t from = s->id > 0 ? s->id : 0;
+        if (!s->one && !(s->one = prepare(s, "id = ?1")))
+                return false;
+        for (int64_t id = from + 1, end = last_id(s, from); id <= end; id++) {
+                sqlite3_reset(s->one);
+                sqlite3_bind_int64(s->one, 1, id);
+                int step = sqlite3_step(s->one);
+                if (step == SQLITE_ROW && sqlite3_column_int64(s->one, 0) == id) {
+                        sqlite3_reset(s->walk);
+                        sqlite3_bind_int64(s->walk, 1, id);
+                        s->id = id;
+                        s->row = s->one;
+                        return true;
+                }
+                if (step != SQLITE_DONE && step != SQLITE_ROW && !passable(s))
+                        return false;
+        }
+        return false;
+}
+
+bool scan_next(struct scan *s)
+{
+        s->row = NULL;
+        if (!s->walk || s->err.code)
+                return false;
+        int step = sqlite3_step(s->walk);
+        if (step == SQLITE_DONE)
+                return false;
+        if (step == SQLITE_ROW && sqlite3_column_int64(s->walk, 0) > s->id) {
+                s->id = sqlite3_column_int64(s->walk, 0);
+                s->row = s->walk;
+                return true;
+        }
+        if (step == SQLITE_ROW) /* ids that go back: pages linked in a ring */
+                s->damaged = true;
+        else if (!passable(s))
+                return false;
+        sqlite3_reset(s->walk);
+        return probe(s);
+}

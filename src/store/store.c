@@ -1,0 +1,322 @@
+#include "store/store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "checkpoint.h"
+#include "load.h"
+#include "mend.h"
+
+enum { BATCHES_MOST = 64, RECALLS_MOST = 1024 };
+
+struct store {
+        struct store_options o;
+        char *path;
+        int lock; /* -1: a reader */
+        struct checkpoint c;
+        struct store_batch *kept; /* could not be written: tried again with the next one */
+        struct err failed;        /* why; told once */
+
+        pthread_t thread;
+        pthread_mutex_t mutex; /* of what follows */
+        pthread_cond_t wake;
+        struct store_batch *first, *last;
+        size_t batches, recalls;
+        uint64_t number;
+        bool closing;
+};
+
+/* --- one owner --- */
+
+static int lock_error(int why, const char *name, struct err *err)
+{
+        if (why == ENOENT || why == ENOTDIR)
+                return err_set(err, ERR_IO, "open '%s': its folder does not exist: make it", name);
+        if (why == EACCES || why == EPERM || why == EROFS)
+                return err_set(err, ERR_DENIED, "open '%s': %s: the folder must be writable", name, strerror(why));
+        return err_set(err, why == ENOSPC ? ERR_NOSPACE : ERR_IO, "open '%s': %s", name, strerror(why));
+}
+
+static int lock_take(const char *path, int *ret_fd, struct err *err)
+{
+        AUTO(mem_free) char *name = mem_printf("%s.lock", path);
+        char pid[24] = "";
+        int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+        if (fd < 0)
+                return lock_error(errno, name, err);
+        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+                int why = errno;
+                ssize_t len = pread(fd, pid, sizeof pid - 1, 0);
+                close(fd);
+                if (why != EWOULDBLOCK)
+                        return lock_error(why, name, err);
+                return err_set(err, ERR_CONFLICT, "'%s' is held by process %ld: stop it, or give another path", path,
+                               len > 0 ? strtol(pid, NULL, 10) : 0L);
+        }
+        int len = snprintf(pid, sizeof pid, "%ld\n", (long)getpid());
+        if (ftruncate(fd, 0) < 0 || pwrite(fd, pid, (size_t)len, 0) != len) {
+                int why = errno;
+                close(fd);
+                return lock_error(why, name, err);
+        }
+        *ret_fd = fd;
+        return 0;
+}
+
+/* --- the store's thread --- */
+
+static int reopen(struct store *s, struct err *err)
+{
+        char note[MEND_NOTE] = "";
+        index_reset(&s->c.index);
+        int rc = mend_open(&s->c.db, s->path, true, now_read().wall, note, err);
+        if (rc == 0 && note[0]) {
+                struct store_result r = {.err = {.code = ERR_DAMAGED}};
+                memcpy(r.err.text, note, sizeof note);
+                s->o.told(s->o.arg, &r);
+        }
+        return rc;
+}
+
+/* A damaged file is replaced and the batch written to the new one; a broken connection is made anew the next time. */
+static int attempt(struct store *s, const struct store_batch *b, struct err *err)
+{
+        int rc = s->c.db.sql ? 0 : reopen(s, err);
+        if (rc == 0)
+                rc = checkpoint_write(&s->c, b, err);
+        if (rc == ERR_DAMAGED) {
+                db_close(&s->c.db);
+                rc = reopen(s, err);
+                if (rc == 0)
+                        rc = checkpoint_write(&s->c, b, err);
+        }
+        if (rc < 0 && rc != ERR_NOSPACE && rc != ERR_RETRY)
+                db_close(&s->c.db);
+        return rc;
+}
+
+static void write_kept(struct store *s)
+{
+        struct store_result r = {.batch = s->kept->number, .rows = (int64_t)store_batch_rows(s->kept)};
+        struct mono start = mono_read();
+        int rc = attempt(s, s->kept, &r.err);
+        r.took_ms = (mono_read().ns - start.ns) / 1000000;
+        r.file_bytes = s->c.db.sql ? db_bytes(&s->c.db) : 0;
+        bool told_already = rc < 0 && rc == s->failed.code;
+        s->failed = r.err;
+        if (rc == 0) {
+                store_batch_free(s->kept);
+                s->kept = NULL;
+        }
+        if (!told_already)
+                s->o.told(s->o.arg, &r);
+}
+
+static void write_batch(struct store *s, struct store_batch *b)
+{
+        if (s->kept)
+                batch_join(s->kept, b);
+        else
+                s->kept = b;
+        write_kept(s);
+}
+
+static void answer_recall(struct store *s, struct store_batch *b)
+{
+        struct store_result r = {.recall = true, .recall_tag = b->tag, .batch = b->number};
+        int rc = s->c.db.sql ? 0 : reopen(s, &r.err);
+        if (rc == 0)
+                checkpoint_recall(&s->c, b, r.packed, &r.packed_len, &r.err);
+        store_batch_free(b);
+        s->o.told(s->o.arg, &r);
+}
+
+static struct store_batch *next_batch(struct store *s)
+{
+        pthread_mutex_lock(&s->mutex);
+        while (!s->first && !s->closing)
+                pthread_cond_wait(&s->wake, &s->mutex);
+        struct store_batch *b = s->first;
+        if (b) {
+                s->first = b->next;
+                s->last = s->first ? s->last : NULL;
+                b->next = NULL;
+                *(b->recall ? &s->recalls : &s->batches) -= 1;
+        }
+        pthread_mutex_unlock(&s->mutex);
+        return b;
+}
+
+static void *run(void *arg)
+{
+        struct store *s = arg;
+        struct store_batch *b;
+        while ((b = next_batch(s))) {
+                if (b->recall)
+                        answer_recall(s, b);
+                else
+                        write_batch(s, b);
+        }
+        if (s->kept) /* the last chance */
+                write_kept(s);
+        return NULL;
+}
+
+/* Signals are the loop's. */
+static int start(struct store *s, struct err *err)
+{
+        sigset_t all, before;
+        sigfillset(&all);
+        pthread_mutex_init(&s->mutex, NULL);
+        pthread_cond_init(&s->wake, NULL);
+        pthread_sigmask(SIG_SETMASK, &all, &before);
+        int why = pthread_create(&s->thread, NULL, run, s);
+        pthread_sigmask(SIG_SETMASK, &before, NULL);
+        return why ? err_set(err, ERR_RETRY, "start the store's thread: %s", strerror(why)) : 0;
+}
+
+/* --- handing over --- */
+
+static void append(struct store *s, struct store_batch *b)
+{
+        *(s->last ? &s->last->next : &s->first) = b;
+        s->last = b;
+}
+
+uint64_t store_submit(struct store *s, struct store_batch *b)
+{
+        pthread_mutex_lock(&s->mutex);
+        uint64_t number = b->number = ++s->number;
+        if (s->batches >= BATCHES_MOST && s->last && !s->last->recall) {
+                batch_join(s->last, b);
+        } else {
+                append(s, b);
+                s->batches++;
+        }
+        pthread_cond_signal(&s->wake);
+        pthread_mutex_unlock(&s->mutex);
+        return number;
+}
+
+void store_recall(struct store *s, const struct store_key *key, const void *tag)
+{
+        struct store_batch *b = store_batch_new();
+        batch_add_recall(b, key, tag);
+        pthread_mutex_lock(&s->mutex);
+        if (s->recalls < RECALLS_MOST) {
+                append(s, b);
+                s->recalls++;
+                b = NULL;
+        }
+        pthread_cond_signal(&s->wake);
+        pthread_mutex_unlock(&s->mutex);
+        store_batch_free(b);
+}
+
+/* --- open, load, close --- */
+
+static struct store *store_new(const char *path)
+{
+        struct store *s = MEM_NEW(struct store);
+        s->path = mem_string(path);
+        s->lock = -1;
+        index_init(&s->c.index);
+        return s;
+}
+
+static void store_free(struct store *s)
+{
+        checkpoint_release(&s->c);
+        store_batch_free(s->kept);
+        if (s->lock >= 0)
+                close(s->lock);
+        mem_free(s->path);
+        mem_free(s);
+}
+
+int store_open(const struct store_options *o, struct store **ret, char *ret_note, struct err *err)
+{
+        struct store *s = store_new(o->path);
+        s->o = *o;
+        s->o.path = s->path;
+        ret_note[0] = '\0';
+        int rc = lock_take(s->path, &s->lock, err);
+        if (rc == 0)
+                rc = mend_open(&s->c.db, s->path, false, o->now, ret_note, err);
+        if (rc == 0)
+                rc = start(s, err);
+        if (rc < 0)
+                store_free(s);
+        else
+                *ret = s;
+        return rc;
+}
+
+int store_open_reader(const char *path, struct store **ret, struct err *err)
+{
+        enum db_file file;
+        bool clean;
+        int rc = db_judge(path, &file, err);
+        if (rc < 0)
+                return rc;
+        if (file == DB_MISSING)
+                return err_set(err, ERR_NOTFOUND, "'%s' does not exist, or is empty", path);
+        if (file == DB_BROKEN)
+                return err_set(err, ERR_DAMAGED, "'%s' is damaged: its beginning is not readable", path);
+        struct store *s = store_new(path);
+        rc = db_open(&s->c.db, path, false, &clean, err);
+        if (rc < 0)
+                store_free(s);
+        else
+                *ret = s;
+        return rc;
+}
+
+int store_load(struct store *s, const struct store_reader *r, struct err *err)
+{
+        bool suspect;
+        index_reset(&s->c.index);
+        int rc = load_all(&s->c.db, &s->c.index, r, &suspect, err);
+        if (rc < 0 || !suspect || s->lock < 0)
+                return rc;
+        if (db_check(&s->c.db, &(struct err){0}) != ERR_DAMAGED)
+                return 0;
+        /* Ids stay as they are, so what was just loaded and indexed holds for the new file too. */
+        char note[MEND_NOTE] = "";
+        db_close(&s->c.db);
+        rc = mend_open(&s->c.db, s->path, true, s->o.now, note, err);
+        if (rc < 0)
+                return rc;
+        struct err why = {.code = ERR_DAMAGED};
+        memcpy(why.text, note, sizeof note);
+        r->refused(r->arg, &(struct store_key){0}, &why);
+        return 0;
+}
+
+int store_close(struct store *s, struct err *err)
+{
+        int rc = 0;
+        if (!s)
+                return 0;
+        if (s->lock >= 0) {
+                pthread_mutex_lock(&s->mutex);
+                s->closing = true;
+                pthread_cond_signal(&s->wake);
+                pthread_mutex_unlock(&s->mutex);
+                pthread_join(s->thread, NULL);
+                pthread_mutex_destroy(&s->mutex);
+                pthread_cond_destroy(&s->wake);
+                if (s->kept)
+                        err_set(err, rc = s->failed.code, "%s", s->failed.text);
+                else if (s->c.db.sql)
+                        rc = checkpoint_finish(&s->c, err);
+        }
+        store_free(s);
+        return rc;
+}
