@@ -232,12 +232,14 @@ static json_t *query_parse(const char *text)
 
 static char *reply_text(struct fake *f, struct reply *rp)
 {
-        struct buf all = {0};
+        struct buf all = {0}, part = {0};
         if (!rp->stream)
                 return mem_string_n(rp->text ? rp->text : "", rp->len);
         buf_init(&all, 1u << 31);
-        while (rp->stream->more(f, rp->stream, &all))
-                continue;
+        buf_init(&part, 1u << 31);
+        for (; rp->stream->more(f, rp->stream, &part); buf_reset(&part))
+                buf_add(&all, part.data, part.len); /* a stream fills no more than a batch */
+        buf_release(&part);
         return buf_steal(&all);
 }
 
