@@ -1,0 +1,53 @@
+#include "api.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "tmp.h"
+
+static void check(bool good, const char *what)
+{
+        if (good)
+                return;
+        fprintf(stderr, "test/support/api: %s\n", what);
+        abort();
+}
+
+void api_begin(struct api *a, const struct fake_options *o)
+{
+        struct err err = {0};
+        AUTO(mem_free) char *config = tmp_path("kubeconfig");
+        *a = (struct api){.fake = fake_new(o), .loop = loop_new()};
+        check(a->fake && fake_write_kubeconfig(a->fake, config), "no server");
+        check(access_load(&(struct access_options){.kubeconfig = config}, &a->access, &err) == 0, err.text);
+        const struct client_options options = {
+                .user_agent = "halflife/test", .field_manager = "halflife", .concurrency = 8};
+        a->client = client_new(a->loop, a->access, &options);
+}
+
+void api_end(struct api *a)
+{
+        client_free(a->client);
+        access_free(a->access);
+        loop_free(a->loop);
+        fake_free(a->fake);
+}
+
+bool api_until(struct api *a, bool (*holds)(void *arg), void *arg, int64_t most_ms)
+{
+        struct mono begin = mono_read();
+        while (!holds(arg)) {
+                if ((mono_read().ns - begin.ns) / 1000000 > most_ms)
+                        return false;
+                loop_turn(a->loop, 20);
+        }
+        return true;
+}
+
+void api_turn(struct api *a, int64_t ms)
+{
+        struct mono begin = mono_read();
+        while ((mono_read().ns - begin.ns) / 1000000 < ms)
+                loop_turn(a->loop, 20);
+}

@@ -1,0 +1,23 @@
+/* A test API server and a client of it on a loop: what scenarios begin with. */
+#ifndef HALFLIFE_TEST_SUPPORT_API_H
+#define HALFLIFE_TEST_SUPPORT_API_H
+
+#include "../fake/apiserver.h"
+#include "kube/client.h"
+#include "net/loop.h"
+
+struct api {
+        struct fake *fake;
+        struct loop *loop;
+        struct access *access;
+        struct client *client;
+};
+/* Aborts where it cannot begin. */
+void api_begin(struct api *a, const struct fake_options *o);
+void api_end(struct api *a);
+/* Turn the loop until it holds; false: it did not within the time. */
+bool api_until(struct api *a, bool (*holds)(void *arg), void *arg, int64_t most_ms);
+/* Turn the loop for so long, holding or not: for what must not happen. */
+void api_turn(struct api *a, int64_t ms);
+
+#endif
