@@ -252,8 +252,9 @@ static int read_server(const struct entry *e, struct access_config *c, struct er
                 return rc;
         if (!c->server)
                 return err_set(err, ERR_INVALID, "cluster '%s' in %s names no server", e->name, e->path);
-        if (strncmp(c->server, "https://", 8) != 0 && strncmp(c->server, "http://", 7) != 0)
-                return err_set(err, ERR_INVALID, "server '%s' of cluster '%s' in %s does not begin with https://",
+        size_t scheme = strncmp(c->server, "https://", 8) == 0 ? 8 : strncmp(c->server, "http://", 7) == 0 ? 7 : 0;
+        if (!scheme || c->server[scheme] == '\0' || c->server[scheme] == '/')
+                return err_set(err, ERR_INVALID, "server '%s' of cluster '%s' in %s is not https://host:port",
                                c->server, e->name, e->path);
         for (size_t len = strlen(c->server); len > 0 && c->server[len - 1] == '/'; len--)
                 c->server[len - 1] = '\0';
