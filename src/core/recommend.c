@@ -85,11 +85,12 @@ static int64_t steps_up(enum resource r, double value)
 static void estimate(const struct usage *u, enum resource r, const struct resource_policy *policy, struct wall now,
                      int c, struct estimate *ret)
 {
-        double percentile, median, p95;
+        double percentile, median = 0, p95 = 0;
         *ret = (struct estimate){0};
-        if (usage_percentile(u, r, policy->percentile, &percentile) < 0 ||
-            usage_percentile(u, r, MEDIAN, &median) < 0 || usage_percentile(u, r, P95, &p95) < 0)
+        if (usage_percentile(u, r, policy->percentile, &percentile) < 0)
                 return;
+        usage_percentile(u, r, MEDIAN, &median); /* where one percentile is known all are */
+        usage_percentile(u, r, P95, &p95);
         double kill = r == MEMORY ? usage_kill_hold(u, policy, now) : 0;
         int64_t model = steps_up(r, kill > percentile ? kill : percentile);
         int64_t high = steps_up(r, p95) > model ? steps_up(r, p95) : model;

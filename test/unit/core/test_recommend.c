@@ -252,6 +252,53 @@ static void test_bounds(void **state)
         }
 }
 
+/* The shares that the bounds look at are just 50 and just 95 per cent: a thousandth more or less is another bucket. */
+static void test_bounds_look_at(void **state)
+{
+        (void)state;
+        enum { FIRST = 10, SECOND = 20, P950 = 30, LAST = 40 };
+        for (int more = 0; more < 2; more++) {
+                struct roomy r;
+                struct recommendation got;
+                struct recommend_facts f = {.now = {DAY}, .interval_ms = MIN};
+                struct resource_policy p[RESOURCES] = {policy[CPU], policy[MEMORY]};
+                p[CPU].percentile = 600;
+                roomy_init(&r);
+                for (int k = 0; k < 1000; k++) {
+                        int n = k < 500 - more ? FIRST : k < 900 ? SECOND : k < 950 - more ? P950 : LAST;
+                        add(&r, DAY, histogram_start(CPU, n), 1);
+                }
+                recommend(&r.u, p, &f, &got);
+                int64_t p50 = (int64_t)ceil(histogram_edge(CPU, more ? SECOND : FIRST) * 1000);
+                int64_t p95 = (int64_t)ceil(histogram_edge(CPU, more ? LAST : P950) * 1000);
+                assert_int_equal(got.of[CPU].lower, (p50 + 1) / 2);
+                assert_int_equal(got.of[CPU].upper, 2 * p95);
+        }
+}
+
+/* Up to the next whole step, from one hundredth above it: 10 x 101 / 200 = 5.05, 3 x 167 / 100 = 5.01. */
+static void test_bounds_round_up(void **state)
+{
+        (void)state;
+        for (int64_t c = 0; c <= 100; c++) {
+                struct roomy r;
+                struct recommendation got;
+                struct recommend_facts f = {.now = {DAY}, .interval_ms = MIN};
+                roomy_init(&r);
+                add(&r, 8 * DAY, 0, 1);
+                r.u.first_ms = DAY;
+                r.u.sampled.count = c;
+                r.u.running.count = 100;
+                recommend(&r.u, policy, &f, &got);
+                assert_int_equal(got.of[CPU].model, 10);
+                assert_int_equal(got.of[CPU].lower, (int64_t)ceil(10 * (100 + (double)c) / 200));
+                assert_int_equal(got.of[CPU].upper, (int64_t)ceil(10 * (200 - (double)c) / 100));
+                usage_oom(&r.u, &policy[MEMORY], (struct wall){DAY}, 1, 0); /* 101 Mi, an odd number */
+                recommend(&r.u, policy, &f, &got);
+                assert_int_equal(got.of[MEMORY].upper / MI, (101 * (200 - c) + 99) / 100);
+        }
+}
+
 static void test_kill_makes_the_model(void **state)
 {
         (void)state;
@@ -327,6 +374,8 @@ int main(void)
                 cmocka_unit_test(test_confidence),
                 cmocka_unit_test(test_model_of_every_bucket),
                 cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_bounds_look_at),
+                cmocka_unit_test(test_bounds_round_up),
                 cmocka_unit_test(test_kill_makes_the_model),
                 cmocka_unit_test(test_lower_model_upper),
         };
