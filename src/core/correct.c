@@ -162,11 +162,9 @@ static int64_t range_floor(const struct correct_facts *f)
 static void raise_to_range(const struct correct_facts *f, struct correction *c)
 {
         int64_t least = range_floor(f);
-        if (!c->target.set || c->target.value >= least || unmanaged(f))
-                return;
         if (f->original.set && f->original.value < least)
                 least = f->original.value;
-        if (c->target.value < least)
+        if (c->target.set && c->target.value < least)
                 set_target(c, least, unless_unlearned(c, REASON_LIMIT_RANGE));
 }
 

@@ -166,6 +166,8 @@ static void test_guaranteed(void **state)
                         if (advise_guaranteed(c, 2) != row[i].want)
                                 fail_msg("row %zu, %s", i, resource_name(r));
                 }
+        struct advise_container least = {.original = {YES(1), YES(1)}, .limit = {YES(1), YES(1)}};
+        assert_true(advise_guaranteed(&least, 1));
         assert_false(advise_guaranteed(NULL, 0));
 }
 

@@ -270,6 +270,18 @@ static void test_cooldown(void **state)
         }
 }
 
+/* 0 is never; the first millisecond of 1970 is not. */
+static void test_never_changed(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        struct gate_facts f = open_facts(&p);
+        f.now.ms = 1000;
+        expect("never", &f, REASON_NONE, 600);
+        f.changed_ms = 1;
+        expect("just now", &f, REASON_COOLDOWN, 600);
+}
+
 static void test_increases_pass_window_and_budget(void **state)
 {
         (void)state;
@@ -341,6 +353,8 @@ static void test_steps(void **state)
                 {MEMORY, 33, 1000 * MI, 100 * MI, 670 * MI, true},
                 {MEMORY, 30, 1001 * MI, 100 * MI, 701 * MI, true}, /* 700.7 */
                 {MEMORY, 10, 3 * MI / 2, 1000, 3 * MI / 2 - 3 * MI / 20, true},
+                {MEMORY, 50, 2000 * MI + 2, 100 * MI, 1001 * MI, true},
+                {MEMORY, 10, 2 * MI, 1000, 2 * MI - 2 * MI / 10, true}, /* a whole Mi would be no step */
                 {MEMORY, 50, INT64_MAX, 1000, (INT64_MAX / 2 + 1 + MI - 1) / MI * MI, true},
         };
         struct apply_policy p = rollout();
@@ -419,6 +433,7 @@ int main(void)
                 cmocka_unit_test(test_turned_off_goes_back),
                 cmocka_unit_test(test_current_absent_is_the_original),
                 cmocka_unit_test(test_cooldown),
+                cmocka_unit_test(test_never_changed),
                 cmocka_unit_test(test_increases_pass_window_and_budget),
                 cmocka_unit_test(test_hpa_puts_the_original_back),
                 cmocka_unit_test(test_steps),

@@ -86,6 +86,7 @@ static void test_recommendation_name(void **state)
                 {"", "ReplicationController", "old", "replicationcontroller-old"},
                 {"apps.kruise.io", "StatefulSet", "web", "statefulset.apps.kruise.io-web"},
                 {"argoproj.io", "Rollout", "Shop", "rollout.argoproj.io-shop"},
+                {"example.com", "AZ", "[@`{", "az.example.com-[@`{"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 char out[KIND_NAME_MAX];
