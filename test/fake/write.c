@@ -532,9 +532,11 @@ static void serve_patch(struct writing *w, struct version *before)
         if (!ops)
                 patch_merge(&doc, patch);
         if (why) {
-                json_t *causes = json_pack("[{s:s, s:s}]", "reason", "UnexpectedServerResponse", "message", why);
-                reply_refuse(w->rp, 422, "Invalid", w->t, causes,
-                             "the server rejected our request due to an error in our request");
+                /* The real one does not say which operation it was, nor of which object. */
+                json_t *body =
+                        status_json(422, "Invalid", "the server rejected our request due to an error in our request");
+                json_object_set_new(body, "details", json_object());
+                reply_json(w->rp, 422, body);
                 json_decref(doc);
                 return;
         }
