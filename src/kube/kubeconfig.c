@@ -103,7 +103,7 @@ static int find_entry(const struct config_set *set, const char *section, const c
         return ERR_NOTFOUND;
 }
 
-/* "a, b" of all files, each once in the order of the files. */
+/* "a, b" of all files, in their order; what is too much for one line is left out. */
 static char *names_of(const struct config_set *set, const char *section)
 {
         struct buf b;
@@ -114,9 +114,8 @@ static char *names_of(const struct config_set *set, const char *section)
                 json_array_foreach(json_object_get(set->file[i].doc, section), at, item)
                 {
                         const char *name = json_string_value(json_object_get(item, "name"));
-                        if (name)
-                                (void)buf_printf(&b, "%s%s", b.len ? ", " : "",
-                                                 name); /* what is too much is left out */
+                        if (name && name[0])
+                                (void)buf_printf(&b, "%s%s", b.len ? ", " : "", name);
                 }
         }
         return b.len ? buf_steal(&b) : mem_string("none");
