@@ -44,7 +44,7 @@ void delete_cascade(struct fake *f, struct kind *k, const char *ns, const char *
                 return;
         AUTO(json_decref) json_t *object = json_deep_copy(slot->version->object);
         const char *uid = text_at(object, "metadata.uid");
-        bool space = strcmp(k->name, "Namespace") == 0;
+        bool space = strcmp(k->name, "Namespace") == 0, owns = strcmp(k->name, "Pod") != 0;
         struct kind *of;
         const json_t *orphan;
         if (space && !json_at(object, "metadata.deletionTimestamp")) {
@@ -58,7 +58,7 @@ void delete_cascade(struct fake *f, struct kind *k, const char *ns, const char *
         if (strcmp(k->name, "CustomResourceDefinition") == 0)
                 kind_remove(f, object);
         controllers_note(f, k, object);
-        while ((orphan = find_orphan(f, uid, space ? name : ns, space, &of)))
+        while (owns && (orphan = find_orphan(f, uid, space ? name : ns, space, &of)))
                 object_remove(f, of, orphan);
         if (space)
                 store_remove(f, k, ns, name);

@@ -70,8 +70,8 @@ struct request {
         const char *verb;    /* Kubernetes' word, set by the router */
 };
 
-/* A body made as it is sent. more() appends something to out, or returns false at the end; it is called without the
- * lock. */
+/* A body made as it is sent. more() appends a portion to out, which is empty, or returns false at the end; it is called
+ * without the lock. */
 struct stream {
         bool (*more)(struct fake *f, struct stream *s, struct buf *out);
         void (*free)(struct fake *f, struct stream *s);

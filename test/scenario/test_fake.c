@@ -519,6 +519,15 @@ static void test_other_workloads(void **state)
         }
 }
 
+/* More than one portion of a body. */
+static void test_large_lists(void **state)
+{
+        struct fake *f = *state;
+        fake_put(f, "owner", deployment);
+        assert_int_equal(fake_merge(f, web, "owner", "{\"spec\":{\"replicas\":150}}"), 200);
+        assert_int_equal(fake_objects(f, pods), 150);
+}
+
 static void test_namespace_takes_all_along(void **state)
 {
         struct fake *f = *state;
@@ -562,6 +571,7 @@ int main(void)
                 ROW(test_rollout_replaces_pods),
                 cmocka_unit_test_setup_teardown(test_rollout_by_steps, set_up_steps, tear_down),
                 ROW(test_other_workloads),
+                ROW(test_large_lists),
                 ROW(test_namespace_takes_all_along),
                 ROW(test_finalizers_hold),
         };
