@@ -61,13 +61,12 @@ func (r Resource) rat(usage int64) *big.Rat {
 // Model is what a constant usage (millicores or bytes) gives: the edge, up to a whole millicore or Mi.
 func (r Resource) Model(usage int64) int64 { return r.up(r.edge(r.rat(usage))) }
 
-// Lower and Upper are the bounds at no confidence: half of the edge and twice of it.
+// Lower and Upper are the bounds at no confidence: half of the edge, and twice the model.
 func (r Resource) Lower(usage int64) int64 {
 	return r.up(new(big.Rat).Mul(r.edge(r.rat(usage)), big.NewRat(1, 2)))
 }
-func (r Resource) Upper(usage int64) int64 {
-	return r.up(new(big.Rat).Mul(r.edge(r.rat(usage)), big.NewRat(2, 1)))
-}
+
+func (r Resource) Upper(usage int64) int64 { return 2 * r.Model(usage) }
 
 func (r Resource) up(v *big.Rat) int64 {
 	v = new(big.Rat).Quo(v, r.unit)

@@ -118,18 +118,15 @@ func (h *Halflife) Terminate() (int, time.Duration, error) {
 	return code, time.Since(start), err
 }
 
-// Said gives the last lines of its log that name a namespace (or, where none does, the last lines).
+// Said gives the last lines of its log that name a namespace, or warn of anything.
 func (h *Halflife) Said(namespace string, most int) string {
 	data, _ := os.ReadFile(h.Log)
-	lines := strings.Split(strings.TrimSpace(string(data)), "\n")
 	var about []string
-	for _, line := range lines {
-		if namespace != "" && strings.Contains(line, namespace) {
+	for _, line := range strings.Split(strings.TrimSpace(string(data)), "\n") {
+		warns := strings.Contains(line, " WARN ") || strings.Contains(line, " ERROR ")
+		if warns || namespace == "" || strings.Contains(line, namespace) {
 			about = append(about, line)
 		}
-	}
-	if len(about) == 0 {
-		about = lines
 	}
 	return strings.Join(about[max(0, len(about)-most):], "\n")
 }

@@ -160,7 +160,8 @@ func managed(t *T) {
 	object["metadata"].(M)["ownerReferences"] = L{M{"apiVersion": "example.com/v1", "kind": "Database", "name": "orders",
 		"uid": db.UID(), "controller": true}}
 	t.Apply(object)
-	t.held("deployment-orders", "Managed", "orders")
+	rec := t.held("deployment-orders", "Managed", "")
+	t.Check(condition(rec, "Managed", "True", "orders"))
 	t.Cycles(t.halflife, 2)
 	t.generation("deployments", "orders", 1)
 }

@@ -126,6 +126,9 @@ func owner(t *T, kind string) {
 	cpu, memory := targets(usedCPU, usedMemory)
 	ours := func(what, cpu, original string) {
 		t.Eventually(what, soon, func() error {
+			if got := request(t.Workload(plural(kind), "web"), "app", "cpu"); got != cpu {
+				return fmt.Errorf("the template asks for %s", got)
+			}
 			if err := t.podsAsk("web", "app", "cpu", cpu, 3); err != nil {
 				return err
 			}
