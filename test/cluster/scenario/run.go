@@ -48,21 +48,23 @@ func (t *T) Notef(format string, args ...any) {
 	t.notes = append(t.notes, fmt.Sprintf(format, args...))
 }
 
-// Eventually asks until there is no error, at most for limit.
+// Eventually asks until there is no error, at most for limit; what takes long to ask is asked less often.
 func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
 	deadline := time.Now().Add(limit)
 	for {
+		asked := time.Now()
 		err := ask()
 		if err == nil {
 			return
 		}
+		took := time.Since(asked)
 		if t.stopped() {
 			t.Fatalf("interrupted")
 		}
 		if time.Now().After(deadline) {
 			t.Fatalf("%s: not within %s: %v", what, limit, err)
 		}
-		time.Sleep(500 * time.Millisecond)
+		time.Sleep(max(500*time.Millisecond, 3*took))
 	}
 }
 
