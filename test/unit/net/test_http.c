@@ -162,7 +162,7 @@ static void requests_are_what_they_should_be(void **state)
 
 static bool say_text(struct conn *c, void *arg)
 {
-        const char *text = *(const char **)arg;
+        const char *text = *(const char *_Atomic *)arg;
         return conn_send(c, text, strlen(text)) && false;
 }
 
@@ -207,7 +207,7 @@ static void replies_are_read(void **state)
                 {"", 0, ERR_RETRY, false, 0, -1, "", ""},
                 {"SSH-2.0-OpenSSH\r\n", 0, ERR_RETRY, false, 0, -1, "", ""},
         };
-        const char *says;
+        const char *_Atomic says;
         struct world w;
         world_begin(&w, say_text, &says, NULL, NULL);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
