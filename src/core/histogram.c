@@ -15,13 +15,6 @@ enum { MOVE_AFTER = 64 };                /* half-lives between ref and a sample 
 enum { HALVINGS_MOST = 1 << 12 };        /* takes any double to 0 */
 static const double slack = 1 - 0x1p-40; /* of a percentile: sums round */
 
-/* at = ref + whole * half-life + rest. */
-struct phase {
-        int whole;       /* kept within +-HALVINGS_MOST */
-        int64_t rest_ms; /* 0 .. half-life - 1 */
-        double weight;   /* 2^(rest / half-life) */
-};
-
 void histogram_init(struct histogram *h, enum resource r, int64_t half_life_ms)
 {
         assert(half_life_ms > 0);
@@ -54,7 +47,7 @@ int histogram_bucket(enum resource r, double value)
 
 /* --- time and weight --- */
 
-static struct phase phase_of(int64_t ref_ms, int64_t half_life_ms, int64_t at_ms)
+static struct histogram_phase phase_of(int64_t ref_ms, int64_t half_life_ms, int64_t at_ms)
 {
         uint64_t half_life = (uint64_t)half_life_ms;
         bool before = at_ms < ref_ms;
@@ -65,9 +58,14 @@ static struct phase phase_of(int64_t ref_ms, int64_t half_life_ms, int64_t at_ms
                 rest = half_life - rest;
         }
         int bounded = whole < HALVINGS_MOST ? (int)whole : HALVINGS_MOST;
-        return (struct phase){.whole = before ? -bounded : bounded,
-                              .rest_ms = (int64_t)rest,
-                              .weight = exp2((double)rest / (double)half_life)};
+        return (struct histogram_phase){.whole = before ? -bounded : bounded,
+                                        .rest_ms = (int64_t)rest,
+                                        .weight = exp2((double)rest / (double)half_life)};
+}
+
+struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall at)
+{
+        return phase_of(h->ref_ms, h->half_life_ms, at.ms);
 }
 
 /*
@@ -76,7 +74,14 @@ static struct phase phase_of(int64_t ref_ms, int64_t half_life_ms, int64_t at_ms
  */
 static double scaled(double w, int power)
 {
-        double result = ldexp(w, power);
+        double factor, result;
+        if (power >= DBL_MIN_EXP && power < DBL_MAX_EXP) { /* by far the most: no call of ldexp */
+                uint64_t bits = (uint64_t)(power + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
+                memcpy(&factor, &bits, sizeof(factor));
+                result = w * factor;
+        } else {
+                result = ldexp(w, power);
+        }
         return result < DBL_MIN ? 0 : result;
 }
 
@@ -86,7 +91,7 @@ static int halvings(const struct histogram *h, int64_t ref_ms)
 }
 
 /* The half-lives by which ref moves before a sample of that phase is added. */
-static int move_before(const struct phase *p)
+static int move_before(const struct histogram_phase *p)
 {
         return p->whole > MOVE_AFTER || (p->whole == MOVE_AFTER && p->rest_ms > 0) ? p->whole : 0;
 }
@@ -174,11 +179,11 @@ void histogram_move(struct histogram *h, int64_t ref_ms)
         h->ref_ms = ref_ms;
 }
 
-int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, int *ret_cap)
+int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
+                  int *ret_cap)
 {
-        struct phase p = phase_of(h->ref_ms, h->half_life_ms, at.ms);
-        int moved = move_before(&p);
-        double more = scaled(weight * p.weight, p.whole - moved);
+        int moved = move_before(p);
+        double more = scaled(weight * p->weight, p->whole - moved);
         if (!(more + weight_in(h, bucket, -moved) <= HISTOGRAM_HEAVIEST))
                 return ERR_INVALID;
         if (more <= 0)
@@ -189,7 +194,7 @@ int histogram_put(struct histogram *h, int bucket, double weight, struct wall at
                 return ERR_NOSPACE;
         }
         if (moved > 0)
-                histogram_move(h, at.ms - p.rest_ms);
+                histogram_move(h, at.ms - p->rest_ms);
         if (bucket < h->first || bucket >= h->first + h->count)
                 hold(h, histogram_range_with(histogram_range_of(h), bucket));
         h->w[bucket - h->first] += more;
@@ -200,7 +205,8 @@ int histogram_add(struct histogram *h, double value, double weight, struct wall 
 {
         if (!isfinite(value) || value < 0 || !isfinite(weight) || weight <= 0)
                 return ERR_INVALID;
-        return histogram_put(h, histogram_bucket((enum resource)h->resource, value), weight, at, ret_cap);
+        struct histogram_phase p = histogram_phase_of(h, at);
+        return histogram_put(h, histogram_bucket((enum resource)h->resource, value), weight, at, &p, ret_cap);
 }
 
 /* --- asking --- */
@@ -211,7 +217,7 @@ int histogram_percentile(const struct histogram *h, int p, const struct histogra
         int power = 0, bucket = -1;
         double more = 0, total = 0, running = 0;
         if (extra) {
-                struct phase phase = phase_of(h->ref_ms, h->half_life_ms, extra->at.ms);
+                struct histogram_phase phase = phase_of(h->ref_ms, h->half_life_ms, extra->at.ms);
                 power = -move_before(&phase);
                 more = scaled(extra->weight * phase.weight, phase.whole + power);
                 bucket = histogram_bucket((enum resource)h->resource, extra->value);
@@ -292,7 +298,8 @@ void histogram_rescale(struct histogram *h, int64_t half_life_ms, struct wall ne
 {
         assert(half_life_ms > 0);
         int64_t at_ms = newest.ms > h->ref_ms ? newest.ms : h->ref_ms;
-        struct phase was = phase_of(h->ref_ms, h->half_life_ms, at_ms), will = phase_of(0, half_life_ms, at_ms);
+        struct histogram_phase was = phase_of(h->ref_ms, h->half_life_ms, at_ms),
+                               will = phase_of(0, half_life_ms, at_ms);
         for (int i = 0; i < h->count; i++) {
                 double w = scaled(h->w[i] * (will.weight / was.weight), -was.whole);
                 h->w[i] = w < HISTOGRAM_HEAVIEST ? w : HISTOGRAM_HEAVIEST;

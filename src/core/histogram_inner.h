@@ -21,8 +21,17 @@ struct histogram_range histogram_range_of(const struct histogram *h);
 /* The room a range wants. */
 int histogram_room(struct histogram_range range);
 
-/* histogram_add, the bucket known. */
-int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, int *ret_cap);
+/* at = ref + whole * half-life + rest. The same for all histograms of one ref and half-life. */
+struct histogram_phase {
+        int whole;       /* within +-4096, which takes any weight to 0 */
+        int64_t rest_ms; /* 0 .. half-life - 1 */
+        double weight;   /* 2^(rest / half-life) */
+};
+struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall at);
+
+/* histogram_add, bucket and phase known. */
+int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
+                  int *ret_cap);
 /* Of one shape and half-life, and the sums not beyond what a bucket may weigh. */
 bool histogram_mergeable(const struct histogram *a, const struct histogram *b);
 /* The range of a and b together, both at the later ref. */

@@ -102,17 +102,34 @@ static void note_peak(struct usage *u, double bytes, struct wall at)
         }
 }
 
-static void put(struct usage *u, enum resource r, int bucket, double weight, struct wall at)
+static int bucket_of(const struct usage *u, enum resource r, double value)
+{
+        return histogram_bucket((enum resource)u->of[r].resource, value);
+}
+
+static void put(struct usage *u, enum resource r, int bucket, double weight, struct wall at,
+                const struct histogram_phase *phase)
 {
         int unused;
-        int rc = histogram_put(&u->of[r], bucket, weight, at, &unused);
+        int rc = histogram_put(&u->of[r], bucket, weight, at, phase, &unused);
         assert(rc == 0); /* there is room, and the weights of samples are bounded */
         (void)rc;
 }
 
-static int bucket_of(const struct usage *u, enum resource r, double value)
+/* A window's peak, as at its own time. */
+static void put_peak(struct usage *u, double bytes, int64_t at_ms)
 {
-        return histogram_bucket((enum resource)u->of[r].resource, value);
+        struct wall at = {at_ms};
+        struct histogram_phase phase = histogram_phase_of(&u->of[MEMORY], at);
+        put(u, MEMORY, bucket_of(u, MEMORY, bytes), 1, at, &phase);
+}
+
+/* The phase in one histogram, known in another: the same where ref and half-life are. */
+static struct histogram_phase phase_beside(const struct histogram *h, struct wall at, const struct histogram *other,
+                                           struct histogram_phase known)
+{
+        bool same = h->ref_ms == other->ref_ms && h->half_life_ms == other->half_life_ms;
+        return same ? known : histogram_phase_of(h, at);
 }
 
 static int want(const struct usage *u, enum resource r, struct histogram_range range, struct usage_room *ret)
@@ -126,7 +143,7 @@ static int want(const struct usage *u, enum resource r, struct histogram_range r
 
 static void close_window(struct usage *u)
 {
-        put(u, MEMORY, bucket_of(u, MEMORY, u->peak), 1, (struct wall){u->peak_at_ms});
+        put_peak(u, u->peak, u->peak_at_ms);
         u->peak = 0;
         u->peak_at_ms = 0;
 }
@@ -157,38 +174,61 @@ static void count_sample(struct usage *u, struct sample_door *door, struct wall 
                 u->running.count = u->sampled.count;
 }
 
+/* What an accepted sample does. */
+struct folding {
+        bool of[RESOURCES];
+        bool closes; /* the open peak's window */
+        int bucket[RESOURCES];
+};
+
+static int find_room(const struct usage *u, const struct sample *s, struct folding *f, struct usage_room *ret_room)
+{
+        for (int r = 0; r < RESOURCES; r++) {
+                if (!f->of[r])
+                        continue;
+                f->bucket[r] = bucket_of(u, (enum resource)r, s->value[r]);
+                struct histogram_range range = histogram_range_of(&u->of[r]);
+                if (r == MEMORY && f->closes)
+                        range = histogram_range_with(range, bucket_of(u, MEMORY, u->peak));
+                if (r == CPU || u->window_ms == 0)
+                        range = histogram_range_with(range, f->bucket[r]);
+                if (want(u, (enum resource)r, range, ret_room) < 0)
+                        return ERR_NOSPACE;
+        }
+        return 0;
+}
+
+static void fold_sample(struct usage *u, const struct sample *s, const struct folding *f)
+{
+        struct histogram cpu = u->of[CPU]; /* as it was: adding may move ref */
+        struct histogram_phase phase = histogram_phase_of(&cpu, s->at);
+        if (f->of[CPU])
+                put(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
+        if (f->closes)
+                close_window(u);
+        if (f->of[MEMORY] && u->window_ms > 0)
+                note_peak(u, s->value[MEMORY], s->at);
+        else if (f->of[MEMORY]) {
+                phase = phase_beside(&u->of[MEMORY], s->at, &cpu, phase);
+                put(u, MEMORY, f->bucket[MEMORY], weight_of(s, MEMORY), s->at, &phase);
+        }
+}
+
 int usage_add(struct usage *u, struct sample_door *door, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room)
 {
         enum sample_verdict verdict = judge(door, s, latest);
         bool whole = verdict == SAMPLE_ACCEPTED;
-        bool fold[RESOURCES] = {
-                [CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY), [MEMORY] = s->has[MEMORY] && whole};
-        bool closes = fold[MEMORY] && closes_window(u, s->at);
-        int bucket[RESOURCES] = {-1, -1};
-        for (int r = 0; r < RESOURCES; r++) {
-                if (!fold[r])
-                        continue;
-                bucket[r] = bucket_of(u, (enum resource)r, s->value[r]);
-                struct histogram_range range = histogram_range_of(&u->of[r]);
-                if (r == MEMORY && closes)
-                        range = histogram_range_with(range, bucket_of(u, MEMORY, u->peak));
-                if (r == CPU || u->window_ms == 0)
-                        range = histogram_range_with(range, bucket[r]);
-                if (want(u, (enum resource)r, range, ret_room) < 0)
-                        return ERR_NOSPACE;
-        }
+        struct folding f = {.of = {[CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY),
+                                   [MEMORY] = s->has[MEMORY] && whole}};
+        f.closes = f.of[MEMORY] && closes_window(u, s->at);
+        if (find_room(u, s, &f, ret_room) < 0)
+                return ERR_NOSPACE;
         *ret_verdict = verdict;
-        if (fold[CPU])
-                put(u, CPU, bucket[CPU], weight_of(s, CPU), s->at);
-        if (closes)
-                close_window(u);
-        if (fold[MEMORY] && u->window_ms > 0)
-                note_peak(u, s->value[MEMORY], s->at);
-        else if (fold[MEMORY])
-                put(u, MEMORY, bucket[MEMORY], weight_of(s, MEMORY), s->at);
-        if (fold[CPU] || fold[MEMORY])
+        if (f.of[CPU] || f.of[MEMORY]) {
+                fold_sample(u, s, &f);
                 count_sample(u, door, s->at);
+        }
         return 0;
 }
 
@@ -357,7 +397,7 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
                 (void)rc;
         }
         if (entered.bytes > 0)
-                put(dst, MEMORY, bucket_of(dst, MEMORY, entered.bytes), 1, (struct wall){entered.at_ms});
+                put_peak(dst, entered.bytes, entered.at_ms);
         dst->peak = open.bytes;
         dst->peak_at_ms = open.at_ms;
         histories_join(dst, src);

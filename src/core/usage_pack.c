@@ -104,11 +104,13 @@ static uint8_t *put_word(uint8_t *out, uint64_t word)
         return out;
 }
 
-static uint32_t crc_step(uint64_t word, int bytes)
+/* What eight bytes do, first byte lowest. */
+static uint32_t crc_word(uint64_t word)
 {
         uint32_t crc = 0;
-        for (int i = 0; i < bytes; i++, word >>= 8)
-                crc ^= crc_of[bytes - 1 - i][0][word & 15] ^ crc_of[bytes - 1 - i][1][word >> 4 & 15];
+#pragma GCC unroll 8
+        for (int i = WORD; i-- > 0; word >>= 8)
+                crc ^= crc_of[i][0][word & 15] ^ crc_of[i][1][word >> 4 & 15];
         return crc;
 }
 
@@ -116,9 +118,11 @@ static uint32_t crc32c(const uint8_t *in, size_t len)
 {
         uint32_t crc = UINT32_MAX;
         for (; len >= WORD; in += WORD, len -= WORD)
-                crc = crc_step(get_word(in) ^ crc, WORD);
-        for (; len > 0; in++, len--)
-                crc = crc >> 8 ^ crc_step((crc ^ *in) & 255, 1);
+                crc = crc_word(get_word(in) ^ crc);
+        for (; len > 0; in++, len--) {
+                uint32_t byte = (crc ^ *in) & 255;
+                crc = crc >> 8 ^ crc_of[0][0][byte & 15] ^ crc_of[0][1][byte >> 4];
+        }
         return ~crc;
 }
 
