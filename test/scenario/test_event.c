@@ -195,7 +195,7 @@ static void bounded_and_never_for_ever(void **state)
         assert_int_equal(fake_objects(t.api.fake, events), 1);
         uint64_t before = event_dropped(t.source);
         for (int i = 0; i < 40; i++) { /* 25 at once */
-                char name[16];
+                char name[24];
                 struct event e = held;
                 snprintf(name, sizeof name, "shop-%d", i);
                 e.name = name;

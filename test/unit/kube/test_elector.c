@@ -301,7 +301,7 @@ enum { CONTENDERS = 3 };
 /* Events of one contender come at due: the request reaches the server, its answer reaches the contender, or it asks. */
 struct contender {
         struct elector e;
-        char identity[8];
+        char identity[16];
         enum { ASKS, ARRIVES, ANSWERS } next;
         int64_t due, timeout, paused, skew; /* skew: its clock against the world's */
         enum elector_ask ask;
