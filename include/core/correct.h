@@ -87,7 +87,8 @@ struct correct_facts {
         struct amount limit;
         struct amount range_min;   /* LimitRange min */
         struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
-        struct amount last_good;   /* target published before, for Stale and a lost database */
+        struct amount last_good;   /* target published before that was below its original then (an owner who raised his
+                                      request since is not held to the old one); for Stale and a lost database */
         bool guaranteed;           /* the pod's QoS class by its originals */
         bool keep_guaranteed;
 };

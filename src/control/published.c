@@ -98,8 +98,12 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
                 const char *name = json_string_value(json_object_get(c, "name"));
                 struct published_amount *row = &p->row[p->rows++];
                 row->container = intern_text(w->names, text_of(name ? name : ""));
-                for (int r = 0; r < RESOURCES; r++)
+                for (int r = 0; r < RESOURCES; r++) {
+                        struct amount original = amount_of(c, (enum resource)r, "original");
                         row->target[r] = amount_of(c, (enum resource)r, "target");
+                        row->learned[r] =
+                                row->target[r].set && (!original.set || row->target[r].value < original.value);
+                }
         }
 }
 

@@ -108,7 +108,8 @@ static void learn(const struct target *t, const struct plan_facts *f, struct pla
         recommend(h ? &h->usage : NULL, c->facts.policy, &facts, &c->facts.learned);
         const struct published_amount *row = published_row(t, c->name);
         for (int r = 0; row && r < RESOURCES; r++)
-                c->facts.last_good[r] = row->target[r];
+                if (row->learned[r]) /* an original of then is none of now */
+                        c->facts.last_good[r] = row->target[r];
 }
 
 static void policy_of(const struct target *t, struct arena *a, struct plan_container *c)

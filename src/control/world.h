@@ -158,6 +158,7 @@ struct published_condition {
 struct published_amount {
         const char *container; /* interned */
         struct amount target[RESOURCES];
+        bool learned[RESOURCES]; /* it was not just the owner's request of then */
 };
 struct published {
         char *key; /* "ns/name" */
