@@ -5,13 +5,17 @@ static bool same_positive(struct amount a, struct amount b)
         return a.set && b.set && a.value == b.value && a.value > 0;
 }
 
+static bool is_fixed(const struct advise_container *c)
+{
+        return same_positive(c->original[CPU], c->limit[CPU]) && same_positive(c->original[MEMORY], c->limit[MEMORY]);
+}
+
 bool advise_guaranteed(const struct advise_container *c, size_t n)
 {
-        for (size_t i = 0; i < n; i++)
-                for (int r = 0; r < RESOURCES; r++)
-                        if (!same_positive(c[i].original[r], c[i].limit[r]))
-                                return false;
-        return n > 0;
+        size_t fixed = 0;
+        while (fixed < n && is_fixed(&c[fixed]))
+                fixed++;
+        return n > 0 && fixed == n;
 }
 
 static void judge(const struct advise_facts *f, const struct advise_container *c, enum resource r, bool guaranteed,

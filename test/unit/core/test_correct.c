@@ -83,6 +83,13 @@ static const struct row rows[] = {
          .max = 500,
          .want = YES(500),
          .reason = REASON_LOWERED},
+        {.name = "the least max",
+         .state = STATE_READY,
+         .model = 900,
+         .original = YES(2000),
+         .max = 1,
+         .want = YES(1),
+         .reason = REASON_LOWERED},
         {.name = "the clamp comes after the step",
          .state = STATE_READY,
          .model = 900,
@@ -494,6 +501,7 @@ static void test_scale(void **state)
         } row[] = {
                 {0, 1100, 1, 0},
                 {1, 1100, 1, 2},
+                {1, 1, 1, 1},
                 {10, 1100, 1, 11}, /* doubles say 12 */
                 {100, 1100, 1, 110},
                 {412, 1100, 1, 454},

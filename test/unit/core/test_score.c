@@ -9,7 +9,7 @@
 
 static void assert_near(double got, double want)
 {
-        if (got < want - 1e-12 || got > want + 1e-12)
+        if (!(got >= want - 1e-12 && got <= want + 1e-12)) /* NaN is near nothing */
                 fail_msg("%.17g is not %.17g", got, want);
 }
 
@@ -48,6 +48,15 @@ static void test_weeks(void **state)
         assert_near(score_slack(&s), 0.75);
 }
 
+static void test_little_time(void **state)
+{
+        (void)state;
+        struct score s = {.changes = 1};
+        score_row(&s, 0.25, 1, 60000);
+        assert_near(score_slack(&s), 0.75);
+        assert_true(score_changes_per_week(&s) > 168 * 60 - 1e-6 && score_changes_per_week(&s) < 168 * 60 + 1e-6);
+}
+
 static void test_a_row_without_time(void **state)
 {
         (void)state;
@@ -64,6 +73,7 @@ int main(void)
                 cmocka_unit_test(test_empty),
                 cmocka_unit_test(test_sums),
                 cmocka_unit_test(test_weeks),
+                cmocka_unit_test(test_little_time),
                 cmocka_unit_test(test_a_row_without_time),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
