@@ -159,6 +159,10 @@ check-core: $(CORE_ONE) ## core calls memory and maths only, and holds no data b
 	@size -A $< | awk '($$1 ~ /^\.(data|bss)/) && $$2 > 0 { print "core has mutable data: " $$1; bad = 1 } END { exit bad }'
 	@echo "core is pure"
 
+.PHONY: mutate
+mutate: ## change one comparison or constant of core at a time, and expect a failing test (half an hour; FILES=… for some)
+	@test/mutate $(FILES)
+
 check-layers: ## includes follow the chain of modules
 	@test/layers
 
