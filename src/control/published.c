@@ -2,6 +2,7 @@
  * Recommendations as the API server has them: what was published last, so that a restart writes nothing that stands
  * already, and what a person said (hold).
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"
@@ -27,12 +28,13 @@ static void published_clear(struct world *w, struct published *p)
         rows_release(w, p);
         labels_release(&p->labels);
         mem_free(p->hold);
+        mem_free(p->applied);
         mem_free(p->profile_kind);
         mem_free(p->profile_name);
         mem_free(p->target_api_version);
         mem_free(p->target_kind);
         mem_free(p->target_name);
-        p->hold = p->profile_kind = p->profile_name = NULL;
+        p->hold = p->applied = p->profile_kind = p->profile_name = NULL;
         p->target_api_version = p->target_kind = p->target_name = NULL;
 }
 
@@ -82,12 +84,26 @@ static void conditions_set(struct world *w, struct published *p, const json_t *c
         }
 }
 
+static void applied_set(struct published *p, const json_t *applied)
+{
+        const char *time = json_string_value(json_object_get(applied, "time"));
+        struct wall at = {0};
+        if (time)
+                (void)wall_parse(time, strlen(time), &at);
+        char *containers = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
+        mem_free(p->applied);
+        p->applied = mem_string(containers);
+        p->applied_ms = containers ? at.ms : 0;
+        free(containers);
+}
+
 void published_set_status(struct world *w, struct published *p, const json_t *status)
 {
         rows_release(w, p);
         p->state = state_of(json_string_value(json_object_get(status, "state")));
         p->urgent = publish_status_digest(status);
         conditions_set(w, p, json_object_get(status, "conditions"));
+        applied_set(p, json_object_get(status, "applied"));
         const json_t *containers = json_object_get(status, "containers");
         size_t count = json_array_size(containers);
         if (count > VIEW_CONTAINERS)

@@ -7,6 +7,16 @@
 
 #include "world.h"
 
+/* A database that was lost shortens no cooldown: the Recommendation tells what we changed last. */
+static void remember_from(struct target *t, const struct published *p)
+{
+        if (t->deed.changed_ms || !p->applied_ms)
+                return;
+        t->deed.changed_ms = p->applied_ms;
+        t->deed.containers = mem_string(p->applied);
+        t->deed_dirty = true;
+}
+
 static void target_link_published(struct world *w, struct target *t)
 {
         if (t->published)
@@ -17,6 +27,7 @@ static void target_link_published(struct world *w, struct target *t)
         if (p && !p->target) {
                 p->target = t;
                 t->published = p;
+                remember_from(t, p);
         }
 }
 

@@ -172,6 +172,8 @@ struct published {
         uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
         struct published_condition *condition;
         int conditions;
+        int64_t applied_ms; /* status.applied: what a lost database does not know any more; 0: none */
+        char *applied;      /* its containers, as JSON */
         struct published_amount *row;
         int rows;
         struct target *target; /* linked by world_settle */

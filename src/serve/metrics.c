@@ -1,6 +1,7 @@
 #include "serve/metrics.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const type_name[] = {"counter", "gauge", "histogram"};
@@ -13,10 +14,20 @@ int metric_family(struct buf *out, const struct metric *m)
         return buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, type_name[m->type]);
 }
 
+/* As short as it can be and still be the same number. */
+static void print_number(double value, char out[static 32])
+{
+        snprintf(out, 32, "%.15g", value);
+        if (strtod(out, NULL) != value)
+                snprintf(out, 32, "%.17g", value);
+}
+
 int metric_sample(struct buf *out, const struct metric *m, const char *labels, double value)
 {
         bool any = labels && *labels;
-        return buf_printf(out, "%s%s%s%s %.17g\n", m->name, any ? "{" : "", any ? labels : "", any ? "}" : "", value);
+        char number[32];
+        print_number(value, number);
+        return buf_printf(out, "%s%s%s%s %s\n", m->name, any ? "{" : "", any ? labels : "", any ? "}" : "", number);
 }
 
 void metric_observe(struct metric_seconds *s, double seconds)
@@ -42,10 +53,12 @@ int metric_seconds_sample(struct buf *out, const struct metric *m, const char *l
         if (rc == 0)
                 rc = buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", m->name, rest, comma,
                                 (unsigned long long)running);
+        char sum[32];
+        print_number(s->sum, sum);
         const char *open = *rest ? "{" : "", *close = *rest ? "}" : "";
         if (rc == 0)
-                rc = buf_printf(out, "%s_sum%s%s%s %.17g\n%s_count%s%s%s %llu\n", m->name, open, rest, close, s->sum,
-                                m->name, open, rest, close, (unsigned long long)running);
+                rc = buf_printf(out, "%s_sum%s%s%s %s\n%s_count%s%s%s %llu\n", m->name, open, rest, close, sum, m->name,
+                                open, rest, close, (unsigned long long)running);
         return rc;
 }
 
