@@ -298,6 +298,7 @@ static void test_requests_are_counted(void **state)
         fake_count_reset(f);
         AUTO(got_release) struct got list = ask(f, spaces);
         AUTO(got_release) struct got one = ask(f, system_space);
+        assert_int_equal(list.status + one.status, 400);
         may(f, "get", "", "pods");
         assert_int_equal(fake_count(f, "write", "/"), 0);
         AUTO(got_release)
