@@ -3,9 +3,9 @@
 
 #include "core/window.h"
 
-enum { FIELDS = 5, MINUTE_S = 60, HOUR_S = 3600, DAY_S = 86400 };
+enum { FIELDS = 5, MINUTE_S = 60, DAY_S = 86400 };
 /* How far a clock on the wall was ever set back at once: a whole day (Alaska, Manila). */
-enum { FOLD_MOST_S = DAY_S + HOUR_S };
+enum { FOLD_MOST_S = DAY_S };
 /* The search for a change: days ahead, starts looked at. */
 enum { SEARCH_DAYS = 366, SEARCH_STARTS = 4096 };
 

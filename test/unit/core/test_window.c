@@ -129,6 +129,9 @@ static void test_refused(void **state)
                 {"* * * 13 *", 3},
                 {"* * * ja *", 3},
                 {"* * * january *", 3},
+                {"* * * xan *", 3},
+                {"* * * jxn *", 3},
+                {"* * * jax *", 3},
                 {"* * * mon *", 3},
                 {"* * * * 8", 4},
                 {"* * * * sat-sun", 4},
@@ -155,6 +158,7 @@ static void test_blanks(void **state)
         assert_int_equal(w.hours, 4);
         assert_int_equal(w.weekdays, 0x3e);
         assert_int_equal(window_parse("0 2 * * 1-5x", 11, &w, &field), 0); /* the length counts, not the NUL */
+        assert_int_equal(window_parse("0 2 * * sun", 10, &w, &field), ERR_INVALID);
 }
 
 /* --- a zone of transitions --------------------------------------------------------------------------------------- */
@@ -287,6 +291,17 @@ static void test_far_and_never(void **state)
         expect(&utc, "0 0 29 2 *", 60, utc_s(1896, 2, 29, 0, 30) * 1000, true, utc_s(1896, 2, 29, 1, 0) * 1000);
 }
 
+static void test_bounds_of_the_search(void **state)
+{
+        (void)state;
+        int64_t leap = utc_s(2028, 2, 29, 0, 0) * 1000;
+        expect(&utc, "0 0 29 2 *", 60, leap - INT64_C(366) * DAY_MS, false, leap);
+        expect(&utc, "0 0 29 2 *", 60, leap - INT64_C(367) * DAY_MS, false, 0);
+        int64_t fourth = utc_s(2026, 12, 4, 0, 0) * 1000; /* three days of windows that touch end then */
+        expect(&utc, "* * 1-3 * *", 1, fourth - 4096 * MINUTE_MS, true, fourth);
+        expect(&utc, "* * 1-3 * *", 1, fourth - 4097 * MINUTE_MS, true, 0);
+}
+
 static void test_overlaps_run_on(void **state)
 {
         (void)state;
@@ -409,11 +424,17 @@ static void test_walker_agrees(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_fields),          cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_blanks),          cmocka_unit_test(test_edges),
-                cmocka_unit_test(test_day_fields),      cmocka_unit_test(test_far_and_never),
-                cmocka_unit_test(test_overlaps_run_on), cmocka_unit_test(test_gap),
-                cmocka_unit_test(test_repeat),          cmocka_unit_test(test_walker_agrees),
+                cmocka_unit_test(test_fields),
+                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_blanks),
+                cmocka_unit_test(test_edges),
+                cmocka_unit_test(test_day_fields),
+                cmocka_unit_test(test_far_and_never),
+                cmocka_unit_test(test_overlaps_run_on),
+                cmocka_unit_test(test_bounds_of_the_search),
+                cmocka_unit_test(test_gap),
+                cmocka_unit_test(test_repeat),
+                cmocka_unit_test(test_walker_agrees),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
