@@ -319,7 +319,8 @@ static enum saw judge(struct reflector *r, const struct answer *a, bool whole, s
         return saw;
 }
 
-/* One line for the owner: at once for what somebody has to look at, at the second time in a row for the rest. */
+/* One line for the owner: at once for what somebody has to look at, at the second time in a row for what may pass by
+ * itself, unless there is trouble already. */
 static void tell_trouble(struct reflector *r, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
@@ -329,7 +330,7 @@ static void tell_trouble(struct reflector *r, enum saw saw)
         if (r->why.code == 0)
                 err_set(&r->why, ERR_RETRY, "%s", saw == SAW_SHORT ? "it ended at once" : "the answer broke off");
         bool passing = saw == SAW_SHORT || saw == SAW_CUT || saw == SAW_BUSY || saw == SAW_FUTURE || saw == SAW_EXPIRED;
-        if ((passing && r->failures < 2) || r->trouble == r->why.code)
+        if (r->trouble == r->why.code || (passing && (r->failures < 2 || r->trouble)))
                 return;
         r->trouble = r->why.code;
         err_wrap(&r->why, "%s '%s'", names[r->state], r->path);
