@@ -251,14 +251,12 @@ static void reap(struct pool *p)
 /* A connection on which nothing came in time may be dead without anyone having said so: no more requests on it. */
 static void call_expire(struct http_call *c, int64_t after_ms, const char *what)
 {
-        if (c->pool && !c->reply.err.code) {
+        if (c->pool)
                 c->pool->retired = true;
-                err_set(&c->reply.err, ERR_RETRY, "%s: %s within %lld.%03lld s", c->r.peer->base_url, what,
-                        (long long)(after_ms / 1000), (long long)(after_ms % 1000));
-        } else if (!c->reply.err.code) {
-                err_set(&c->reply.err, ERR_RETRY, "%s: not sent within %lld s: too many requests wait",
-                        c->r.peer->base_url, (long long)(after_ms / 1000));
-        }
+        if (!c->reply.err.code)
+                err_set(&c->reply.err, ERR_RETRY, "%s: %s within %lld.%03lld s", c->r.peer->base_url,
+                        c->pool ? what : "too many requests wait, not sent", (long long)(after_ms / 1000),
+                        (long long)(after_ms % 1000));
         struct http *h = c->http;
         call_end(c);
         settle(h);
