@@ -237,6 +237,11 @@ static void on_done(void *arg, const struct http_reply *reply)
         answer_judge(&a, reply, buf_text(&k->body), what, json_patch);
         if (a.err.code == ERR_TOOBIG && !k->stream.data && reply->status < 300)
                 err_set(&a.err, ERR_TOOBIG, "%s: the answer is longer than %zu bytes", what, k->body.max);
+        if (a.status == 401) {
+                struct err plain = a.err;
+                err_set(&a.err, ERR_DENIED, "%s; the server does not take the credentials of %s: have they expired?",
+                        plain.text, access_source(k->client->access));
+        }
         if (a.err.code && (renew(k, &a) || try_again(k, &a)))
                 return;
         call_finish(k, &a, reply->whole);

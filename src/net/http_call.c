@@ -197,7 +197,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
         size_t len = size * count;
         byte_came(c);
         if (c->cancelled)
-                return CURL_WRITEFUNC_ERROR;
+                return 0; /* not all was taken: libcurl ends the transfer */
         if (!c->r.data || len == 0)
                 return len;
         http_enter(c->http);
@@ -205,7 +205,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
         http_leave(c->http);
         if (rc < 0 && !c->cancelled)
                 c->refused = err_set(&c->reply.err, rc, "the reader ended the answer");
-        return rc < 0 || c->cancelled ? CURL_WRITEFUNC_ERROR : len;
+        return rc < 0 || c->cancelled ? 0 : len;
 }
 
 /*
@@ -254,7 +254,11 @@ static CURLcode set_connection(struct http_call *c)
 {
         CURLcode rc = CURLE_OK;
         SET(CURLOPT_NOSIGNAL, 1L);
+#if LIBCURL_VERSION_NUM >= 0x075500
         SET(CURLOPT_PROTOCOLS_STR, "http,https");
+#else
+        SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
+#endif
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
         /* Many requests begun at once wait for the first one's connection, which TLS tells to be HTTP/2 or not; without
          * TLS only an answer would tell, and a watch may be long in answering. */

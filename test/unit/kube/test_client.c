@@ -326,6 +326,7 @@ static void a_401_renews_the_token_once(void **state)
         assert_int_equal(access_refresh(w.access, loop_now(w.loop), true, &err), 0);
         assert_int_equal(wait_call(&w, (struct call){0}, &body, &err), ERR_DENIED);
         assert_non_null(strstr(err.text, "HTTP 401: Unauthorized"));
+        assert_non_null(strstr(err.text, "credentials of context 'x'"));
         assert_int_equal(w.peer->requests, 4);
         world_end(&w);
 }
