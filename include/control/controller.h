@@ -5,6 +5,8 @@
 #ifndef HALFLIFE_CONTROL_CONTROLLER_H
 #define HALFLIFE_CONTROL_CONTROLLER_H
 
+#include <stdio.h>
+
 #include "kube/access.h"
 #include "net/loop.h"
 
@@ -36,5 +38,8 @@ void controller_reconfigure(struct controller *c, const struct controller_option
 /* Finish the patch in hand, checkpoint, give the Lease up, then stop the loop. */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);
+
+/* The metrics' table of the README, in Markdown. */
+void telemetry_print_markdown(FILE *to);
 
 #endif

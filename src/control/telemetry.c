@@ -232,3 +232,11 @@ void telemetry_publish(struct controller *c)
         }
         server_publish(c->server, v);
 }
+
+void telemetry_print_markdown(FILE *to)
+{
+        static const char *const type[] = {"counter", "gauge", "histogram"};
+        fprintf(to, "| metric | type | what |\n|---|---|---|\n");
+        for (int i = 0; i < METRICS; i++)
+                fprintf(to, "| `%s` | %s | %s |\n", metrics[i].name, type[metrics[i].type], metrics[i].help);
+}
