@@ -132,7 +132,7 @@ $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-run check check-core check-layers check-format asan tsan coverage fuzz
+.PHONY: test test-run check check-core check-layers check-crds check-format asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages
@@ -141,7 +141,7 @@ test: ## unit, scenario and fault tests (installs what is missing first)
 test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
 	@test/run $(OUT)
 
-check: check-core check-layers check-format ## everything that gates: purity, layers, format, tests with both compilers' warnings as errors
+check: check-core check-layers check-crds check-format ## everything that gates: purity, layers, format, tests with both compilers' warnings as errors
 	@$(MAKE) --no-print-directory test WERROR=-Werror
 
 # Built apart, without hardening, so that nothing but what core itself calls is left undefined.
@@ -165,6 +165,9 @@ mutate: ## change one comparison or constant of core at a time, and expect a fai
 
 check-layers: ## includes follow the chain of modules
 	@test/layers
+
+check-crds: ## the CRDs agree with each other
+	@test/crds
 
 check-format: ## the tree is as .clang-format wants it
 	@if command -v clang-format >/dev/null; then \

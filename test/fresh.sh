@@ -5,7 +5,6 @@
 # committed. Needs root, debootstrap and the network; leaves nothing behind.
 set -eu
 target=${1:-test}
-mirror=${MIRROR:-http://deb.debian.org/debian}
 cd "$(dirname "$0")/.."
 
 if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
@@ -29,7 +28,7 @@ trap 'exit 130' INT TERM HUP
 
 # A machine of its own as far as packages go; how the network is reached is this one's.
 make_tree() { # distribution, tree
-        debootstrap --variant=minbase --include=gcc,libc6-dev,make "$1" "$2" "$mirror" >"$trees/log" 2>&1 ||
+        debootstrap --variant=minbase --include=gcc,libc6-dev,make "$1" "$2" ${MIRROR:+"$MIRROR"} >"$trees/log" 2>&1 ||
                 { tail -n 20 "$trees/log"; return 1; }
         cp /etc/resolv.conf "$2/etc/resolv.conf"
         apt-config dump | grep -E '^Acquire::(http|https|Retries|Check)' >"$2/etc/apt/apt.conf.d/90host" || true
