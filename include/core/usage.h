@@ -63,7 +63,7 @@ struct usage {
         int64_t runs;                          /* of a CronJob: distinct Jobs seen with a sample */
         int64_t last_run_ms;                   /* start of the newest run counted */
         struct usage_kill kill[USAGE_KILLS];   /* newest first, and so smallest first; bytes 0: empty */
-        int64_t step_ms[USAGE_STEPS];          /* of the last kills that bumped, newest first; 0: none */
+        int64_t step_ms[USAGE_STEPS];          /* of the last kills that bumped, newest first; 0: long ago */
         int64_t kills;                         /* counted ever */
 };
 

@@ -163,7 +163,7 @@ static int number_decimal(const struct scan *sc, struct number *n)
         while (zeros < end - first && digit_at(sc, end - 1 - zeros) == '0')
                 zeros++;
         int64_t scale = (int64_t)sc->suffix.exponent - (int64_t)sc->fraction;
-        bool is_short = (sc->whole ? sc->whole : 1) + sc->fraction <= SHORT_DECIMAL && scale >= NANO_SCALE;
+        bool is_short = sc->whole + sc->fraction <= SHORT_DECIMAL && scale >= NANO_SCALE;
         if (!is_short && !sc->any_digit)
                 return ERR_INVALID;
         n->verbatim = is_short && sc->whole > 0 && zeros < 3 && scale % 3 == 0;
@@ -204,7 +204,7 @@ static unsigned __int128 fraction_of(const struct scan *sc, unsigned __int128 un
 static int number_binary(const struct scan *sc, struct number *n)
 {
         size_t exponent = (size_t)sc->suffix.exponent;
-        bool is_short = sc->fraction == 0 && (sc->whole ? sc->whole : 1) + exponent * 3 / 10 <= SHORT_BINARY;
+        bool is_short = sc->fraction == 0 && sc->whole + exponent * 3 / 10 <= SHORT_BINARY;
         if (!is_short && !sc->any_digit)
                 return ERR_INVALID;
         uint64_t whole = 0;
@@ -222,8 +222,6 @@ static int number_binary(const struct scan *sc, struct number *n)
         }
         unsigned __int128 most = (unsigned __int128)INT64_MAX * giga;
         unsigned __int128 nano = integer * giga + fraction_of(sc, (unsigned __int128)giga << exponent);
-        if (nano < giga)
-                n->format = DECIMAL_SI;
         number_set(n, nano < most ? nano : most, NANO_SCALE);
         return 0;
 }
@@ -232,7 +230,6 @@ static int number_of(const char *s, size_t len, struct number *n, size_t *reterr
 {
         struct scan sc;
         n->count = 0;
-        n->scale = 0;
         int rc = scan(s, len, &sc, reterr_at);
         if (rc < 0)
                 return rc;
@@ -244,10 +241,10 @@ static int number_of(const char *s, size_t len, struct number *n, size_t *reterr
 /* |n| in units of 10^-digits, rounded up; false: more than INT64_DIGITS of them. */
 static bool number_units(const struct number *n, int digits, uint64_t *ret)
 {
-        int64_t shift = n->scale + digits, places = n->count + shift;
         *ret = 0;
         if (n->count == 0)
                 return true;
+        int64_t shift = n->scale + digits, places = n->count + shift;
         if (places > INT64_DIGITS)
                 return false;
         for (int64_t i = 0; i < places; i++)
@@ -264,7 +261,7 @@ int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, si
         if (rc == ERR_INVALID)
                 return rc;
         uint64_t units;
-        if (rc < 0 || !number_units(&n, digits, &units) || units > (uint64_t)INT64_MAX + n.negative) {
+        if (rc != 0 || !number_units(&n, digits, &units) || units > (uint64_t)INT64_MAX + n.negative) {
                 *at = len;
                 return ERR_INVALID;
         }
@@ -281,9 +278,10 @@ static const char *suffix_text(enum format format, int64_t exponent)
         return "";
 }
 
+/* value is at most INT64_MAX + 1 */
 static char *append_number(char *out, uint64_t value)
 {
-        char reversed[20];
+        char reversed[INT64_DIGITS];
         int count = 0;
         do
                 reversed[count++] = (char)('0' + (int)(value % 10));
@@ -350,7 +348,7 @@ int quantity_canonical(const char *s, size_t len, char out[static QUANTITY_TEXT_
         struct number n;
         size_t unused;
         int rc = number_of(s, len, &n, &unused);
-        if (rc < 0)
+        if (rc != 0)
                 return rc;
         if (!n.verbatim)
                 return number_print(&n, out);

@@ -132,13 +132,13 @@ static struct histogram_phase phase_beside(const struct histogram *h, struct wal
         return same ? known : histogram_phase_of(h, at);
 }
 
-static int want(const struct usage *u, enum resource r, struct histogram_range range, struct usage_room *ret)
+static bool lacks_room(const struct usage *u, enum resource r, struct histogram_range range, struct usage_room *ret)
 {
         int cap = histogram_room(range);
         if (cap <= u->of[r].cap)
-                return 0;
+                return false;
         *ret = (struct usage_room){r, cap};
-        return ERR_NOSPACE;
+        return true;
 }
 
 static void close_window(struct usage *u)
@@ -192,7 +192,7 @@ static int find_room(const struct usage *u, const struct sample *s, struct foldi
                         range = histogram_range_with(range, bucket_of(u, MEMORY, u->peak));
                 if (r == CPU || u->window_ms == 0)
                         range = histogram_range_with(range, f->bucket[r]);
-                if (want(u, (enum resource)r, range, ret_room) < 0)
+                if (lacks_room(u, (enum resource)r, range, ret_room))
                         return ERR_NOSPACE;
         }
         return 0;
@@ -303,12 +303,12 @@ void usage_oom(struct usage *u, const struct resource_policy *memory, struct wal
         double bytes = sane_bytes(last_bytes), limit = sane_bytes(limit_bytes);
         if (limit > bytes)
                 bytes = limit;
-        if (u->kill[0].bytes > 0 && at.ms - u->kill[0].at_ms < memory->half_life_ms) {
+        if (at.ms - u->kill[0].at_ms < memory->half_life_ms) {
                 double model = memory_model(u, memory, at);
                 if (model > bytes)
                         bytes = model;
         }
-        if (u->step_ms[USAGE_STEPS - 1] == 0 || at.ms - u->step_ms[USAGE_STEPS - 1] >= memory->half_life_ms) {
+        if (at.ms - u->step_ms[USAGE_STEPS - 1] >= memory->half_life_ms) {
                 double bumped = bytes * memory->oom_bump / 1000;
                 bytes = bumped > bytes + kill_margin ? bumped : bytes + kill_margin;
                 memmove(u->step_ms + 1, u->step_ms, (USAGE_STEPS - 1) * sizeof(u->step_ms[0]));
@@ -334,18 +334,16 @@ static void minutes_merge(struct usage_minutes *a, const struct usage_minutes *b
 }
 
 /*
- * Join the open peaks in dst: of one window the higher stays open, of two windows the later's. Returns the one that is
- * to be entered, if any.
+ * Join the open peaks: of one window the higher stays open, of two windows the later's. Returns the other where it is
+ * to be entered. No peak is {0}: lower and earlier than any.
  */
 static struct usage_kill peaks_join(const struct usage *dst, const struct usage *src, struct usage_kill *ret_open)
 {
         struct usage_kill a = {dst->peak_at_ms, dst->peak}, b = {src->peak_at_ms, src->peak}, none = {0, 0};
+        bool higher = b.bytes > a.bytes || (b.bytes >= a.bytes && b.at_ms > a.at_ms);
+        bool later = b.at_ms > a.at_ms || (b.at_ms >= a.at_ms && b.bytes > a.bytes);
         bool one_window = dst->window_ms > 0 && a.at_ms / dst->window_ms == b.at_ms / dst->window_ms;
-        bool b_stays = one_window ? b.bytes > a.bytes || (b.bytes >= a.bytes && b.at_ms > a.at_ms) : b.at_ms > a.at_ms;
-        if (a.bytes <= 0 || b.bytes <= 0) {
-                *ret_open = a.bytes > 0 ? a : b;
-                return none;
-        }
+        bool b_stays = one_window ? higher : later;
         *ret_open = b_stays ? b : a;
         return one_window ? none : b_stays ? a : b;
 }
@@ -355,10 +353,10 @@ static void histories_join(struct usage *dst, const struct usage *src)
         if (src->samples > 0) {
                 if (dst->samples == 0 || src->first_ms < dst->first_ms)
                         dst->first_ms = src->first_ms;
-                if (src->newest_ms > dst->newest_ms || dst->samples == 0)
-                        dst->spacing_ms = src->spacing_ms;
-                if (src->newest_ms > dst->newest_ms)
+                if (src->newest_ms > dst->newest_ms) {
                         dst->newest_ms = src->newest_ms;
+                        dst->spacing_ms = src->spacing_ms;
+                }
                 dst->samples += src->samples;
         }
         minutes_merge(&dst->sampled, &src->sampled);
@@ -388,7 +386,7 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
                 struct histogram_range range = histogram_range_merged(&dst->of[r], &src->of[r]);
                 if (r == MEMORY && entered.bytes > 0)
                         range = histogram_range_with(range, bucket_of(dst, MEMORY, entered.bytes));
-                if (want(dst, (enum resource)r, range, ret_room) < 0)
+                if (lacks_room(dst, (enum resource)r, range, ret_room))
                         return ERR_NOSPACE;
         }
         for (int r = 0; r < RESOURCES; r++) {

@@ -234,9 +234,10 @@ static void test_fixed_weights(void **state)
         (void)state;
         static const struct {
                 double request, step_s, cpu, memory;
-        } row[] = {{1, 0, 1, 1},       {0.1, 0, 0.1, 1}, {0.05, 0, 0.1, 1}, {0, 0, 0.1, 1},
-                   {-5, 0, 0.1, 1},    {NAN, 0, 0.1, 1}, {64, 0, 64, 1},    {INFINITY, 0, 1e5, 1},
-                   {2, 15, 0.5, 0.25}, {2, 60, 2, 1},    {0, 300, 0.5, 5},  {0.1, 86400, 144, 1440}};
+        } row[] = {{1, 0, 1, 1},           {0.1, 0, 0.1, 1}, {0.05, 0, 0.1, 1},      {0, 0, 0.1, 1},
+                   {-5, 0, 0.1, 1},        {NAN, 0, 0.1, 1}, {64, 0, 64, 1},         {INFINITY, 0, 1e5, 1},
+                   {2, 15, 0.5, 0.25},     {2, 60, 2, 1},    {3, 1, 0.05, 1.0 / 60}, {0, 300, 0.5, 5},
+                   {0.1, 86400, 144, 1440}};
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct roomy r;
                 struct sample_door door = {0};
@@ -358,6 +359,36 @@ static void test_window_late_sample(void **state)
         assert_true(weight(&r, MEMORY, 80 * MB) > 0);
 }
 
+/* One byte is a peak, one millisecond a window, and the first millisecond of 1970 a time. */
+static void test_smallest(void **state)
+{
+        (void)state;
+        struct roomy r;
+        struct sample_door door = {1};
+        double got;
+        roomy_init(&r, HOUR);
+        add_memory(&r, HOUR + 1000, 1);
+        assert_int_equal(usage_percentile(&r.u, MEMORY, 500, &got), 0);
+        add_memory(&r, HOUR - 500, 2);
+        assert_int_equal(r.u.peak_at_ms, HOUR);
+        r.u.peak = 1;
+        add_memory(&r, 2 * HOUR, 50 * MB);
+        assert_int_equal(r.u.of[MEMORY].count, 1);
+        roomy_init(&r, 1);
+        add_memory(&r, 10 * DAY, 50 * MB);
+        assert_true(r.u.peak == 50 * MB);
+        /* an open peak weighs one: of two, the lower has a half */
+        add_memory(&r, 10 * DAY + 1, 90 * MB);
+        assert_int_equal(usage_percentile(&r.u, MEMORY, 499, &got), 0);
+        assert_true(got == histogram_edge(MEMORY, histogram_bucket(MEMORY, 50 * MB)));
+        assert_int_equal(usage_percentile(&r.u, MEMORY, 501, &got), 0);
+        assert_true(got == histogram_edge(MEMORY, histogram_bucket(MEMORY, 90 * MB)));
+        roomy_init(&r, 0);
+        assert_int_equal(add_both(&r, &door, 1, 1, MB), SAMPLE_DUPLICATE);
+        assert_int_equal(add_both(&r, &door, 2, 1, MB), SAMPLE_ACCEPTED);
+        assert_int_equal(r.u.spacing_ms, 1);
+}
+
 /* In a window the order of two pods' samples changes nothing. */
 static void test_window_any_order(void **state)
 {
@@ -446,9 +477,10 @@ static void test_kill_sample(void **state)
                 struct roomy r;
                 roomy_init(&r, 0);
                 kill_at(&r, 100 * DAY, row[i].last, row[i].limit);
-                if (fabs(hold_at(&r, 100 * DAY) - row[i].want) > 1)
+                if (fabs(hold_at(&r, 100 * DAY) - row[i].want) > 1e-3)
                         fail_msg("row %zu: %.0f", i, hold_at(&r, 100 * DAY));
                 assert_int_equal(r.u.kills, 1);
+                assert_int_equal(r.u.kill[1].at_ms, 0);
                 assert_int_equal(r.u.of[MEMORY].count, 0);
         }
 }
@@ -501,13 +533,17 @@ static void test_kill_starts_from_percentile(void **state)
         struct roomy r;
         roomy_init(&r, 0);
         add_memory(&r, 100 * DAY, 3e9);
-        double percentile, model;
-        assert_int_equal(usage_percentile(&r.u, MEMORY, 990, &percentile), 0);
-        model = ceil(percentile / MI) * MI;
-        kill_at(&r, 100 * DAY, 100 * MI, 0);
-        assert_true(hold_at(&r, 100 * DAY) == 200 * MI);
-        kill_at(&r, 100 * DAY + 1, 100 * MI, 0);
-        assert_true(fabs(hold_at(&r, 100 * DAY + 1) - 1.2 * model) < 1);
+        for (double bytes = 3e9; bytes < 1e12; bytes *= 1.06) {
+                double percentile, model;
+                roomy_init(&r, 0);
+                add_memory(&r, 100 * DAY, bytes);
+                assert_int_equal(usage_percentile(&r.u, MEMORY, 990, &percentile), 0);
+                model = ceil(percentile / MI) * MI;
+                kill_at(&r, 100 * DAY, 100 * MI, 0);
+                assert_true(hold_at(&r, 100 * DAY) == 200 * MI);
+                kill_at(&r, 100 * DAY + 1, 100 * MI, 0);
+                assert_true(fabs(hold_at(&r, 100 * DAY + 1) - 1.2 * model) < 1);
+        }
         /* an expired hold is no model */
         roomy_init(&r, 0);
         r.policy[MEMORY].oom_hold_ms = HOUR;
@@ -677,6 +713,11 @@ static void test_merge_peaks(void **state)
                 {"one window, equal", HOUR, 9 * MIN, 5 * MIN, 50, 50, 9 * MIN, 50, 0},
                 {"one window, later lower", HOUR, 9 * MIN, 5 * MIN, 90, 50, 9 * MIN, 90, 0},
                 {"two windows", HOUR, 59 * MIN, 60 * MIN, 90, 50, 60 * MIN, 50, 90},
+                {"one byte", HOUR, 59 * MIN, 60 * MIN, 1e-6, 50, 60 * MIN, 50, 1e-6},
+                {"one byte stays", HOUR, 0, 60 * MIN, 0, 1e-6, 60 * MIN, 1e-6, 0},
+                {"shortest windows", 1, 5, 5, 70, 50, 5, 70, 0},
+                {"shortest windows, two", 1, 5, 6, 70, 50, 6, 50, 70},
+                {"windows off, at once", 0, 5, 5, 70, 50, 5, 70, 50},
                 {"windows off", 0, 59 * MIN, 58 * MIN, 50, 90, 59 * MIN, 50, 90},
         };
         for (size_t i = 0; i < 2 * sizeof(row) / sizeof(row[0]); i++) {
@@ -741,6 +782,40 @@ static void test_merge_refused(void **state)
         assert_true(a.u.peak == 90 * MB);
 }
 
+/* Room for just what comes of it will do. */
+static void test_merge_exact_room(void **state)
+{
+        (void)state;
+        for (int peaks = 0; peaks < 2; peaks++) {
+                struct roomy a, b;
+                struct usage_room room;
+                struct sample_door door = {0}, other = {0};
+                double cpu[3], memory[3];
+                roomy_init(&a, 0);
+                roomy_init(&b, 0);
+                add_both(&a, &door, 10 * HOUR, histogram_start(CPU, 50), histogram_start(MEMORY, 100));
+                add_both(&b, &other, 9 * HOUR, histogram_start(CPU, 52), histogram_start(MEMORY, 102));
+                if (peaks) {
+                        a.u.peak = b.u.peak = histogram_start(MEMORY, 101);
+                        a.u.peak_at_ms = 10 * HOUR;
+                        b.u.peak_at_ms = 9 * HOUR;
+                }
+                a.u.spacing_ms = 5;
+                b.u.spacing_ms = 7;
+                b.u.kill[0] = (struct usage_kill){DAY, 1};
+                histogram_lend(&a.u.of[CPU], cpu, 3);
+                histogram_lend(&a.u.of[MEMORY], memory, 3);
+                assert_int_equal(usage_merge(&a.u, &b.u, &room), 0);
+                assert_int_equal(a.u.of[CPU].count, 3);
+                assert_int_equal(a.u.of[MEMORY].count, 3);
+                assert_int_equal(a.u.samples, 2);
+                assert_int_equal(a.u.first_ms, 9 * HOUR);
+                assert_int_equal(a.u.newest_ms, 10 * HOUR);
+                assert_int_equal(a.u.spacing_ms, 5); /* the newer's */
+                assert_true(a.u.kill[0].bytes == 1 && a.u.kill[0].at_ms == DAY);
+        }
+}
+
 /* Minutes of a merge stay distinct as far as the bits reach. */
 static void test_merge_minutes(void **state)
 {
@@ -777,6 +852,7 @@ int main(void)
                 cmocka_unit_test(test_no_room_changes_nothing),
                 cmocka_unit_test(test_window_takes_the_peak),
                 cmocka_unit_test(test_window_late_sample),
+                cmocka_unit_test(test_smallest),
                 cmocka_unit_test(test_window_any_order),
                 cmocka_unit_test(test_adopt),
                 cmocka_unit_test(test_kill_sample),
@@ -789,6 +865,7 @@ int main(void)
                 cmocka_unit_test(test_merge_peaks),
                 cmocka_unit_test(test_merge_refused),
                 cmocka_unit_test(test_merge_minutes),
+                cmocka_unit_test(test_merge_exact_room),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -56,6 +56,10 @@ static void live(struct roomy *r, int samples)
                 if (draw(100) == 0)
                         usage_oom(&r->u, &policy[MEMORY], s.at, 1e9, 0);
         }
+        for (int i = 0; i < USAGE_KILLS; i++)
+                r->u.kill[i] = (struct usage_kill){at - i - 1, (double)(i + 1) * 1e9};
+        for (int i = 0; i < USAGE_STEPS; i++)
+                r->u.step_ms[i] = at - 10 - i;
         r->u.runs = (int64_t)draw(10);
         r->u.last_run_ms = at;
 }
@@ -88,6 +92,11 @@ static void test_crc(void **state)
                 uint8_t packed[USAGE_PACK_MAX], again[USAGE_PACK_MAX];
                 roomy_init(&r);
                 live(&r, samples);
+                r.u.of[CPU].count = (uint8_t)samples; /* every byte anything, so that all of the table is used */
+                for (int n = 0; n < samples; n++) {
+                        uint64_t any = random_state * 0x9e3779b97f4a7c15u + draw(UINT64_MAX);
+                        memcpy(&r.u.of[CPU].w[n], &any, sizeof(any));
+                }
                 size_t len = usage_pack(&r.u, packed);
                 memcpy(again, packed, len);
                 seal(again, len);
@@ -135,6 +144,10 @@ static void test_save_then_load(void **state)
                 assert_int_equal(usage_pack(&got.u, again), len);
                 assert_memory_equal(packed, again, len);
                 assert_ptr_equal(got.u.of[CPU].w, got.w);
+                assert_memory_equal(r.u.kill, got.u.kill, sizeof(r.u.kill));
+                assert_memory_equal(r.u.step_ms, got.u.step_ms, sizeof(r.u.step_ms));
+                assert_memory_equal(&r.u.sampled, &got.u.sampled, sizeof(r.u.sampled));
+                assert_memory_equal(&r.u.running, &got.u.running, sizeof(r.u.running));
                 for (int k = 0; k < RESOURCES; k++) {
                         struct histogram *a = &r.u.of[k], *b = &got.u.of[k];
                         assert_int_equal(b->cap, HISTOGRAM_BUCKETS);
