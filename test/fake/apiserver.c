@@ -179,6 +179,13 @@ void fake_compact(struct fake *f)
         fake_unlock(f);
 }
 
+void fake_expire_pages(struct fake *f)
+{
+        fake_lock(f);
+        f->token_floor = ++f->number;
+        fake_unlock(f);
+}
+
 void fake_end_watches(struct fake *f)
 {
         fake_lock(f);

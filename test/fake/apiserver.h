@@ -75,10 +75,11 @@ bool fake_load(struct fake *f, const char *path);
 
 /* --- versions, watches, time --- */
 
-uint64_t fake_version(struct fake *f); /* the newest */
-void fake_compact(struct fake *f);     /* forget all history: older watches and continue tokens are 410 */
-void fake_end_watches(struct fake *f); /* every running watch ends cleanly now */
-void fake_bookmark(struct fake *f);    /* every running watch that asked for bookmarks sends one now */
+uint64_t fake_version(struct fake *f);  /* the newest */
+void fake_compact(struct fake *f);      /* forget all history: older watches and continue tokens are 410 */
+void fake_expire_pages(struct fake *f); /* continue tokens given out so far are 410, watches go on */
+void fake_end_watches(struct fake *f);  /* every running watch ends cleanly now */
+void fake_bookmark(struct fake *f);     /* every running watch that asked for bookmarks sends one now */
 void fake_set_wall(struct fake *f,
                    int64_t ms);   /* the server's clock stands at this time; 0: the machine's clock again */
 void fake_step(struct fake *f);   /* FAKE_CONTROLLERS_STEP: one change */
@@ -142,10 +143,11 @@ struct fake_fault {
         const char *garbage;  /* these bytes instead of HTTP, then the connection is cut */
         bool cut;             /* the connection is cut after cut_after bytes of the body */
         size_t cut_after;
-        size_t split_at;     /* the body's first chunk ends after so many bytes */
-        size_t split_every;  /* no chunk is longer */
-        unsigned drip_ms;    /* with split_every: between chunks */
-        size_t huge;         /* a body of one JSON string of so many bytes, status 200 */
+        size_t split_at;    /* the body's first chunk ends after so many bytes */
+        size_t split_every; /* no chunk is longer */
+        unsigned drip_ms;   /* with split_every: between chunks */
+        size_t huge; /* a body of one JSON string of so many bytes; with body: they stand for its first "%" (status 0:
+                        200) */
         int64_t date_ms;     /* the answer's Date header; 0: the server's clock */
         const char *warning; /* in a Warning header, as deprecations come */
 };

@@ -132,17 +132,61 @@ static void add_headers(const struct fake *f, struct MHD_Response *r, const char
 
 /* --- answering --- */
 
+/* head, so many x, tail: made as it is sent. */
+struct filler {
+        struct stream stream;
+        char *head, *tail;
+        size_t left;
+};
+
+static bool filler_more(struct fake *f, struct stream *s, struct buf *out)
+{
+        struct filler *x = (struct filler *)s;
+        static const char xs[] = "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx";
+        (void)f;
+        if (x->head)
+                buf_add_text(out, x->head);
+        mem_free(STEAL(&x->head));
+        while (x->left > 0 && out->len < BLOCK) {
+                size_t n = x->left < sizeof xs - 1 ? x->left : sizeof xs - 1;
+                buf_add(out, xs, n);
+                x->left -= n;
+        }
+        if (x->left > 0)
+                return true;
+        if (!x->tail)
+                return false;
+        buf_add_text(out, x->tail);
+        mem_free(STEAL(&x->tail));
+        return true;
+}
+
+static void filler_free(struct fake *f, struct stream *s)
+{
+        struct filler *x = (struct filler *)s;
+        (void)f;
+        mem_free(x->head);
+        mem_free(x->tail);
+        mem_free(x);
+}
+
+static void huge_reply(const struct fake_fault *fault, struct reply *rp)
+{
+        const char *body = fault->body ? fault->body : "\"%\"", *mark = strchr(body, '%');
+        struct filler *x = MEM_NEW(struct filler);
+        x->stream = (struct stream){filler_more, filler_free, -1};
+        x->head = mem_string_n(body, mark ? (size_t)(mark - body) : strlen(body));
+        x->tail = mem_string(mark ? mark + 1 : "");
+        x->left = fault->huge;
+        rp->status = fault->status ? fault->status : 200;
+        rp->type = fault->type ? fault->type : "application/json";
+        rp->stream = &x->stream;
+}
+
 static void fault_reply(const struct fake_fault *fault, struct reply *rp)
 {
         if (fault->huge) {
-                rp->status = 200;
-                rp->type = "application/json";
-                rp->text = malloc(fault->huge + 1);
-                if (!rp->text)
-                        abort();
-                memset(rp->text, 'x', fault->huge);
-                rp->text[0] = rp->text[fault->huge - 1] = '"';
-                rp->len = fault->huge;
+                huge_reply(fault, rp);
                 return;
         }
         rp->retry_after = fault->retry_after;

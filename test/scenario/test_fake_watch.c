@@ -185,6 +185,12 @@ static void test_expired_page_offers_another(void **state)
         assert_string_equal(pick_text(gone.json, "reason"), "Expired");
         AUTO(mem_free) char *fresh = mem_printf("continue=%s", pick_text(gone.json, "metadata.continue"));
         expect_list(f, fresh, "c cc d e");
+        AUTO(got_release) struct got again = ask_with(f, "limit=2");
+        AUTO(mem_free) char *token = mem_printf("limit=2&continue=%s", pick_text(again.json, "metadata.continue"));
+        expect_list(f, token, "c cc");
+        fake_expire_pages(f);
+        AUTO(got_release) struct got expired = ask_with(f, token);
+        assert_int_equal(expired.status, 410);
 }
 
 static void test_list_versions(void **state)
