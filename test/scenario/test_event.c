@@ -150,6 +150,59 @@ static void two_in_one_turn_are_a_series(void **state)
         end(&t);
 }
 
+static bool none_left(void *arg)
+{
+        struct told *t = arg;
+        event_tick(t->source, at(20));
+        return fake_count(t->api.fake, "write", "/") >= t->wanted;
+}
+
+/* Seven minutes later it is another one, whether or not anybody looked in between. */
+static void after_a_pause_it_is_said_anew(void **state)
+{
+        (void)state;
+        struct told t;
+        begin(&t);
+        event_emit(t.source, &held, at(0));
+        assert_writes(&t, 1);
+        event_emit(t.source, &held, at(7));
+        assert_writes(&t, 2);
+        assert_int_equal(fake_objects(t.api.fake, events), 2);
+        /* a series whose last count is still to be written goes on */
+        event_emit(t.source, &held, at(8));
+        assert_writes(&t, 3);
+        event_emit(t.source, &held, at(9));
+        event_emit(t.source, &held, at(16));
+        assert_writes(&t, 4);
+        assert_int_equal(fake_objects(t.api.fake, events), 2);
+        t.wanted = 4;
+        assert_true(api_until(&t.api, none_left, &t, 5000));
+        end(&t);
+}
+
+static void so_many_kinds_are_remembered(void **state)
+{
+        (void)state;
+        struct told t;
+        begin(&t);
+        for (int i = 0; i < 1010; i++) {
+                char name[24];
+                struct event e = held;
+                snprintf(name, sizeof name, "shop-%d", i);
+                e.name = name;
+                event_emit(t.source, &e, at(0));
+                t.wanted = (size_t)i < 1000 ? (size_t)i + 1 : 1000;
+                assert_true(api_until(&t.api, written, &t, 5000));
+        }
+        api_turn(&t.api, 30);
+        assert_int_equal(event_dropped(t.source), 10);
+        event_emit(t.source, &held, at(7)); /* by then the old ones are over */
+        assert_int_equal(event_dropped(t.source), 10);
+        t.wanted = 1001;
+        assert_true(api_until(&t.api, written, &t, 5000));
+        end(&t);
+}
+
 static void cluster_objects_and_long_texts(void **state)
 {
         (void)state;
@@ -220,6 +273,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(said_once_then_counted),         cmocka_unit_test(two_in_one_turn_are_a_series),
+                cmocka_unit_test(after_a_pause_it_is_said_anew),  cmocka_unit_test(so_many_kinds_are_remembered),
                 cmocka_unit_test(cluster_objects_and_long_texts), cmocka_unit_test(bounded_and_never_for_ever),
                 cmocka_unit_test(freed_with_writes_under_way),
         };

@@ -164,6 +164,40 @@ static void a_server_that_is_away_ends_it_in_ten_seconds(void **state)
         end(&w);
 }
 
+/* Somebody writes another holder into the record: seen at the next renewal, and given in to. */
+static void another_in_the_record_ends_it(void **state)
+{
+        (void)state;
+        struct both w;
+        begin(&w);
+        contend(&w, &w.a, "a");
+        assert_true(api_until(&w.api, a_leads, &w, 5000));
+        assert_int_equal(fake_merge(w.api.fake, path, "thief", "{\"spec\":{\"holderIdentity\":\"thief\"}}"), 200);
+        assert_true(api_until(&w.api, a_is_out, &w, 4000));
+        assert_string_equal(w.a.text, "lease 'halflife/leader': another took it");
+        assert_string_equal(lease_holder(w.a.lease), "thief");
+        assert_int_equal(w.a.troubles, 0);
+        end(&w);
+}
+
+/* Given up while a renewal is under way: after its answer, with the version that it tells. */
+static void given_up_in_the_middle_of_a_renewal(void **state)
+{
+        (void)state;
+        struct both w;
+        begin(&w);
+        contend(&w, &w.a, "a");
+        assert_true(api_until(&w.api, a_leads, &w, 5000));
+        fake_fault(w.api.fake, &(struct fake_fault){.verb = "update", .path = path, .delay_ms = 200});
+        api_turn(&w.api, 2100);
+        lease_release(w.a.lease, on_released, &w.a);
+        assert_int_equal(w.a.released, 0);
+        assert_true(api_until(&w.api, a_is_out, &w, 5000));
+        assert_holder(&w, "");
+        assert_int_equal(w.a.lost, 0);
+        end(&w);
+}
+
 static void a_missing_permission_is_said(void **state)
 {
         (void)state;
@@ -202,6 +236,8 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(given_up_the_other_takes_over),
                 cmocka_unit_test(a_server_that_is_away_ends_it_in_ten_seconds),
+                cmocka_unit_test(another_in_the_record_ends_it),
+                cmocka_unit_test(given_up_in_the_middle_of_a_renewal),
                 cmocka_unit_test(a_missing_permission_is_said),
                 cmocka_unit_test(freed_at_any_time),
         };

@@ -139,6 +139,27 @@ static void workloads_are_read_as_the_table_says(void **state)
         arena_release(&a);
 }
 
+static void too_many_owners_are_too_big(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        struct workload_view w;
+        struct buf in;
+        buf_init(&in, 1 << 17);
+        for (int count = VIEW_OWNERS; count <= VIEW_OWNERS + 1; count++) {
+                struct err err = {0};
+                buf_reset(&in);
+                say(&in, "{\"metadata\":{\"name\":\"w\",\"managedFields\":[");
+                for (int i = 0; i < count; i++)
+                        say(&in, "%s" ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{}"))), i ? "," : "");
+                say(&in, "]}}");
+                assert_int_equal(decode_workload(buf_text(&in), "/spec/template", "halflife", &a, &w, &err),
+                                 count > VIEW_OWNERS ? ERR_TOOBIG : 0);
+        }
+        buf_release(&in);
+        arena_release(&a);
+}
+
 static void every_prefix_is_refused(void **state)
 {
         (void)state;
@@ -158,6 +179,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(workloads_are_read_as_the_table_says),
+                cmocka_unit_test(too_many_owners_are_too_big),
                 cmocka_unit_test(every_prefix_is_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -114,74 +114,72 @@ static const struct {
         {ONE(",\"resources\":{\"requests\":{\"cpu\":2}}"), CPU_TO(454), "O", "A",
          HEAD NAMED TEST(AT "/requests/cpu", "2") "," REPLACE(AT "/requests/cpu", "\"454m\"") NOTES, 0},
         /* back to absent, the annotations go */
-        {
-                OBJECT(",\"annotations\":{\"halflife.dev/applied-resources\":\"A\",\"x/y\":\"z\"}",
-                       "{\"metadata\":{\"annotations\":{\"halflife.dev/"
-                       "original-resources\":\"O\"}},\"spec\":{\"containers\":[{\"name\":"
-                       "\"log\"},{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}"),
-                CPU_GONE, NULL, NULL,
-                HEAD NAMED
-                        TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," TEST(
-                                "/spec/template/metadata/annotations/halflife.dev~1original-resources",
-                                "\"O\"") "," REMOVE("/spec/template/metadata/annotations/"
-                                                    "halflife.dev~1original-resources") "," TEST("/metadata/"
-                                                                                                 "annotations/"
-                                                                                                 "halflife.dev~"
-                                                                                                 "1applied-resources",
-                                                                                                 "\"A\"") "," REMOVE("/"
-                                                                                                                     "m"
-                                                                                                                     "e"
-                                                                                                                     "t"
-                                                                                                                     "a"
-                                                                                                                     "d"
-                                                                                                                     "a"
-                                                                                                                     "t"
-                                                                                                                     "a"
-                                                                                                                     "/"
-                                                                                                                     "a"
-                                                                                                                     "n"
-                                                                                                                     "n"
-                                                                                                                     "o"
-                                                                                                                     "t"
-                                                                                                                     "a"
-                                                                                                                     "t"
-                                                                                                                     "i"
-                                                                                                                     "o"
-                                                                                                                     "n"
-                                                                                                                     "s"
-                                                                                                                     "/"
-                                                                                                                     "h"
-                                                                                                                     "a"
-                                                                                                                     "l"
-                                                                                                                     "f"
-                                                                                                                     "l"
-                                                                                                                     "i"
-                                                                                                                     "f"
-                                                                                                                     "e"
-                                                                                                                     "."
-                                                                                                                     "d"
-                                                                                                                     "e"
-                                                                                                                     "v"
-                                                                                                                     "~"
-                                                                                                                     "1"
-                                                                                                                     "a"
-                                                                                                                     "p"
-                                                                                                                     "p"
-                                                                                                                     "l"
-                                                                                                                     "i"
-                                                                                                                     "e"
-                                                                                                                     "d"
-                                                                                                                     "-"
-                                                                                                                     "r"
-                                                                                                                     "e"
-                                                                                                                     "s"
-                                                                                                                     "o"
-                                                                                                                     "u"
-                                                                                                                     "r"
-                                                                                                                     "c"
-                                                                                                                     "e"
-                                                                                                                     "s") "]",
-                0},
+        {OBJECT(",\"annotations\":{\"halflife.dev/applied-resources\":\"A\",\"x/y\":\"z\"}",
+                "{\"metadata\":{\"annotations\":{\"halflife.dev/"
+                "original-resources\":\"O\"}},\"spec\":{\"containers\":[{\"name\":"
+                "\"log\"},{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}"),
+         CPU_GONE, NULL, NULL,
+         HEAD NAMED TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," TEST(
+                 "/spec/template/metadata/annotations/halflife.dev~1original-resources",
+                 "\"O\"") "," REMOVE("/spec/template/metadata/annotations/"
+                                     "halflife.dev~1original-resources") "," TEST("/metadata/"
+                                                                                  "annotations/"
+                                                                                  "halflife.dev~"
+                                                                                  "1applied-resources",
+                                                                                  "\"A\"") "," REMOVE("/"
+                                                                                                      "m"
+                                                                                                      "e"
+                                                                                                      "t"
+                                                                                                      "a"
+                                                                                                      "d"
+                                                                                                      "a"
+                                                                                                      "t"
+                                                                                                      "a"
+                                                                                                      "/"
+                                                                                                      "a"
+                                                                                                      "n"
+                                                                                                      "n"
+                                                                                                      "o"
+                                                                                                      "t"
+                                                                                                      "a"
+                                                                                                      "t"
+                                                                                                      "i"
+                                                                                                      "o"
+                                                                                                      "n"
+                                                                                                      "s"
+                                                                                                      "/"
+                                                                                                      "h"
+                                                                                                      "a"
+                                                                                                      "l"
+                                                                                                      "f"
+                                                                                                      "l"
+                                                                                                      "i"
+                                                                                                      "f"
+                                                                                                      "e"
+                                                                                                      "."
+                                                                                                      "d"
+                                                                                                      "e"
+                                                                                                      "v"
+                                                                                                      "~"
+                                                                                                      "1"
+                                                                                                      "a"
+                                                                                                      "p"
+                                                                                                      "p"
+                                                                                                      "l"
+                                                                                                      "i"
+                                                                                                      "e"
+                                                                                                      "d"
+                                                                                                      "-"
+                                                                                                      "r"
+                                                                                                      "e"
+                                                                                                      "s"
+                                                                                                      "o"
+                                                                                                      "u"
+                                                                                                      "r"
+                                                                                                      "c"
+                                                                                                      "e"
+                                                                                                      "s") "]",
+         0},
         /* a template's annotations stay as they are where they say it already */
         {OBJECT("", "{\"metadata\":{\"annotations\":{\"halflife.dev/original-resources\":\"O\",\"halflife.dev/"
                     "applied-resources\":"
@@ -207,6 +205,8 @@ static const struct {
         {ONE(",\"resources\":{\"limits\":{\"cpu\":\"400m\"}}"), CPU_TO(454), NULL, NULL,
          "!container 'app': a cpu request of 454 would be above its limit of 400", ERR_INVALID},
         {ONE(",\"resources\":[]"), CPU_TO(1), NULL, NULL, "!'" AT "' is not an object", ERR_INVALID},
+        {OBJECT(",\"annotations\":[]", "{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}"), CPU_TO(1), "O", NULL,
+         "!'/metadata/annotations' is not an object", ERR_INVALID},
         {"{\"metadata\":", CPU_TO(1), NULL, NULL, "!read the object to patch: ", ERR_INVALID},
 };
 

@@ -227,6 +227,19 @@ static const struct {
           {ASK_NEXT("t"), 200, LIST("v1", "t", ""), false, 10, WAITS, "", ERR_INVALID}, /* for ever */
           {ASK_PAGE, 418, "", false, 10, WAITS, "", ERR_INVALID},
           {ASK_PAGE, 200, LIST("v1", "", ""), false, 10, AT_ONCE, "", 0}}},
+        {"a body that ends as it should, within an event",
+         {{ASK_WATCH_LIST, 200, INITIAL_END("v1"), false, 5000, AT_ONCE, "", 0},
+          {ASK_WATCH("v1"), 200, ADDED(1, 1, "v2") "{\"type\":", false, 5000, WAITS, "o1=1", 0},
+          {ASK_WATCH("v2"), 200, BOOKMARK("v3"), false, 5000, AT_ONCE, "o1=1", 0}}},
+        {"errors of other kinds within a watch",
+         {{ASK_WATCH_LIST, 200, INITIAL_END("v1"), false, 5000, AT_ONCE, "", 0},
+          {ASK_WATCH("v1"), 200, ERROR(403, "no more"), true, 5000, WAITS, "", ERR_DENIED},
+          {ASK_WATCH("v1"), 200, ERROR(400, "what"), true, 5000, WAITS, "", ERR_INVALID},
+          {ASK_WATCH_LIST, 200, ERROR(429, "later"), true, 5000, WAITS, "", ERR_INVALID},
+          {ASK_WATCH_LIST, 200,
+           EVENT("BOOKMARK", "{\"metadata\":{\"annotations\":{\"k8s.io/initial-events-end\":\"true\"}}}"), true, 5000,
+           WAITS, "", ERR_INVALID},
+          {ASK_PAGE, 200, LIST("v1", "", ""), false, 10, AT_ONCE, "", 0}}},
         {"what cannot be read is counted and skipped",
          {{ASK_WATCH_LIST, 200,
            ADDED(1, 1, "x") "{\"type\":\"NEWS\",\"object\":{}}\n{\"a\":1}\n" EVENT("ADDED",
@@ -327,6 +340,42 @@ static void waits_grow_and_a_steady_watch_resets_them(void **state)
         assert_in_range(wait, 800, 1600);
         buf_release(&query);
         reflector_release(&r);
+}
+
+static void versions_and_tokens_have_bounds(void **state)
+{
+        (void)state;
+        for (int what = 0; what < 3; what++) {
+                struct reflector r;
+                struct cache c;
+                struct mono now = {INT64_C(1000000000000)};
+                struct buf query, body;
+                char longest[17 << 10];
+                memset(longest, 'x', sizeof longest);
+                longest[what == 2 ? sizeof longest - 1 : 1025] = '\0';
+                buf_init(&query, 1 << 16);
+                buf_init(&body, 1 << 16);
+                start(&r, &c);
+                r.no_watch_list = r.pages_this_time = what > 0;
+                if (what > 0)
+                        r.state = PAGING;
+                bool watch = reflector_begin(&r, now, &query);
+                if (watch)
+                        buf_printf(&body,
+                                   "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"resourceVersion\":\"%s\"}}}\n",
+                                   longest);
+                else
+                        buf_printf(&body,
+                                   "{\"items\":[],\"metadata\":{\"resourceVersion\":\"%s\",\"continue\":\"%s\"}}",
+                                   what == 1 ? longest : "1", what == 2 ? longest : "");
+                int rc = reflector_data(&r, body.data, body.len);
+                assert_in_range(finish(&r, 200, "", rc, rc == 0, now), 800, 1600);
+                assert_int_equal(c.code, ERR_INVALID);
+                assert_int_equal(c.sweeps, 0);
+                buf_release(&query);
+                buf_release(&body);
+                reflector_release(&r);
+        }
 }
 
 static void an_object_over_the_bound_is_said_which(void **state)
@@ -628,6 +677,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(stories_end_as_told),
                 cmocka_unit_test(waits_grow_and_a_steady_watch_resets_them),
+                cmocka_unit_test(versions_and_tokens_have_bounds),
                 cmocka_unit_test(an_object_over_the_bound_is_said_which),
                 cmocka_unit_test(a_stream_may_break_at_every_byte),
                 cmocka_unit_test(whatever_happens_the_cache_becomes_the_server_s),
