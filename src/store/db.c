@@ -349,8 +349,8 @@ static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
                 return err->code;
         int step = sqlite3_step(s);
         *ret_clean = step == SQLITE_ROW && sqlite3_column_int(s, 0) == 1;
-        if (step != SQLITE_ROW && step != SQLITE_DONE)
-                rc = db_error(d, err, "read");
+        if (step != SQLITE_ROW && step != SQLITE_DONE && (rc = db_error(d, err, "read")) == ERR_DAMAGED)
+                rc = 0; /* not clean: the check will tell, and what is readable can be carried over */
         sqlite3_reset(s);
         return rc;
 }
@@ -367,14 +367,25 @@ int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, stru
         return rc;
 }
 
-int db_check(struct db *d, struct err *err)
+/* Its first finding, without the heading and on one line. */
+static int finding(struct db *d, const char *text, struct err *err)
 {
+        const char *line = strchr(text, '\n');
+        if (strcmp(text, "ok") == 0)
+                return 0;
+        line = line ? line + 1 : text;
+        return err_set(err, ERR_DAMAGED, "check '%s': %.*s", d->path, (int)strcspn(line, "\n"), line);
+}
+
+int db_check(struct db *d, bool thorough, struct err *err)
+{
+        const char *sql = thorough ? "PRAGMA integrity_check(1)" : "PRAGMA quick_check(1)";
         sqlite3_stmt *s = NULL;
-        int rc = 0;
-        if (sqlite3_prepare_v2(d->sql, "PRAGMA quick_check(1)", -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
+        int rc;
+        if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
                 rc = db_error(d, err, "check");
-        else if (strcmp((const char *)sqlite3_column_text(s, 0), "ok") != 0)
-                rc = err_set(err, ERR_DAMAGED, "check '%s': %s", d->path, (const char *)sqlite3_column_text(s, 0));
+        else
+                rc = finding(d, (const char *)sqlite3_column_text(s, 0), err);
         sqlite3_finalize(s);
         return rc;
 }

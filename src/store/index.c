@@ -67,8 +67,11 @@ static struct known *add(struct index *x, struct map *m, struct text key, int64_
         *known = (struct known){.history.id = id, .len = (uint16_t)key.len};
         memcpy(known->key, key.p, key.len);
         struct known *old = map_put(m, (struct text){known->key, known->len}, known);
-        assert(!old);
-        return known;
+        if (!old)
+                return known;
+        map_put(m, (struct text){old->key, old->len}, old);
+        slab_give(x->slab, known, sizeof *known + known->len);
+        return NULL;
 }
 
 static void drop(struct index *x, struct map *m, struct text key)
@@ -85,10 +88,10 @@ int64_t index_target(const struct index *x, const struct store_key *key)
         return known ? known->history.id : 0;
 }
 
-void index_add_target(struct index *x, const struct store_key *key, int64_t id)
+bool index_add_target(struct index *x, const struct store_key *key, int64_t id)
 {
         struct key k;
-        add(x, &x->targets, target_key(&k, key), id);
+        return add(x, &x->targets, target_key(&k, key), id) != NULL;
 }
 
 void index_drop_target(struct index *x, const struct store_key *key)
@@ -107,7 +110,8 @@ struct known_history *index_history(const struct index *x, int64_t target, struc
 struct known_history *index_add_history(struct index *x, int64_t target, struct text container, int64_t id)
 {
         struct key k;
-        return &add(x, &x->histories, history_key(&k, target, container), id)->history;
+        struct known *known = add(x, &x->histories, history_key(&k, target, container), id);
+        return known ? &known->history : NULL;
 }
 
 void index_drop_history(struct index *x, int64_t target, struct text container)

@@ -22,7 +22,8 @@ void index_release(struct index *x);
 void index_reset(struct index *x);
 
 int64_t index_target(const struct index *x, const struct store_key *key); /* 0: not known */
-void index_add_target(struct index *x, const struct store_key *key, int64_t id);
+/* What is known already stays: false, NULL. */
+bool index_add_target(struct index *x, const struct store_key *key, int64_t id);
 void index_drop_target(struct index *x, const struct store_key *key);
 struct known_history *index_history(const struct index *x, int64_t target, struct text container);
 struct known_history *index_add_history(struct index *x, int64_t target, struct text container, int64_t id);

@@ -67,7 +67,7 @@ static void load_target(struct loading *l, const struct scan *s)
                 refuse(l, &key, ERR_DAMAGED, "the row of a target does not check out");
                 return;
         }
-        if (index_target(l->index, &key)) {
+        if (!index_add_target(l->index, &key, s->id)) {
                 refuse(l, &key, ERR_DAMAGED, "a second row of the same target");
                 return;
         }
@@ -77,7 +77,6 @@ static void load_target(struct loading *l, const struct scan *s)
         }
         struct store_key kept = {keep(l, key.ns), keep(l, key.group), keep(l, key.kind), keep(l, key.name), TEXT("")};
         l->target[l->targets++] = (struct loaded){s->id, kept};
-        index_add_target(l->index, &kept, s->id);
         if (sqlite3_column_type(s->row, 5) != SQLITE_NULL)
                 l->r->target(l->r->arg, &kept, record, gone);
 }
@@ -187,14 +186,15 @@ static void load_history(struct loading *l, const struct scan *s, struct scan us
                 refuse(l, &key, ERR_DAMAGED, "the target of a history is not readable");
                 return;
         }
-        if (crc_of_history(target, container) != sqlite3_column_int64(s->row, 3) ||
-            index_history(l->index, target, container)) {
-                refuse(l, &key, ERR_DAMAGED, "the row that names a history does not check out");
+        struct known_history *known = NULL;
+        if (crc_of_history(target, container) == sqlite3_column_int64(s->row, 3))
+                known = index_add_history(l->index, target, container, s->id);
+        if (!known) {
+                refuse(l, &key, ERR_DAMAGED, "the row that names a history does not check out, or is there twice");
                 return;
         }
         if (count == 0)
                 refuse(l, &key, ERR_DAMAGED, "a history is not readable: it is learned anew");
-        struct known_history *known = index_add_history(l->index, target, container, s->id);
         known->generation = load_newest(l, &key, g, count);
 }
 

@@ -11,7 +11,7 @@
 #include "scan.h"
 
 /* SQLite's companions of a file: a log left beside a new file of the same name would be taken for its own. */
-static const char *const companion[] = {"-wal", "-journal", "-shm"};
+static const char *const companion[] = {"-wal", "-journal", "-shm" /* last: worth nothing without its processes */};
 enum { COMPANIONS = sizeof companion / sizeof companion[0] };
 
 static int file_error(struct err *err, const char *what, const char *path)
@@ -113,12 +113,14 @@ static char *name_aside(const char *path, struct wall now)
 /* The log goes first: a file without its log is damaged still, a log with another file would damage that one. */
 static int set_aside(const char *path, const char *aside, struct err *err)
 {
-        for (int i = 0; i < COMPANIONS; i++) {
+        for (int i = 0; i < COMPANIONS - 1; i++) {
                 AUTO(mem_free) char *from = mem_printf("%s%s", path, companion[i]);
                 AUTO(mem_free) char *to = mem_printf("%s%s", aside, companion[i]);
                 if (rename(from, to) < 0 && errno != ENOENT)
                         return file_error(err, "set aside", from);
         }
+        AUTO(mem_free) char *shared = mem_printf("%s%s", path, companion[COMPANIONS - 1]);
+        unlink(shared);
         /* By a second name, so that at no moment there is no file; a file system without such names has to do without.
          */
         if (link(path, aside) < 0 && rename(path, aside) < 0)
@@ -174,19 +176,20 @@ static int mend(struct db *from, const char *path, const char *why, struct wall 
 
 /* --- opening --- */
 
-static int open_checked(struct db *d, const char *path, bool check, char note[static MEND_NOTE], struct err *err)
+static int open_checked(struct db *d, const char *path, bool suspect, char note[static MEND_NOTE], struct err *err)
 {
         bool clean;
         int rc = db_open(d, path, true, &clean, err);
-        if (rc < 0 || (clean && !check))
+        if (rc < 0 || (clean && !suspect))
                 return rc;
-        rc = db_check(d, err);
+        rc = db_check(d, suspect, err);
         if (rc == 0 && !clean && !note[0])
                 snprintf(note, MEND_NOTE, "'%s' was not stopped cleanly: checked, and whole", path);
         return rc;
 }
 
-int mend_open(struct db *d, const char *path, bool check, struct wall now, char note[static MEND_NOTE], struct err *err)
+int mend_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
+              struct err *err)
 {
         enum db_file file;
         struct err why = {.text = "its beginning is not readable"};
@@ -197,7 +200,7 @@ int mend_open(struct db *d, const char *path, bool check, struct wall now, char 
                 rc = make(path, err);
         if (rc < 0)
                 return rc;
-        rc = file == DB_BROKEN ? ERR_DAMAGED : open_checked(d, path, check || file == DB_SHORT, note, &why);
+        rc = file == DB_BROKEN ? ERR_DAMAGED : open_checked(d, path, suspect || file == DB_SHORT, note, &why);
         if (rc == ERR_DAMAGED) {
                 rc = mend(d->sql ? d : NULL, path, why.text, now, note, err);
                 return rc < 0 ? rc : db_open(d, path, true, &clean, err);

@@ -8,8 +8,9 @@
 
 enum { MEND_NOTE = 512 };
 
-/* check: look at the structure even after a clean stop. What was done is added to note. */
-int mend_open(struct db *d, const char *path, bool check, struct wall now, char note[static MEND_NOTE],
+/* After an unclean stop the structure is looked at; suspect: whatever the stop was, and thoroughly. note: what was
+ * found and done, as it was when there was nothing. */
+int mend_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
               struct err *err);
 
 #endif

@@ -111,6 +111,7 @@ static void write_kept(struct store *s)
         bool told_already = rc < 0 && rc == s->failed.code;
         s->failed = r.err;
         if (rc == 0) {
+                r.err = s->failed = (struct err){0}; /* a first attempt may have left one */
                 store_batch_free(s->kept);
                 s->kept = NULL;
         }
@@ -285,7 +286,7 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
         int rc = load_all(&s->c.db, &s->c.index, r, &suspect, err);
         if (rc < 0 || !suspect || s->lock < 0)
                 return rc;
-        if (db_check(&s->c.db, &(struct err){0}) != ERR_DAMAGED)
+        if (db_check(&s->c.db, true, &(struct err){0}) != ERR_DAMAGED)
                 return 0;
         /* Ids stay as they are, so what was just loaded and indexed holds for the new file too. */
         char note[MEND_NOTE] = "";

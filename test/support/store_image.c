@@ -179,7 +179,7 @@ const struct image_usage *image_find(const struct image *i, const struct image_k
         return NULL;
 }
 
-static bool usage_equal(const struct image_usage *a, const struct image_usage *b)
+bool image_usage_equal(const struct image_usage *a, const struct image_usage *b)
 {
         uint8_t x[USAGE_PACK_MAX], y[USAGE_PACK_MAX];
         size_t len = usage_pack(&a->usage, x);
@@ -214,7 +214,7 @@ static const char *difference(const struct image *a, const struct image *b)
                                         b->target[n].record, (long long)b->target[n].gone_ms),
                                text;
         for (size_t n = 0; n < a->usages; n++)
-                if (!usage_equal(&a->usage[n], &b->usage[n]))
+                if (!image_usage_equal(&a->usage[n], &b->usage[n]))
                         return snprintf(text, sizeof text, "history %zu (%s/%s)", n, a->usage[n].key.part[3],
                                         a->usage[n].key.part[4]),
                                text;
@@ -274,6 +274,7 @@ const char *image_difference(const struct image *a, const struct image *b)
 /* --- a store --- */
 
 struct store_result image_told;
+int64_t image_most_rows;
 char image_note[512];
 static int results;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -284,6 +285,7 @@ void image_note_result(void *arg, const struct store_result *r)
         (void)arg;
         pthread_mutex_lock(&mutex);
         image_told = *r;
+        image_most_rows = r->rows > image_most_rows ? r->rows : image_most_rows;
         results++;
         pthread_cond_broadcast(&wake);
         pthread_mutex_unlock(&mutex);
@@ -311,6 +313,7 @@ struct store *image_open(const char *path)
         struct store *s = NULL;
         struct err err;
         results = 0;
+        image_most_rows = 0;
         if (store_open(&o, &s, image_note, &err) < 0)
                 give_up("open: %s", err.text);
         return s;
@@ -321,15 +324,6 @@ void image_close(struct store *s)
         struct err err;
         if (store_close(s, &err) < 0)
                 give_up("close: %s", err.text);
-}
-
-void image_save(const struct image *i, const char *path)
-{
-        struct store *s = image_open(path);
-        struct store_batch *b = store_batch_new();
-        image_put(i, b);
-        store_submit(s, b);
-        image_close(s);
 }
 
 /* --- loading --- */
@@ -391,6 +385,18 @@ void image_load(struct image *i, const char *path)
 {
         struct store *s = image_open(path);
         image_load_from(i, s);
+        image_close(s);
+}
+
+void image_save(const struct image *i, const char *path)
+{
+        struct store *s = image_open(path);
+        struct store_batch *b = store_batch_new();
+        struct image old;
+        image_load_from(&old, s);
+        image_release(&old);
+        image_put(i, b);
+        store_submit(s, b);
         image_close(s);
 }
 

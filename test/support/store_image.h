@@ -43,6 +43,7 @@ struct store_key image_key(const struct image_key *k);
 const struct image_usage *image_find(const struct image *i, const struct image_key *key);
 void image_put(const struct image *i, struct store_batch *b);
 
+bool image_usage_equal(const struct image_usage *a, const struct image_usage *b);
 /* What differs, in words (until the next call); NULL: nothing. */
 const char *image_difference(const struct image *a, const struct image *b);
 #define image_assert_equal(a, b)                                                                                       \
@@ -54,6 +55,7 @@ const char *image_difference(const struct image *a, const struct image *b);
 
 /* A store whose results are kept here; image_close ends the program unless all is on disk. */
 extern struct store_result image_told;
+extern int64_t image_most_rows; /* in any result, since image_open */
 struct store *image_open(const char *path);
 void image_close(struct store *s);
 void image_wait(int results); /* since image_open */
@@ -61,6 +63,7 @@ int image_results(void);
 void image_note_result(void *arg, const struct store_result *r); /* what image_open gives as told */
 extern char image_note[512];                                     /* of the last open */
 
+/* Open, load, write, close. */
 void image_save(const struct image *i, const char *path);
 void image_load(struct image *i, const char *path);
 void image_load_from(struct image *i, struct store *s);

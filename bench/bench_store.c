@@ -1,0 +1,206 @@
+/*
+ * Checkpoints: what the loop and the store's thread spend on 100 000 dirty histories, and what a start with 200 000
+ * histories (1 M containers) takes. Five doors a history, 40 occupied buckets, names of ordinary length.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "../test/support/tmp.h"
+#include "base/mem.h"
+#include "store/store.h"
+
+enum { DIRTY = 100000, HISTORIES = 200000, DOORS = 5, BUCKETS = 20, ROUNDS = 3 };
+
+static double seconds_of(clockid_t clock)
+{
+        struct timespec t;
+        clock_gettime(clock, &t);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double seconds(void)
+{
+        return seconds_of(CLOCK_MONOTONIC);
+}
+
+static void line(const char *name, double value, const char *unit, const char *budget)
+{
+        printf("%-44s %12.3f %-6s %s\n", name, value, unit, budget);
+}
+
+/* --- what is stored --- */
+
+static struct usage template(void)
+{
+        static double w[RESOURCES][BUCKETS];
+        struct usage u = {.samples = 1000, .first_ms = 1000, .newest_ms = 60000000};
+        u.sampled = u.running = (struct usage_minutes){1000, 1000, 1};
+        for (int r = 0; r < RESOURCES; r++) {
+                histogram_init(&u.of[r], (enum resource)r, DAY_MS);
+                for (int n = 0; n < BUCKETS; n++)
+                        w[r][n] = 0.1 + n / 3.0;
+                u.of[r].w = w[r];
+                u.of[r].first = 30;
+                u.of[r].count = u.of[r].cap = BUCKETS;
+        }
+        return u;
+}
+
+static void pack(struct store_batch *b, int from, int to)
+{
+        struct usage u = template();
+        struct store_door door[DOORS];
+        char ns[32], name[48];
+        for (int i = from; i < to; i++) {
+                int n = (int)((int64_t)i * 7919 % HISTORIES); /* in no order, as a hash map gives them */
+                snprintf(ns, sizeof ns, "namespace-%d", n % 500);
+                snprintf(name, sizeof name, "deployment-with-a-name-%d", n);
+                struct store_key key = {text_of(ns), TEXT("apps"), TEXT("Deployment"), text_of(name), TEXT("app")};
+                for (int d = 0; d < DOORS; d++)
+                        door[d] = (struct store_door){{(uint8_t)n, (uint8_t)d}, 60000000 + n};
+                store_batch_usage(b, &key, &u, door, DOORS);
+        }
+}
+
+static double pack_alone(void)
+{
+        struct usage u = template();
+        struct store_door door[DOORS] = {0};
+        struct store_key key = {TEXT("namespace-100"), TEXT("apps"), TEXT("Deployment"),
+                                TEXT("deployment-with-a-name-12345"), TEXT("app")};
+        struct store_batch *b = store_batch_new();
+        double start = seconds();
+        for (int i = 0; i < DIRTY; i++)
+                store_batch_usage(b, &key, &u, door, DOORS);
+        double took = seconds() - start;
+        store_batch_free(b);
+        return took;
+}
+
+/* --- the store --- */
+
+static double thread_cpu, batch_cpu, last_ms; /* batch_cpu: of the last batch alone */
+static int64_t bytes;
+
+/* On the store's thread: its own clock tells what it has spent. */
+static void told(void *arg, const struct store_result *r)
+{
+        (void)arg;
+        if (r->err.code) {
+                fprintf(stderr, "%s\n", r->err.text);
+                exit(1);
+        }
+        double spent = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+        batch_cpu = spent - thread_cpu;
+        thread_cpu = spent;
+        last_ms = (double)r->took_ms;
+        bytes = r->file_bytes;
+}
+
+static struct store *open_store(const char *path)
+{
+        struct store_options o = {.path = path, .told = told};
+        struct store *s;
+        struct err err;
+        char note[512];
+        if (store_open(&o, &s, note, &err) < 0) {
+                fprintf(stderr, "%s\n", err.text);
+                exit(1);
+        }
+        return s;
+}
+
+static void close_store(struct store *s)
+{
+        struct err err;
+        if (store_close(s, &err) < 0) {
+                fprintf(stderr, "%s\n", err.text);
+                exit(1);
+        }
+}
+
+static void on_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+{
+        (void)arg, (void)key, (void)record, (void)gone;
+}
+
+static void on_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
+                     size_t doors)
+{
+        (void)key, (void)u, (void)door, (void)doors;
+        ++*(int *)arg;
+}
+
+static void on_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+{
+        (void)arg, (void)key, (void)kill;
+}
+
+static void on_note(void *arg, struct text name, struct text value)
+{
+        (void)arg, (void)name, (void)value;
+}
+
+static void on_refused(void *arg, const struct store_key *key, const struct err *why)
+{
+        (void)arg, (void)key;
+        fprintf(stderr, "%s\n", why->text);
+        exit(1);
+}
+
+static struct store *start(const char *path, int want)
+{
+        int count = 0;
+        struct store_reader r = {on_target, on_usage, on_kill, on_note, on_refused, &count};
+        struct err err = {0};
+        struct store *s = open_store(path);
+        thread_cpu = 0;
+        if (store_load(s, &r, &err) < 0 || count != want) {
+                fprintf(stderr, "%d of %d histories: %s\n", count, want, err.text);
+                exit(1);
+        }
+        return s;
+}
+
+static void least(double *best, double value)
+{
+        *best = value < *best ? value : *best;
+}
+
+static void checkpoint(struct store *s, int from, int to)
+{
+        struct store_batch *b = store_batch_new();
+        pack(b, from, to);
+        store_submit(s, b);
+}
+
+int main(void)
+{
+        AUTO(mem_free) char *path = tmp_path("bench.db");
+        double wall = 1e9, cpu = 1e9, start_wall = 1e9, start_cpu = 1e9;
+        struct store *s = open_store(path);
+        checkpoint(s, 0, HISTORIES);
+        close_store(s);
+        line("store first checkpoint, 200000 histories", last_ms / 1e3, "s", "");
+        line("store first checkpoint, thread's CPU", batch_cpu, "s", "");
+        for (int round = 0; round < ROUNDS; round++) {
+                double at = seconds(), at_cpu = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
+                s = start(path, HISTORIES);
+                least(&start_wall, seconds() - at);
+                least(&start_cpu, seconds_of(CLOCK_PROCESS_CPUTIME_ID) - at_cpu);
+                for (int part = 0; part < 4; part++)
+                        checkpoint(s, part % 2 * DIRTY, part % 2 * DIRTY + DIRTY);
+                close_store(s);
+                least(&wall, last_ms / 1e3);
+                least(&cpu, batch_cpu);
+        }
+        line("store checkpoint, 100000 dirty", wall, "s", "0.6");
+        line("store checkpoint, 100000 dirty, thread's CPU", cpu, "s", "");
+        line("store batch, one row of the loop", pack_alone() / DIRTY * 1e6, "us", "1");
+        line("store restart, 200000 histories", start_wall, "s", "1");
+        line("store restart, 200000 histories, CPU", start_cpu, "s", "");
+        line("store bytes on disk a history", (double)bytes / HISTORIES, "B", "");
+        return 0;
+}

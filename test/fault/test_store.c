@@ -1,0 +1,581 @@
+/*
+ * A database under every fault: writes, syncs and opens that fail one after the other, kills at any moment, bytes
+ * damaged, ends cut off, files that are not ours. What is in the file afterwards is the old state or the new one.
+ */
+#include "store/store.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../support/fault_vfs.h"
+#include "../support/store_image.h"
+#include "../support/tmp.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+
+static struct image before, after;
+
+static int set_up(void **state)
+{
+        (void)state;
+        if (access("/dev/shm", W_OK) == 0) /* thousands of syncs; the faults are ours, not a disk's */
+                setenv("TMPDIR", "/dev/shm", 1);
+        image_fill(&before, 12, 1);
+        image_fill(&after, 12, 2);
+        fault_install();
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        image_release(&before);
+        image_release(&after);
+        return 0;
+}
+
+static char *file_named(const char *name)
+{
+        char *path = tmp_path(name);
+        image_remove(path);
+        return path;
+}
+
+static bool is_before_or_after(const struct image *got)
+{
+        return !image_difference(got, &before) || !image_difference(got, &after);
+}
+
+static int open_quietly(const char *path, struct store **ret, struct err *err)
+{
+        struct store_options o = {.path = path, .told = image_note_result, .now = {1700000000000}};
+        return store_open(&o, ret, image_note, err);
+}
+
+static void submit(struct store *s, const struct image *i)
+{
+        struct store_batch *b = store_batch_new();
+        image_put(i, b);
+        store_submit(s, b);
+}
+
+/* --- the nth operation fails --- */
+
+static const struct {
+        const char *what;
+        enum fault_kind kind;
+        int code; /* what SQLite is told */
+} faults[] = {
+        {"write: I/O error", FAULT_WRITE, SQLITE_IOERR_WRITE},
+        {"write: disk full", FAULT_WRITE, SQLITE_FULL},
+        {"write: half of it, then disk full", FAULT_SHORT_WRITE, SQLITE_FULL},
+        {"write: half of it, then I/O error", FAULT_SHORT_WRITE, SQLITE_IOERR_WRITE},
+        {"sync: I/O error", FAULT_SYNC, SQLITE_IOERR_FSYNC},
+        {"open: cannot", FAULT_OPEN, SQLITE_CANTOPEN},
+        {"truncate: I/O error", FAULT_TRUNCATE, SQLITE_IOERR_TRUNCATE},
+        {"read: I/O error", FAULT_READ, SQLITE_IOERR_READ},
+        {"shared memory: I/O error", FAULT_SHM, SQLITE_IOERR_SHMMAP},
+};
+
+/* Open, load, write after, close, with the nth fault; whether it fired. Nothing fails without one. */
+static bool write_with_fault(const char *path, size_t which, unsigned nth, bool lasting)
+{
+        struct store *s = NULL;
+        struct err err = {0};
+        struct image loaded = {0};
+        fault_arm(faults[which].kind, faults[which].code, nth, lasting);
+        int rc = open_quietly(path, &s, &err);
+        if (rc == 0) {
+                rc = image_try_load(&loaded, s, &err);
+                image_release(&loaded);
+                submit(s, &after);
+                struct err why = {0};
+                int closed = store_close(s, &why);
+                if (closed < 0)
+                        err = why;
+                rc = closed < 0 ? closed : rc;
+        }
+        bool fired = fault_disarm();
+        if (rc < 0 && !fired)
+                fail_msg("%s, number %u: failed without a fault: %s", faults[which].what, nth, err.text);
+        return fired;
+}
+
+static void judge_fault(const char *path, size_t which, unsigned nth, bool fired, bool made_before)
+{
+        struct image got = {0};
+        image_load(&got, path);
+        bool empty = !made_before && got.usages == 0 && got.targets == 0;
+        if (!empty && !is_before_or_after(&got))
+                fail_msg("%s, number %u: %s; %s", faults[which].what, nth, image_difference(&got, &after), image_note);
+        if (!fired)
+                image_assert_equal(&got, &after);
+        image_release(&got);
+}
+
+static void each_fault(const char *name, bool lasting, bool made_before)
+{
+        AUTO(mem_free) char *path = file_named(name);
+        for (size_t which = 0; which < sizeof faults / sizeof faults[0]; which++) {
+                bool fired = true;
+                unsigned nth = 0;
+                for (; fired; nth++) {
+                        image_remove(path);
+                        if (made_before)
+                                image_save(&before, path);
+                        fired = write_with_fault(path, which, nth, lasting);
+                        judge_fault(path, which, nth, fired, made_before);
+                        assert_true(nth < 2000);
+                }
+                print_message("%s: %u places\n", faults[which].what, nth - 1);
+        }
+}
+
+static void test_one_fault(void **state)
+{
+        (void)state;
+        each_fault("fault.db", false, true);
+}
+
+static void test_fault_that_lasts(void **state)
+{
+        (void)state;
+        each_fault("lasting.db", true, true);
+}
+
+static void test_fault_in_a_new_file(void **state)
+{
+        (void)state;
+        each_fault("new.db", false, false);
+}
+
+/* --- a full disk: kept, told once, written with the next --- */
+
+static void test_disk_full(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("full.db");
+        struct image got = {0};
+        image_save(&before, path);
+        struct store *s = image_open(path);
+        fault_arm(FAULT_WRITE, SQLITE_FULL, 0, true);
+        submit(s, &before);
+        image_wait(1);
+        assert_int_equal(image_told.err.code, ERR_NOSPACE);
+        assert_int_equal(image_told.batch, 1);
+        print_message("%s\n", image_told.err.text);
+        for (int i = 0; i < 5; i++)
+                store_submit(s, store_batch_new());
+        assert_true(fault_fired(5));          /* tried again, */
+        assert_int_equal(image_results(), 1); /* told no more */
+        fault_disarm();
+        submit(s, &after);
+        image_close(s);
+        assert_int_equal(image_told.err.code, 0);
+        assert_int_equal(image_told.batch, 7);
+        image_load(&got, path);
+        image_assert_equal(&got, &after);
+        image_release(&got);
+}
+
+/* What waits for a disk that is full for long stays as large as what differs. */
+static void test_disk_full_for_long(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("long.db");
+        struct image big = {0}, got = {0};
+        image_fill(&big, 600, 3);
+        struct store *s = image_open(path);
+        fault_arm(FAULT_WRITE, SQLITE_FULL, 0, true);
+        for (int i = 0; i < 100; i++)
+                submit(s, &big);
+        assert_true(fault_fired(20));
+        fault_disarm();
+        store_submit(s, store_batch_new());
+        image_close(s);
+        size_t rows = big.usages + big.targets + big.kills + 1;
+        assert_int_equal(image_told.err.code, 0);
+        print_message("%lld rows of %zu\n", (long long)image_most_rows, rows);
+        assert_true(image_most_rows > 0 && (size_t)image_most_rows <= 3 * rows);
+        image_load(&got, path);
+        image_assert_equal(&got, &big);
+        image_release(&got);
+        image_release(&big);
+}
+
+/* --- kill -9 --- */
+
+enum { KILLS = 60, TURNS = 1000000 };
+
+static _Noreturn void write_for_ever(const char *path)
+{
+        struct store *s = NULL;
+        struct err err;
+        if (open_quietly(path, &s, &err) < 0)
+                _exit(1);
+        int told = image_results();
+        for (int turn = 1; turn < TURNS; turn++) {
+                submit(s, turn % 2 ? &before : &after);
+                image_wait(told + turn);
+        }
+        _exit(0);
+}
+
+static void test_kill_at_any_moment(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("kill.db");
+        unsigned seed = 12345, written = 0;
+        for (int n = 0; n < KILLS; n++) {
+                struct image got = {0};
+                int status;
+                pid_t child = fork();
+                if (child == 0)
+                        write_for_ever(path);
+                usleep((useconds_t)(rand_r(&seed) % 60000)); /* the moment; nothing waits for it */
+                kill(child, SIGKILL);
+                waitpid(child, &status, 0);
+                assert_true(WIFSIGNALED(status));
+                image_load(&got, path);
+                if (got.refused || ((got.usages || got.targets) && !is_before_or_after(&got)))
+                        fail_msg("kill %d: %s; %s", n, image_difference(&got, &after), image_note);
+                written += got.usages > 0;
+                image_release(&got);
+        }
+        print_message("%u of %d found a whole batch\n", written, KILLS);
+        assert_true(written > 0);
+}
+
+/* --- damage --- */
+
+/* Files set aside, their logs not counted. */
+static size_t aside_count(const char *path)
+{
+        AUTO(mem_free) char *pattern = mem_printf("%s.damaged-*[Z0-9]", path);
+        glob_t found;
+        size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+        globfree(&found);
+        return count;
+}
+
+/* Every history that is loaded was saved so: its newest generation, or the one before. */
+static void assert_only_saved(const struct image *got, const char *what)
+{
+        for (size_t n = 0; n < got->usages; n++) {
+                const struct image_usage *u = &got->usage[n];
+                const struct image_usage *x = image_find(&before, &u->key), *y = image_find(&after, &u->key);
+                if (!x || !y || (!image_usage_equal(u, x) && !image_usage_equal(u, y)))
+                        fail_msg("%s: history %s/%s was never saved so", what, u->key.part[3], u->key.part[4]);
+        }
+}
+
+struct outcome {
+        unsigned whole, refused, aside, left;
+};
+
+static void assert_writable(const char *path, const char *what)
+{
+        struct image got = {0};
+        image_save(&after, path);
+        image_load(&got, path);
+        for (size_t n = 0; n < after.usages; n++) {
+                const struct image_usage *u = image_find(&got, &after.usage[n].key);
+                if (!u || !image_usage_equal(u, &after.usage[n]))
+                        fail_msg("%s: history %zu was written again, and is not there", what, n);
+        }
+        image_release(&got);
+}
+
+/* Open what was damaged: a file that is ours opens, whatever is wrong with it, and can be written to. */
+static void judge(const char *path, const char *what, struct outcome *o)
+{
+        struct store *s = NULL;
+        struct err err = {0};
+        struct image got = {0};
+        int rc = open_quietly(path, &s, &err);
+        if (rc == ERR_INVALID) { /* the damage hit what tells that it is ours */
+                o->left++;
+                return;
+        }
+        if (rc < 0)
+                fail_msg("%s: %s", what, err.text);
+        if (image_try_load(&got, s, &err) < 0)
+                fail_msg("%s: load: %s", what, err.text);
+        image_close(s);
+        assert_only_saved(&got, what);
+        bool whole = !image_difference(&got, &after), aside = aside_count(path) > 0;
+        if (!whole && !got.refused && !aside)
+                fail_msg("%s: lost without a word: %s", what, image_difference(&got, &after));
+        o->whole += whole;
+        o->refused += !whole && !aside;
+        o->aside += aside;
+        image_release(&got);
+        assert_writable(path, what);
+}
+
+static char *saved_twice(const char *path, size_t *ret_len)
+{
+        struct err err;
+        image_remove(path);
+        image_save(&before, path);
+        image_save(&after, path);
+        char *bytes = file_read(path, 64u << 20, ret_len, &err);
+        assert_non_null(bytes);
+        return bytes;
+}
+
+static void write_file(const char *path, const void *bytes, size_t len)
+{
+        image_remove(path);
+        int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+        assert_int_equal(write(fd, bytes, len), len);
+        close(fd);
+}
+
+static void test_damaged_bytes(void **state)
+{
+        (void)state;
+        enum { CASES = 300, LONGEST = 5000 };
+        AUTO(mem_free) char *path = file_named("bytes.db");
+        struct outcome o = {0};
+        unsigned seed = 777;
+        size_t len;
+        AUTO(mem_free) char *good = saved_twice(path, &len);
+        for (int n = 0; n < CASES; n++) {
+                char what[64];
+                AUTO(mem_free) char *bad = mem_new(len);
+                size_t from = (size_t)rand_r(&seed) % len, run = n % 3 ? 1 : 1 + (size_t)rand_r(&seed) % LONGEST;
+                memcpy(bad, good, len);
+                for (size_t i = from; i < len && i < from + run; i++)
+                        bad[i] = (char)(bad[i] ^ (1 + rand_r(&seed) % 255));
+                snprintf(what, sizeof what, "case %d, %zu bytes from %zu", n, run, from);
+                write_file(path, bad, len);
+                judge(path, what, &o);
+        }
+        print_message("whole %u, rows refused %u, set aside %u, left alone %u\n", o.whole, o.refused, o.aside, o.left);
+        assert_true(o.whole > 0 && o.refused > 0 && o.aside > 0);
+}
+
+static void test_truncated(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("short.db");
+        struct outcome o = {0};
+        size_t len;
+        AUTO(mem_free) char *good = saved_twice(path, &len);
+        for (size_t cut = 1; cut < len; cut = cut < 8192 ? cut * 2 : (cut / 4096 + 1) * 4096) {
+                char what[64];
+                snprintf(what, sizeof what, "cut to %zu of %zu bytes", cut, len);
+                write_file(path, good, cut);
+                judge(path, what, &o);
+        }
+        print_message("set aside %u, left alone %u\n", o.aside, o.left);
+        assert_int_equal(o.left, 0);
+}
+
+/* What is set aside is told, with how much was carried over; what was loaded then is what stands in the new file. */
+static void test_carried_over(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("carry.db");
+        struct image big = {0}, got = {0}, again = {0};
+        struct err err;
+        size_t len;
+        image_fill(&big, 400, 1);
+        image_save(&big, path);
+        AUTO(mem_free) char *bytes = file_read(path, 64u << 20, &len, &err);
+        memset(bytes + len / 8192 / 2 * 8192, 0xa5, 8192); /* one page in the middle */
+        write_file(path, bytes, len);
+        image_load(&got, path);
+        print_message("%zu of %zu histories; %s\n", got.usages, big.usages, got.refusal);
+        assert_int_equal(aside_count(path), 1);
+        assert_non_null(strstr(got.refusal, "rows carried over"));
+        assert_true(got.usages > big.usages * 8 / 10);
+        image_load(&again, path);
+        image_assert_equal(&again, &got);
+        image_release(&again);
+        image_release(&got);
+        image_release(&big);
+}
+
+/* Damage that shows while running: replaced, told, and the batch is in the new file. */
+static void test_damaged_while_running(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("running.db");
+        struct image got = {0};
+        image_save(&before, path);
+        struct store *s = image_open(path);
+        int fd = open(path, O_WRONLY);
+        for (off_t page = 2; page < 20; page++)
+                assert_int_equal(pwrite(fd, "garbage garbage garbage", 23, page * 8192), 23);
+        close(fd);
+        submit(s, &after);
+        image_wait(2);
+        image_close(s);
+        if (image_told.err.code)
+                fail_msg("%s", image_told.err.text);
+        assert_int_equal(aside_count(path), 1);
+        image_load(&got, path);
+        image_assert_equal(&got, &after);
+        image_release(&got);
+}
+
+/* --- files that are not ours --- */
+
+static void assert_left_alone(const char *path, const char *what, int code)
+{
+        struct store *s = NULL;
+        struct err err = {0};
+        struct stat was, is;
+        size_t len, len_now;
+        AUTO(mem_free) char *bytes = file_read(path, 64u << 20, &len, &err);
+        stat(path, &was);
+        int rc = open_quietly(path, &s, &err);
+        print_message("%s: %s\n", what, err.text);
+        assert_int_equal(rc, code);
+        assert_null(s);
+        stat(path, &is);
+        AUTO(mem_free) char *now = file_read(path, 64u << 20, &len_now, &err);
+        assert_int_equal(len, len_now);
+        assert_memory_equal(bytes, now, len);
+        assert_int_equal(was.st_ino, is.st_ino);
+        assert_int_equal(aside_count(path), 0);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+        sqlite3 *db;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+}
+
+static void test_foreign(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *bytes, *sql;
+                bool ours;
+        } row[] = {
+                {"a text", "hello, this is somebody's file\n", NULL, false},
+                {"a longer text",
+                 "It is longer than the head of a database, which is a hundred bytes, so that it is read to its end, "
+                 "and told to be a text after all.",
+                 NULL, false},
+                {"another program's database", NULL, "CREATE TABLE x (y); PRAGMA application_id = 77", false},
+                {"nobody's database", NULL, "CREATE TABLE usage0 (y)", false},
+                {"a newer schema", NULL, "PRAGMA user_version = 1000", true},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *path = file_named("foreign.db");
+                if (row[i].bytes)
+                        write_file(path, row[i].bytes, strlen(row[i].bytes));
+                if (row[i].ours)
+                        image_save(&before, path);
+                if (row[i].sql)
+                        run_sql(path, row[i].sql);
+                assert_left_alone(path, row[i].what, ERR_INVALID);
+        }
+}
+
+/* As somebody who may not do everything. */
+static void assert_denied(const char *path)
+{
+        int status;
+        pid_t child = fork();
+        if (child == 0) {
+                struct store *s = NULL;
+                struct err err = {0};
+                if (getuid() == 0 && setuid(65534) < 0)
+                        _exit(2);
+                int rc = open_quietly(path, &s, &err);
+                fprintf(stderr, "# %s\n", err.text);
+                _exit(rc == ERR_DENIED ? 0 : 1);
+        }
+        waitpid(child, &status, 0);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void test_read_only(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *folder = tmp_path("folder");
+        AUTO(mem_free) char *path = tmp_path("folder/read.db");
+        AUTO(mem_free) char *missing = tmp_path("nowhere/read.db");
+        struct store *s = NULL;
+        struct err err;
+        chmod(tmp_dir(), 0755);
+        mkdir(folder, 0755);
+        image_save(&before, path);
+        AUTO(mem_free) char *lock = mem_printf("%s.lock", path);
+        chmod(path, 0444);
+        chmod(folder, 0555);
+        assert_denied(path);
+        chmod(folder, 0777); /* the folder may be written to, the file not */
+        unlink(lock);
+        assert_denied(path);
+        assert_int_equal(open_quietly(missing, &s, &err), ERR_IO);
+        print_message("%s\n", err.text);
+}
+
+static void test_second_process(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = file_named("held.db");
+        struct store *s = NULL;
+        struct err err;
+        char want[64], byte;
+        int ready[2];
+        assert_int_equal(pipe(ready), 0);
+        pid_t child = fork();
+        if (child == 0) {
+                if (open_quietly(path, &s, &err) < 0 || write(ready[1], "x", 1) != 1)
+                        _exit(1);
+                pause();
+        }
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        int rc = open_quietly(path, &s, &err);
+        kill(child, SIGKILL);
+        waitpid(child, NULL, 0);
+        close(ready[0]);
+        close(ready[1]);
+        snprintf(want, sizeof want, "process %ld", (long)child);
+        assert_int_equal(rc, ERR_CONFLICT);
+        assert_non_null(strstr(err.text, want));
+        image_close(image_open(path)); /* its death let go of it */
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_one_fault),
+                cmocka_unit_test(test_fault_that_lasts),
+                cmocka_unit_test(test_fault_in_a_new_file),
+                cmocka_unit_test(test_disk_full),
+                cmocka_unit_test(test_disk_full_for_long),
+                cmocka_unit_test(test_kill_at_any_moment),
+                cmocka_unit_test(test_damaged_bytes),
+                cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_carried_over),
+                cmocka_unit_test(test_damaged_while_running),
+                cmocka_unit_test(test_foreign),
+                cmocka_unit_test(test_read_only),
+                cmocka_unit_test(test_second_process),
+        };
+        return cmocka_run_group_tests(tests, set_up, tear_down);
+}
