@@ -82,7 +82,7 @@ func (p *Process) Signal(sig syscall.Signal) {
 	}
 }
 
-// Wait waits until the process has ended and gives its exit code (-1: by a signal).
+// Wait waits until the process has ended and gives its exit code; 128 and more: the signal that ended it.
 func (p *Process) Wait(limit time.Duration) (int, error) {
 	p.mu.Lock()
 	done := p.done
@@ -97,6 +97,9 @@ func (p *Process) Wait(limit time.Duration) (int, error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		if exit, ok := p.err.(*exec.ExitError); ok {
+			if status := exit.Sys().(syscall.WaitStatus); status.Signaled() {
+				return 128 + int(status.Signal()), nil
+			}
 			return exit.ExitCode(), nil
 		}
 		return 0, p.err

@@ -28,8 +28,8 @@ type Halflife struct {
 
 var count atomic.Int64
 
-// StartHalflife starts the release build under halflife's service account; settings are added to the usual flags and win
-// over them. The name tells its folder: a second start with the same name finds the same database.
+// StartHalflife starts the release build under halflife's service account; settings are flags, which win over the usual
+// ones in the environment. The name tells its folder: a second start with the same name finds the same database.
 func (w *World) StartHalflife(name string, settings ...string) (*Halflife, error) {
 	h := &Halflife{Dir: filepath.Join(w.Dir, "halflife-"+name), world: w, settings: settings}
 	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
@@ -57,13 +57,16 @@ func (h *Halflife) Start() error {
 	}
 	h.Process = &plane.Process{
 		Name: "halflife", Path: h.world.Binary(),
-		Log: filepath.Join(h.Dir, fmt.Sprintf("log-%d", count.Add(1))),
-		Args: append([]string{"run", "--kubeconfig", h.Kubeconfig, "--interval", Interval.String(),
-			"--database", filepath.Join(h.Dir, "halflife.db"), "--listen", "127.0.0.1:0", "--listen-file", listen,
-			"--leader-elect=true", "--namespace", ownNamespace, "--status-interval", "10s",
-			"--checkpoint-interval", "30s", "--log-format", "text"}, h.settings...),
+		Log:  filepath.Join(h.Dir, fmt.Sprintf("log-%d", count.Add(1))),
+		Args: append([]string{"run"}, h.settings...),
 	}
-	if err := h.Process.Start(false); err != nil {
+	usual := []string{
+		"HALFLIFE_KUBECONFIG=" + h.Kubeconfig, "HALFLIFE_DATABASE=" + filepath.Join(h.Dir, "halflife.db"),
+		"HALFLIFE_LISTEN=127.0.0.1:0", "HALFLIFE_LISTEN_FILE=" + listen, "HALFLIFE_INTERVAL=" + Interval.String(),
+		"HALFLIFE_STATUS_INTERVAL=10s", "HALFLIFE_CHECKPOINT_INTERVAL=30s",
+		"HALFLIFE_LEADER_ELECT=true", "HALFLIFE_NAMESPACE=" + ownNamespace,
+	}
+	if err := h.Process.Start(false, usual...); err != nil {
 		return err
 	}
 	deadline := time.Now().Add(60 * time.Second)
