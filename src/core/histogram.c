@@ -75,7 +75,8 @@ struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall
 static double scaled(double w, int power)
 {
         double factor, result;
-        if (power >= DBL_MIN_EXP && power < DBL_MAX_EXP) { /* by far the most: no call of ldexp */
+        assert(power <= MOVE_AFTER);
+        if (power >= DBL_MIN_EXP) { /* by far the most: no call of ldexp */
                 uint64_t bits = (uint64_t)(power + DBL_MAX_EXP - 1) << (DBL_MANT_DIG - 1);
                 memcpy(&factor, &bits, sizeof(factor));
                 result = w * factor;

@@ -331,12 +331,14 @@ static int print_decimal(const struct number *n, char out[static QUANTITY_TEXT_M
 
 static int number_print(const struct number *n, char out[static QUANTITY_TEXT_MAX])
 {
-        uint64_t value;
+        uint64_t value = 0;
         if (n->count == 0) {
                 memcpy(out, "0", 2);
                 return 0;
         }
-        if (n->format == BINARY_SI && n->scale >= 0 && number_units(n, QUANTITY_WHOLE, &value) && value >= 1024) {
+        if (n->format == BINARY_SI && n->scale >= 0)
+                number_units(n, QUANTITY_WHOLE, &value); /* Kubernetes caps what is binary at INT64_MAX */
+        if (value >= 1024) {
                 print_binary(n->negative, value, out);
                 return 0;
         }

@@ -254,6 +254,24 @@ static void test_fixed_weights(void **state)
         }
 }
 
+/* CPU and memory age each by its own half-life, at one ref and at two. */
+static void test_two_half_lives(void **state)
+{
+        (void)state;
+        for (int64_t day = 10; day <= 100; day += 90) {
+                struct roomy r;
+                struct sample_door door = {0};
+                roomy_init(&r, 0);
+                r.policy[MEMORY].half_life_ms = 2 * DAY;
+                usage_init(&r.u, r.policy);
+                for (int i = 0; i < RESOURCES; i++)
+                        histogram_lend(&r.u.of[i], r.w[i], HISTOGRAM_BUCKETS);
+                add_both(&r, &door, day * DAY, 1, MB);
+                assert_true(fabs(weight(&r, CPU, 1) - 0.1 * (day == 10 ? 1024 : 1)) < 1e-9);
+                assert_true(fabs(weight(&r, MEMORY, MB) - (day == 10 ? 32 : 0x1p50)) < 1e-9);
+        }
+}
+
 /* Nothing is folded until both histograms have room, a closing window's peak included. */
 static void test_no_room_changes_nothing(void **state)
 {
@@ -544,6 +562,12 @@ static void test_kill_starts_from_percentile(void **state)
                 kill_at(&r, 100 * DAY + 1, 100 * MI, 0);
                 assert_true(fabs(hold_at(&r, 100 * DAY + 1) - 1.2 * model) < 1);
         }
+        /* and what is held where that is more */
+        roomy_init(&r, 0);
+        add_memory(&r, 100 * DAY, 50 * MB);
+        kill_at(&r, 100 * DAY, 1000 * MI, 0);
+        kill_at(&r, 100 * DAY + 1, 1000 * MI, 0);
+        assert_true(fabs(hold_at(&r, 100 * DAY + 1) - 1440 * MI) < 1);
         /* an expired hold is no model */
         roomy_init(&r, 0);
         r.policy[MEMORY].oom_hold_ms = HOUR;
@@ -849,6 +873,7 @@ int main(void)
                 cmocka_unit_test(test_minutes),
                 cmocka_unit_test(test_coverage),
                 cmocka_unit_test(test_fixed_weights),
+                cmocka_unit_test(test_two_half_lives),
                 cmocka_unit_test(test_no_room_changes_nothing),
                 cmocka_unit_test(test_window_takes_the_peak),
                 cmocka_unit_test(test_window_late_sample),
