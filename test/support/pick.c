@@ -1,21 +1,38 @@
 #include "pick.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+/* "[3]": by number; "[app]": the one whose name or type is this. */
+static json_t *pick_item(const json_t *list, const char *at, size_t len)
+{
+        char *end;
+        size_t i;
+        json_t *item;
+        unsigned long number = strtoul(at, &end, 10);
+        if (len && end == at + len)
+                return json_array_get(list, number);
+        json_array_foreach(list, i, item)
+        {
+                const json_t *name = json_object_get(item, "name");
+                const char *text = json_string_value(name ? name : json_object_get(item, "type"));
+                if (text && strlen(text) == len && memcmp(text, at, len) == 0)
+                        return item;
+        }
+        return NULL;
+}
+
 json_t *pick(const json_t *root, const char *path)
 {
         while (root && *path) {
-                if (*path == '[') {
-                        char *end;
-                        root = json_array_get(root, strtoul(path + 1, &end, 10));
-                        path = end + 1;
-                } else {
-                        size_t len = strcspn(path, ".[");
-                        root = json_object_getn(root, path, len);
-                        path += len;
-                }
+                const char *close = *path == '[' ? "]" : *path == '<' ? ">" : ".[<";
+                bool quoted = *close != '.';
+                const char *at = path + quoted;
+                size_t len = strcspn(at, close);
+                root = *path == '[' ? pick_item(root, at, len) : json_object_getn(root, at, len);
+                path = at + len + (quoted && at[len]);
                 path += *path == '.';
         }
         return (json_t *)(uintptr_t)root;

@@ -1,4 +1,5 @@
-/* Looking into JSON texts in tests: paths are "spec.template.spec.containers[0].name". */
+/* Looking into JSON texts in tests: paths are "spec.template.spec.containers[0].name", where "[app]" is the item of a
+ * list whose name or type is app, and "<a.b/c>" a key that holds dots. */
 #ifndef HALFLIFE_TEST_SUPPORT_PICK_H
 #define HALFLIFE_TEST_SUPPORT_PICK_H
 

@@ -1,0 +1,167 @@
+/* What is recommended: every kind, every role of a container, every way to ask or not to ask. Usage is constant, so the
+ * numbers are exact: 250m is in the bucket that ends at 259m, and that times 1.1 is 285m; 300Mi is in the one that ends
+ * at 316Mi, times 1.15 is 364Mi. */
+#include "../support/story.h"
+
+#define LOOK    TEAM("{resources: {memory: {enabled: true}}, apply: {minHistory: 2s}}")
+#define LIMITED "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]"
+#define POD     "{containers: " LIMITED "}"
+#define IS(rec)                                                                                                        \
+        EXPECT(rec, "status.state", "Ready"), CHECK(rec, "status.containers[app].cpu.original", "1"),                  \
+                CHECK(rec, "status.containers[app].cpu.current", "1"),                                                 \
+                CHECK(rec, "status.containers[app].cpu.model", "259m"),                                                \
+                CHECK(rec, "status.containers[app].cpu.target", "285m"),                                               \
+                CHECK(rec, "status.containers[app].memory.model", "316Mi"),                                            \
+                CHECK(rec, "status.containers[app].memory.target", "364Mi")
+#define OWNED(kind, name, path)                                                                                        \
+        "ownerReferences: [{apiVersion: " kind ", name: " name ", uid: '$UID(" path ")', controller: true}]"
+
+#define RUN(job, cronjob)                                                                                              \
+        PUT("{apiVersion: batch/v1, kind: Job, metadata: {name: " job ", " OWNED(                                      \
+                "batch/v1, kind: CronJob", cronjob, "cronjobs/" cronjob) "}, spec: {template: {spec: " POD "}}}")
+#define POD_OF(pod, kind, name, path)                                                                                  \
+        PUT("{apiVersion: v1, kind: Pod, metadata: {name: " pod ", " OWNED(kind, name, path) "}, spec: " POD "}")
+#define RUN_POD(pod, job) POD_OF(pod, "batch/v1, kind: Job", job, "jobs/" job)
+
+static struct story stories[] = {
+        STORY("deployment", LOOK, WEB(LIMITED), IS(REC), CHECK(REC, "status.saving.cpu", "1430m"),
+              CHECK(REC, "status.saving.memory", "1320Mi"), CHECK(REC, "status.pod.cpu.target", "285m"),
+              CHECK(REC, "spec.targetRef.kind", "Deployment"), CHECK(REC, "spec.targetRef.apiVersion", "apps/v1"),
+              CHECK(REC, "spec.profileRef.name", "team"), CHECK(REC, "metadata.labels.app", "web"),
+              CHECK(REC, "metadata.ownerReferences", "-"), CHECK(REC, "status.conditions[Ready].status", "True"),
+              CHECK(REC, "status.conditions[Applied].status", "False"),
+              CHECK(REC, "status.conditions[Applied].reason", "RecommendOnly"),
+              CHECK(REC, "status.containers[app].cpu.reason", "RecommendOnly"),
+              CHECK("deployments/web", "metadata.generation", "1")),
+        STORY("statefulset", LOOK, WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", POD),
+              IS("recommendations/statefulset-db")),
+        STORY("daemonset", LOOK, WORK("DaemonSet", "agent", "{}", POD), IS("recommendations/daemonset-agent")),
+        STORY("replicaset", LOOK, WORK("ReplicaSet", "bare", "{replicas: 1}", POD),
+              IS("recommendations/replicaset-bare"),
+              CHECK("recommendations/replicaset-bare", "spec.targetRef.kind", "ReplicaSet")),
+        STORY("cronjob", LOOK,
+              PUT("{apiVersion: batch/v1, kind: CronJob, metadata: {name: nightly}, spec: {schedule: '0 3 * * *', "
+                  "jobTemplate: {spec: {template: {spec: " POD "}}}}}"),
+              RUN("nightly-1", "nightly"), RUN_POD("nightly-1-a", "nightly-1"), RUN_POD("nightly-1-b", "nightly-1"),
+              RUN_POD("nightly-1-c", "nightly-1"), RUN_POD("nightly-1-d", "nightly-1"),
+              EXPECT("recommendations/cronjob-nightly", "status.state", "Learning"), CYCLES(2),
+              RUN("nightly-2", "nightly"), RUN_POD("nightly-2-a", "nightly-2"), RUN_POD("nightly-2-b", "nightly-2"),
+              CYCLES(2), RUN("nightly-3", "nightly"), RUN_POD("nightly-3-a", "nightly-3"),
+              RUN_POD("nightly-3-b", "nightly-3"), IS("recommendations/cronjob-nightly"),
+              CHECK("recommendations/job-nightly-1", "", "-")),
+        STORY("job-is-named",
+              TEAM("{targets: [{apiVersion: batch/v1, kind: Job}], resources: {memory: {enabled: true}}, apply: "
+                   "{mode: "
+                   "Rollout, minHistory: 2s}}"),
+              PUT("{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: " POD "}}}"),
+              RUN_POD("once-a", "once"), IS("recommendations/job-once"),
+              EXPECT("recommendations/job-once", "status.containers[app].cpu.reason", "Immutable"),
+              CHECK("jobs/once", "metadata.generation", "1")),
+        STORY("job-unnamed", LOOK,
+              PUT("{apiVersion: batch/v1, kind: Job, metadata: {name: once}, spec: {template: {spec: " POD "}}}"),
+              RUN_POD("once-a", "once"), WEB(LIMITED), IS(REC), CHECK("recommendations/job-once", "", "-")),
+        STORY("custom-kind",
+              TEAM("{targets: [{apiVersion: example.org/v1, kind: Widget}], resources: {memory: {enabled: true}}, "
+                   "apply: "
+                   "{minHistory: 2s}}"),
+              PUT("{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {replicas: 1, template: "
+                  "{spec: " POD "}}}"),
+              PUT("{apiVersion: apps/v1, kind: ReplicaSet, metadata: {name: w-1, " OWNED(
+                      "example.org/v1, kind: Widget", "w",
+                      "widgets/w") "}, spec: {replicas: 2, selector: {matchLabels: {app: w}}, template: {metadata: "
+                                   "{labels: {app: w}}, "
+                                   "spec: " POD "}}}"),
+              IS("recommendations/widget.example.org-w"),
+              CHECK("recommendations/widget.example.org-w", "spec.targetRef.apiVersion", "example.org/v1")),
+        STORY("two-containers", LOOK,
+              WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}, {name: side, resources: {requests: "
+                  "{cpu: 100m, memory: 128Mi}}}]"),
+              IS(REC), CHECK(REC, "status.containers[side].cpu.model", "44m"),
+              CHECK(REC, "status.containers[side].cpu.target", "49m"),
+              CHECK(REC, "status.containers[side].memory.target", "75Mi"),
+              CHECK(REC, "status.pod.cpu.original", "1100m"), CHECK(REC, "status.pod.cpu.target", "334m")),
+        STORY("init-container", LOOK,
+              WORK("Deployment", "web", "{replicas: 2}",
+                   "{initContainers: [{name: setup, resources: {requests: {cpu: 700m, memory: 2Gi}}}], "
+                   "containers: " LIMITED "}"),
+              IS(REC), CHECK(REC, "status.containers[setup].cpu.reason", "Init"),
+              CHECK(REC, "status.containers[setup].cpu.target", "700m"),
+              CHECK(REC, "status.containers[setup].cpu.model", "-"), CHECK(REC, "status.pod.cpu.original", "1"),
+              CHECK(REC, "status.pod.cpu.target", "700m"), CHECK(REC, "status.pod.memory.target", "2Gi")),
+        STORY("native-sidecar", LOOK,
+              WORK("Deployment", "web", "{replicas: 2}",
+                   "{initContainers: [{name: helper, restartPolicy: Always, resources: {requests: {cpu: 200m, memory: "
+                   "256Mi}}}], containers: " LIMITED "}"),
+              IS(REC), CHECK(REC, "status.containers[helper].cpu.target", "91m"),
+              CHECK(REC, "status.containers[helper].memory.target", "122Mi"),
+              CHECK(REC, "status.pod.cpu.target", "376m")),
+        STORY("injected", LOOK, WORK("ReplicaSet", "bare", "{replicas: 1}", POD), CYCLES(1),
+              PUT("{apiVersion: v1, kind: Pod, metadata: {name: bare-0, " OWNED(
+                      "apps/v1, kind: ReplicaSet", "bare",
+                      "replicasets/bare") "}, spec: {containers: [{name: app, resources: {requests: {cpu: '1', memory: "
+                                          "1Gi}}}, {name: side, "
+                                          "resources: {requests: {cpu: 100m, memory: 128Mi}}}]}}"),
+              IS("recommendations/replicaset-bare"),
+              EXPECT("recommendations/replicaset-bare", "status.containers[side].cpu.reason", "NotInTemplate"),
+              CHECK("recommendations/replicaset-bare", "status.containers[side].cpu.target", "49m")),
+        STORY("no-requests", LOOK, WEB("[{name: app}]"), EXPECT(REC, "status.state", "Ready"),
+              CHECK(REC, "status.containers[app].cpu.original", "-"),
+              CHECK(REC, "status.containers[app].cpu.model", "259m"),
+              CHECK(REC, "status.containers[app].cpu.reason", "NoOriginal"),
+              CHECK(REC, "status.containers[app].cpu.target", "285m"), CHECK(REC, "status.saving.cpu", "0")),
+        STORY("only-limits", LOOK, WEB("[{name: app, resources: {limits: {cpu: '1', memory: 1Gi}}}]"), IS(REC)),
+        STORY("range-default", LOOK,
+              PUT("{apiVersion: v1, kind: LimitRange, metadata: {name: sizes}, spec: {limits: [{type: Container, "
+                  "defaultRequest: {cpu: '1', memory: 1Gi}}]}}"),
+              WEB("[{name: app}]"), IS(REC)),
+        STORY("no-limits", LOOK, WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}]"), IS(REC)),
+        STORY("memory-off", TEAM("{apply: {minHistory: 2s}}"), WEB(LIMITED), EXPECT(REC, "status.state", "Ready"),
+              CHECK(REC, "status.containers[app].memory.reason", "MemoryOff"),
+              CHECK(REC, "status.containers[app].memory.model", "316Mi"),
+              CHECK(REC, "status.containers[app].memory.target", "1Gi"), CHECK(REC, "status.saving.memory", "0")),
+        STORY("at-original", LOOK, WEB("[{name: app, resources: {requests: {cpu: 200m, memory: 1Gi}}}]"),
+              EXPECT(REC, "status.state", "Ready"), CHECK(REC, "status.containers[app].cpu.target", "200m"),
+              CHECK(REC, "status.containers[app].cpu.reason", "AtOriginal"),
+              CHECK(REC, "status.containers[app].cpu.model", "259m"),
+              CHECK(REC, "status.conditions[UnderProvisioned].status", "True"),
+              CHECK(REC, "status.conditions[UnderProvisioned].message", "~cpu of 'app'")),
+        STORY("ignored-container",
+              TEAM("{containers: [{name: side, mode: Ignore}, {name: app, resources: {cpu: {multiplier: '2'}}}], "
+                   "apply: "
+                   "{minHistory: 2s}}"),
+              WEB("[{name: app, resources: {requests: {cpu: '1'}}}, {name: side, resources: {requests: {cpu: "
+                  "100m}}}]"),
+              EXPECT(REC, "status.state", "Ready"), CHECK(REC, "status.containers[app].cpu.target", "518m"),
+              CHECK(REC, "status.containers[side].cpu.reason", "ContainerIgnored"),
+              CHECK(REC, "status.containers[side].cpu.target", "100m")),
+        STORY("idle", LOOK, WEB("[{name: idle, resources: {requests: {cpu: '1', memory: 1Gi}}}]"),
+              EXPECT(REC, "status.state", "Ready"), CHECK(REC, "status.containers[idle].cpu.model", "10m"),
+              CHECK(REC, "status.containers[idle].cpu.target", "11m")),
+        STORY("no-history", TEAM("{apply: {mode: Rollout}}"), WEB(LIMITED), EXPECT(REC, "status.state", "Learning"),
+              CHECK(REC, "status.containers[app].cpu.target", "1"),
+              CHECK(REC, "status.containers[app].cpu.reason", "Learning"),
+              CHECK(REC, "status.conditions[Ready].status", "False"), CYCLES(2),
+              CHECK("deployments/web", "metadata.generation", "1")),
+        STORY("kube-system",
+              PUT("{apiVersion: halflife.dev/v1alpha1, kind: ClusterProfile, metadata: {name: all}, spec: "
+                  "{apply: {minHistory: 2s}}}"),
+              WEB(LIMITED), CYCLES(4), CHECK(REC, "", "-")),
+        STORY("cluster-wide", WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.target", "285m"),
+              CHECK(REC, "spec.profileRef.kind", "ClusterProfile"), CHECK(REC, "spec.profileRef.name", "all")),
+        STORY("halflife-system", WEB(LIMITED), CYCLES(5), CHECK(REC, "", "-")),
+};
+
+static void prepare(struct fake *f)
+{
+        fake_put(f, "kubectl",
+                 "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
+                 "\"name\":\"widgets.example.org\"},\"spec\":{\"group\":\"example.org\",\"scope\":\"Namespaced\","
+                 "\"names\":{\"kind\":\"Widget\",\"plural\":\"widgets\",\"singular\":\"widget\",\"listKind\":"
+                 "\"WidgetList\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+                 "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
+}
+
+int main(void)
+{
+        return stories_main("numbers", stories, sizeof stories / sizeof stories[0], NULL, prepare);
+}
