@@ -13,9 +13,10 @@ struct applying {
         struct controller *controller;
         struct target *target;
         char *path;
+        const char *template_path;
         json_t *containers; /* status.applied.containers */
         struct sent {
-                const char *container;
+                char *container; /* of our own: the workload may lose it meanwhile */
                 bool write[RESOURCES];
                 struct amount to[RESOURCES];
         } * sent;
@@ -26,6 +27,8 @@ struct applying {
 static void applying_free(struct applying *a)
 {
         json_decref(a->containers);
+        for (int i = 0; i < a->sents; i++)
+                mem_free(a->sent[i].container);
         mem_free(a->sent);
         mem_free(a->path);
         mem_free(a);
@@ -147,7 +150,7 @@ static void collect(struct applying *a, const struct plan *p)
         a->sent = mem_new_array((size_t)p->containers + 1, sizeof *a->sent);
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
-                struct sent s = {.container = c->name};
+                struct sent s = {0};
                 if (c->role == ROLE_INJECTED)
                         continue;
                 for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -158,8 +161,10 @@ static void collect(struct applying *a, const struct plan *p)
                         note_change(a, c, r, s.to[r]);
                 }
                 applied_row(a, c);
-                if (s.write[CPU] || s.write[MEMORY])
-                        a->sent[a->sents++] = s;
+                if (!s.write[CPU] && !s.write[MEMORY])
+                        continue;
+                s.container = mem_string(c->name);
+                a->sent[a->sents++] = s;
         }
 }
 
@@ -191,23 +196,49 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
 /* --- after the patch
  * ------------------------------------------------------------------------------------------------------ */
 
-/* The first request that came back other than it was sent; "" where all stands. */
-static void find_changed(const struct applying *a, const struct workload *wl, char *ret, size_t size)
+static const struct container_view *answered(const struct workload_view *v, const char *name)
 {
-        *ret = '\0';
-        for (int i = 0; i < a->sents; i++)
-                for (int k = 0; k < wl->containers && !*ret; k++)
-                        for (enum resource r = CPU; r < RESOURCES && wl->container[k].name == a->sent[i].container;
-                             r++) {
-                                struct amount got = wl->container[k].request[r], want = a->sent[i].to[r];
-                                char text[QUANTITY_TEXT_MAX] = "nothing";
-                                if (!a->sent[i].write[r] || !want.set || (got.set && got.value == want.value))
-                                        continue;
-                                if (got.set)
-                                        (r == CPU ? quantity_print_cpu : quantity_print_memory)(got.value, text);
-                                snprintf(ret, size, "%s of '%s' changed to %s by admission", resource_name(r),
-                                         a->sent[i].container, text);
-                        }
+        for (int i = 0; i < v->containers; i++)
+                if (text_is(v->container[i].name, name))
+                        return &v->container[i];
+        return NULL;
+}
+
+static bool came_back_other(const struct sent *s, const struct container_view *got, enum resource r)
+{
+        return got && s->write[r] && s->to[r].set && !(got->request[r].set && got->request[r].value == s->to[r].value);
+}
+
+/*
+ * Requests that came back other than they were sent, as our annotations would record them; NULL where all stands. Told
+ * from the answer itself: by now the cache may hold an owner's later change. ret_what: the first of them.
+ */
+static char *find_changed(const struct applying *a, const struct workload_view *v, char *ret_what, size_t size)
+{
+        AUTO(json_decref) json_t *all = json_object();
+        *ret_what = '\0';
+        for (int i = 0; i < a->sents; i++) {
+                const struct sent *s = &a->sent[i];
+                const struct container_view *got = answered(v, s->container);
+                json_t *requests = json_object();
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        char text[QUANTITY_TEXT_MAX] = "nothing";
+                        if (!came_back_other(s, got, r))
+                                continue;
+                        put_quantity(requests, r, got->request[r]);
+                        if (got->request[r].set)
+                                (r == CPU ? quantity_print_cpu : quantity_print_memory)(got->request[r].value, text);
+                        if (!*ret_what)
+                                snprintf(ret_what, size, "%s of '%s' changed to %s by admission", resource_name(r),
+                                         s->container, text);
+                }
+                json_object_set_new(all, s->container, json_pack("{s:o}", "requests", requests));
+        }
+        if (!*ret_what)
+                return NULL;
+        char *dumped = json_dumps(all, JSON_COMPACT), *text = mem_string(dumped);
+        free(dumped);
+        return text;
 }
 
 static void say_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note)
@@ -228,12 +259,13 @@ static void say_event(struct controller *c, const struct target *t, bool warning
         mem_free(api_version);
 }
 
-static void remember(struct applying *a)
+static void remember(struct applying *a, struct text answer, const char *admitted)
 {
         struct target *t = a->target;
         struct deed *d = &t->deed;
         d->changed_ms = loop_now(a->controller->loop).wall.ms;
-        d->digest = t->workload ? t->workload->digest : 0;
+        d->digest = digest_template(answer, a->template_path);
+        target_set_admitted(&a->controller->world, t, admitted);
         mem_free(d->containers);
         d->containers = json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT);
         a->controller->count.applied++;
@@ -250,14 +282,17 @@ static void patched(void *arg, const struct answer *answer)
                 applying_end(a, &answer->err, answer->retry_after_ms);
                 return;
         }
-        char changed[256];
+        char changed[256] = "";
         struct err err = {0};
         struct workload *wl = t->workload;
-        if (wl && workload_upsert(&c->world, wl->kind, answer->body, wl->epoch, &err) == 0)
-                find_changed(a, wl, changed, sizeof changed);
-        else
-                changed[0] = '\0';
-        remember(a);
+        struct workload_view *view = arena_new(&c->plans, sizeof *view);
+        AUTO(mem_free) char *admitted = NULL;
+        if (decode_workload(answer->body, a->template_path, c->world.field_manager, &c->plans, view, &err) == 0)
+                admitted = find_changed(a, view, changed, sizeof changed);
+        arena_reset(&c->plans);
+        if (wl)
+                (void)workload_upsert(&c->world, wl->kind, answer->body, wl->epoch, &err);
+        remember(a, answer->body, admitted);
         if (changed[0]) {
                 contest_changed(c, t, changed);
                 say_event(c, t, true, "Contested", changed);
@@ -317,6 +352,7 @@ void apply_plan(struct controller *c, const struct plan *p)
         struct applying *a = MEM_NEW(struct applying);
         a->controller = c;
         a->target = p->target;
+        a->template_path = t->workload->kind->template_path;
         a->path = path_of(t->group, t->version, t->ns, t->workload->kind->plural, t->name, NULL);
         struct call call = {.method = HTTP_GET, .path = a->path};
         client_start(c->client, &call, fetched, a);

@@ -37,6 +37,8 @@ static char *deed_print(const struct target *t)
                 json_object_set_new(o, "containers", json_string(d->containers));
         if (d->contest)
                 json_object_set_new(o, "contest", json_string(d->contest));
+        if (d->admitted)
+                json_object_set_new(o, "admitted", json_string(d->admitted));
         char *text = json_dumps(o, JSON_COMPACT);
         json_decref(o);
         return text;
@@ -61,6 +63,7 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         d->contest_step_ms = integer_of(o, "contestStep");
         d->containers = mem_string(json_string_value(json_object_get(o, "containers")));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
+        target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         t->kill_ms = integer_of(o, "killed");
         t->rolling = json_is_true(json_object_get(o, "rolling"));
         if (version)

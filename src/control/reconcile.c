@@ -32,16 +32,20 @@ static struct amount effective(struct amount request, struct amount limit, struc
 /*
  * The template's annotations are the only authority on what is ours: a request that equals its own applied-resources,
  * from whatever revision, is ours and its original-resources stands. If it differs, the owner has spoken: the live
- * value is the original.
+ * value is the original, unless it is what admission made of our own write.
  */
-static void origin(const struct workload *wl, const struct container_spec *spec, const struct range_facts *range,
+static void origin(const struct target *t, const struct container_spec *spec, const struct range_facts *range,
                    struct plan_container *c)
 {
+        const struct workload *wl = t->workload;
         const struct record_row *applied = row_of(&wl->applied, spec->name),
-                                *original = row_of(&wl->original, spec->name);
+                                *original = row_of(&wl->original, spec->name),
+                                *made = row_of(&t->deed.made, spec->name);
         for (int r = 0; r < RESOURCES; r++) {
                 bool written = applied && applied->request[r].set;
-                c->ours[r] = written && amount_equal(spec->request[r], applied->request[r]);
+                c->ours[r] =
+                        written && (amount_equal(spec->request[r], applied->request[r]) ||
+                                    (made && made->request[r].set && amount_equal(spec->request[r], made->request[r])));
                 struct amount recorded = original ? original->request[r] : (struct amount){0};
                 c->reset[r] = written && !c->ours[r] && original && amount_equal(spec->request[r], recorded);
                 c->raw[r] = c->ours[r] && original ? recorded : spec->request[r];
@@ -158,7 +162,7 @@ static void gather(struct plan *plan, const struct range_facts *range, const str
                 struct plan_container *c = &plan->container[plan->containers++];
                 c->name = wl->container[i].name;
                 c->role = c->facts.role = wl->container[i].role;
-                origin(wl, &wl->container[i], range, c);
+                origin(t, &wl->container[i], range, c);
         }
         injected(newest, plan);
         for (int i = 0; i < plan->containers; i++) {

@@ -76,10 +76,24 @@ struct history *history_get(struct target *t, const char *container,
         return h;
 }
 
-static void deed_release(struct deed *d)
+void target_set_admitted(struct world *w, struct target *t, const char *json)
+{
+        struct deed *d = &t->deed;
+        char *kept = mem_string(json);
+        mem_free(d->admitted);
+        record_release(w, &d->made);
+        d->admitted = kept;
+        if (kept)
+                d->made = record_read(w, text_of(kept));
+        arena_reset(&w->scratch);
+}
+
+static void deed_release(struct world *w, struct deed *d)
 {
         mem_free(d->containers);
         mem_free(d->contest);
+        mem_free(d->admitted);
+        record_release(w, &d->made);
         *d = (struct deed){0};
 }
 
@@ -101,7 +115,7 @@ void target_free(struct world *w, struct target *t)
                 t->workload->target = NULL;
         if (t->published)
                 t->published->target = NULL;
-        deed_release(&t->deed);
+        deed_release(w, &t->deed);
         mem_free(t->history);
         mem_free(t->door);
         mem_free(t->recommendation);

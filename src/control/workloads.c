@@ -29,7 +29,7 @@ static struct text uid_key(const uint8_t uid[static UID_BYTES])
         return (struct text){(const char *)uid, UID_BYTES};
 }
 
-static void record_release(struct world *w, struct record_set *s)
+void record_release(struct world *w, struct record_set *s)
 {
         for (int i = 0; i < s->rows; i++)
                 intern_drop(w->names, s->row[i].container);
@@ -133,7 +133,7 @@ static int record_each(void *arg, const struct recorded *r)
 }
 
 /* An annotation that somebody edited into nonsense is as good as absent: the live value is then the original. */
-static struct record_set record_read(struct world *w, struct text annotation)
+struct record_set record_read(struct world *w, struct text annotation)
 {
         struct recording to = {.world = w};
         if (annotation.len == 0)

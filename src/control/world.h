@@ -200,6 +200,8 @@ struct deed {
         int64_t contested_ms;    /* until then; 0: not contested */
         int64_t contest_step_ms; /* 24 h, doubling to 168 h */
         char *contest;           /* who or what; NULL */
+        char *admitted;          /* requests that admission made of ours, as our annotations record them; NULL */
+        struct record_set made;  /* the same, read */
 };
 
 /* What the store gave back about a pod's container, until that pod has come. */
@@ -323,6 +325,11 @@ struct history *history_get(struct target *t, const char *container,
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
+/* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
+void target_set_admitted(struct world *w, struct target *t, const char *json);
+/* One of our annotations, read; what cannot be is as good as absent. */
+struct record_set record_read(struct world *w, struct text annotation);
+void record_release(struct world *w, struct record_set *s);
 
 /* What the namespace's LimitRanges say, the strictest of several. */
 struct range_facts {

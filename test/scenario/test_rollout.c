@@ -130,7 +130,8 @@ static struct story stories[] = {
                     "{replicas: 2, "
                     "selector: {matchLabels: {app: web}}, template: {metadata: {labels: {app: web}}, spec: "
                     "{containers: " LIMITED "}}}}"),
-              AT_ONCE(""), EXPECT(REC, "status.conditions[Contested].reason", "OwnedByApply"),
+              AT_ONCE(""), EXPECT(REC, "status.containers[app].cpu.target", "285m"),
+              CHECK(REC, "status.conditions[Contested].reason", "OwnedByApply"),
               CHECK(REC, "status.conditions[Contested].message", "~argocd"), CHECK(REC, "status.state", "Held"),
               CHECK(REC, "status.containers[app].cpu.target", "285m"), CYCLES(3),
               CHECK("deployments/web", "metadata.generation", "1"),
