@@ -14,6 +14,7 @@ struct applying {
         struct target *target;
         char *path;
         const char *template_path;
+        uint32_t events;    /* brought by the watch before we asked */
         json_t *containers; /* status.applied.containers */
         struct sent {
                 char *container; /* of our own: the workload may lose it meanwhile */
@@ -291,7 +292,7 @@ static void patched(void *arg, const struct answer *answer)
                 admitted = find_changed(a, view, changed, sizeof changed);
         arena_reset(&c->plans);
         if (wl)
-                (void)workload_upsert(&c->world, wl->kind, answer->body, wl->epoch, &err);
+                (void)workload_answer(&c->world, wl->kind, answer->body, wl->epoch, a->events, &err);
         remember(a, answer->body, admitted);
         if (changed[0]) {
                 contest_changed(c, t, changed);
@@ -316,7 +317,8 @@ static void fetched(void *arg, const struct answer *answer)
         if (err.code == 0 && !t->workload)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", t->kind, t->name);
         if (err.code == 0)
-                err.code = workload_upsert(&c->world, t->workload->kind, answer->body, t->workload->epoch, &err);
+                err.code = workload_answer(&c->world, t->workload->kind, answer->body, t->workload->epoch, a->events,
+                                           &err);
         if (err.code == 0 && t->workload->gone)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' was deleted and made again", t->kind, t->name);
         if (err.code == 0)
@@ -352,6 +354,7 @@ void apply_plan(struct controller *c, const struct plan *p)
         struct applying *a = MEM_NEW(struct applying);
         a->controller = c;
         a->target = p->target;
+        a->events = t->workload->events;
         a->template_path = t->workload->kind->template_path;
         a->path = path_of(t->group, t->version, t->ns, t->workload->kind->plural, t->name, NULL);
         struct call call = {.method = HTTP_GET, .path = a->path};

@@ -216,7 +216,9 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
         wl->applied = record_read(w, v->template_annotation.applied);
 }
 
-int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err)
+/* events: NULL: the watch brings it. */
+static int workload_take(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch,
+                         const uint32_t *events, struct err *err)
 {
         struct workload_view *view = arena_new(&w->scratch, sizeof *view);
         int rc = decode_workload(json, k->template_path, w->field_manager, &w->scratch, view, err);
@@ -235,13 +237,26 @@ int workload_upsert(struct world *w, struct watched_kind *k, struct text json, u
         if (!wl)
                 wl = workload_new(w, k, &view->meta);
         wl->epoch = epoch;
-        /* An event of before our own write may come after its answer: the newer generation stands. */
-        if (view->meta.generation >= wl->generation) {
+        /* An event of before our own write may come after its answer, and an answer after later events. */
+        bool newer = view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
+        if (newer || (same && (!events || *events == wl->events))) {
                 workload_set(w, wl, view, digest_template(json, k->template_path));
                 w->changed = true;
         }
+        wl->events += !events;
         arena_reset(&w->scratch);
         return 0;
+}
+
+int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err)
+{
+        return workload_take(w, k, json, epoch, NULL, err);
+}
+
+int workload_answer(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
+                    struct err *err)
+{
+        return workload_take(w, k, json, epoch, &events, err);
 }
 
 void workload_remove(struct world *w, struct watched_kind *k, struct text json)

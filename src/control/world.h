@@ -89,6 +89,7 @@ struct workload {
         uint32_t epoch;
         bool gone; /* kept while pods or workloads still point to it */
         int children;
+        uint32_t events; /* so many has the watch brought of it */
         int64_t generation, created_ms;
         struct labels own_labels; /* copied to the Recommendation */
         struct labels labels;     /* the union with the template's: what selectors see */
@@ -302,6 +303,12 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
 void pod_remove(struct world *w, struct text json);
 void pod_swept(struct world *w, uint32_t epoch);
 int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
+/*
+ * The same by the answer to a request of ours that began when the watch had brought so many events of the object. An
+ * answer may come after later events: it never takes the cache back to what was before them.
+ */
+int workload_answer(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
+                    struct err *err);
 void workload_remove(struct world *w, struct watched_kind *k, struct text json);
 void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch);
 int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err);

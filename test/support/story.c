@@ -16,7 +16,7 @@
 #include "base/yaml.h"
 #include "pick.h"
 
-enum { TOLD_MS = 120000, POLL_STEP_MS = 1000 };
+enum { TOLD_MS = 60000, POLL_STEP_MS = 1000 };
 
 static const char polls[] = "/apis/metrics.k8s.io/v1beta1/pods";
 
