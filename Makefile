@@ -190,7 +190,7 @@ compile_commands.json: ## for editors and static analysis
 bench: ## one line a subject: name, value, unit, budget
 	@.ci/packages
 	@$(MAKE) --no-print-directory bench-run MODE=release
-bench-run: $(BENCHES) $(PROGRAM)
+bench-run: $(BENCHES) $(PROGRAM) $(FAKE)
 	@for b in $(sort $(BENCHES)); do $$b || exit 1; done
 
 demo: ## the whole loop without a cluster, in a minute

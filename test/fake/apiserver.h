@@ -122,6 +122,7 @@ struct fake_metrics {
         int64_t warmup_ms; /* pods younger than this are not in the answer */
 };
 void fake_set_metrics(struct fake *f, const struct fake_metrics *m);
+void fake_scrape_every(struct fake *f, int64_t step_ms); /* the rest as it was */
 void fake_freeze_metrics(struct fake *f, bool frozen); /* FAKE_METRICS_FROZEN or FAKE_METRICS_ON, the rest as it was */
 
 /* --- faults --- */

@@ -11,8 +11,8 @@
 
 static const char usage[] =
         "usage: fake-apiserver --kubeconfig FILE [--listen 127.0.0.1:PORT] [--world empty|demo|size=N] [--day SECONDS] "
-        "[--seed N] [--tls]\n"
-        "                      [--token TEXT] [--load FILE|FOLDER]...\n"
+        "[--scrape SECONDS]\n"
+        "                      [--seed N] [--tls] [--token TEXT] [--load FILE|FOLDER]...\n"
         "It ends on SIGTERM; SIGUSR1 freezes usage as last scraped, SIGUSR2 lets it go on.\n"
         "       fake-apiserver apply --kubeconfig FILE FILE...     create or replace what the YAML files hold\n"
         "       fake-apiserver get --kubeconfig FILE PATH [FIELD]  print what is at a path of the API, or one field of "
@@ -24,7 +24,7 @@ static const char usage[] =
 struct settings {
         struct fake_options options;
         const char *kubeconfig, *world;
-        long day_s;
+        long day_s, scrape_s; /* scrape_s 0: as metrics-server, every 15 s */
         const char *load[16];
         size_t loads;
 };
@@ -43,15 +43,11 @@ static bool listen_parse(const char *text, uint16_t *ret)
 static bool settings_parse(int argc, char **argv, struct settings *s)
 {
         static const struct option known[] = {
-                {"kubeconfig", required_argument, NULL, 'k'},
-                {"listen", required_argument, NULL, 'l'},
-                {"world", required_argument, NULL, 'w'},
-                {"seed", required_argument, NULL, 's'},
-                {"day", required_argument, NULL, 'd'},
-                {"load", required_argument, NULL, 'f'},
-                {"tls", no_argument, NULL, 't'},
-                {"token", required_argument, NULL, 'b'},
-                {0},
+                {"kubeconfig", required_argument, NULL, 'k'}, {"listen", required_argument, NULL, 'l'},
+                {"world", required_argument, NULL, 'w'},      {"seed", required_argument, NULL, 's'},
+                {"day", required_argument, NULL, 'd'},        {"scrape", required_argument, NULL, 'r'},
+                {"load", required_argument, NULL, 'f'},       {"tls", no_argument, NULL, 't'},
+                {"token", required_argument, NULL, 'b'},      {0},
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 if (c == 'k')
@@ -62,6 +58,8 @@ static bool settings_parse(int argc, char **argv, struct settings *s)
                         s->options.seed = strtoull(optarg, NULL, 10);
                 else if (c == 'd')
                         s->day_s = strtol(optarg, NULL, 10);
+                else if (c == 'r')
+                        s->scrape_s = strtol(optarg, NULL, 10);
                 else if (c == 'f' && s->loads < sizeof s->load / sizeof *s->load)
                         s->load[s->loads++] = optarg;
                 else if (c == 't')
@@ -71,7 +69,7 @@ static bool settings_parse(int argc, char **argv, struct settings *s)
                 else if (c != 'l' || !listen_parse(optarg, &s->options.port))
                         return false;
         }
-        return s->kubeconfig && optind == argc && s->day_s > 0;
+        return s->kubeconfig && optind == argc && s->day_s > 0 && s->scrape_s >= 0;
 }
 
 static bool world_make(struct fake *f, const char *world, long day_s)
@@ -106,6 +104,8 @@ static int serve(int argc, char **argv)
         if (!f)
                 return 1;
         bool good = world_make(f, s.world, s.day_s);
+        if (s.scrape_s > 0)
+                fake_scrape_every(f, s.scrape_s * 1000);
         for (size_t i = 0; i < s.loads; i++)
                 good = fake_load(f, s.load[i]) && good;
         if (good && fake_write_kubeconfig(f, s.kubeconfig)) {

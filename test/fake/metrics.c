@@ -40,6 +40,15 @@ void fake_set_metrics(struct fake *f, const struct fake_metrics *m)
         fake_unlock(f);
 }
 
+void fake_scrape_every(struct fake *f, int64_t step_ms)
+{
+        fake_lock(f);
+        struct fake_metrics m = f->metrics;
+        m.step_ms = step_ms;
+        fake_set_metrics(f, &m);
+        fake_unlock(f);
+}
+
 void fake_freeze_metrics(struct fake *f, bool frozen)
 {
         fake_lock(f);
