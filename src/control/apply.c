@@ -272,6 +272,16 @@ static void remember(struct applying *a, struct text answer, const char *admitte
         a->controller->count.applied++;
 }
 
+/* What was forbidden is told once, for as long as it is the same. */
+static void denied(struct target *t, const char *text)
+{
+        if (text && t->denied && strcmp(t->denied, text) == 0)
+                return;
+        mem_free(t->denied);
+        t->denied = mem_string(text);
+        t->denied_told = false;
+}
+
 static void patched(void *arg, const struct answer *answer)
 {
         struct applying *a = arg;
@@ -279,6 +289,8 @@ static void patched(void *arg, const struct answer *answer)
         struct target *t = a->target;
         if (answer->err.code != 0) {
                 if (answer->err.code == ERR_DENIED)
+                        denied(t, answer->err.text);
+                if (answer->err.code == ERR_DENIED && !t->denied_told)
                         say_event(c, t, true, "Denied", answer->err.text);
                 applying_end(a, &answer->err, answer->retry_after_ms);
                 return;
@@ -294,6 +306,7 @@ static void patched(void *arg, const struct answer *answer)
         if (wl)
                 (void)workload_answer(&c->world, wl->kind, answer->body, wl->epoch, a->events, &err);
         remember(a, answer->body, admitted);
+        denied(t, NULL);
         if (changed[0]) {
                 contest_changed(c, t, changed);
                 say_event(c, t, true, "Contested", changed);

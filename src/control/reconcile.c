@@ -434,6 +434,15 @@ static void resource_conditions(struct plan *plan)
                 say(plan, "QoSChanges", true, "LeavesGuaranteed");
 }
 
+/* A missing rule, or an admission that says no: in the API server's own words. */
+static void denied_condition(struct plan *plan)
+{
+        if (!plan->apply || !plan->target->denied)
+                return;
+        struct plan_condition *c = say(plan, "Degraded", true, "Forbidden");
+        snprintf(c->message, sizeof c->message, "%s", plan->target->denied);
+}
+
 /* What the profile's owner is told of a hold by a person, in the person's words. */
 static void held_condition(struct plan *plan)
 {
@@ -462,6 +471,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         judge(w, ret, &range, f, a);
         ready_condition(ret);
         applied_condition(ret);
+        denied_condition(ret);
         held_condition(ret);
         resource_conditions(ret);
 }

@@ -119,6 +119,7 @@ void target_free(struct world *w, struct target *t)
         mem_free(t->history);
         mem_free(t->door);
         mem_free(t->recommendation);
+        mem_free(t->denied);
         map_drop(&w->targets, text_of(t->key));
         mem_free(t->key);
         mem_free(t);

@@ -57,10 +57,13 @@ void work_pump(struct controller *c)
         }
 }
 
-static void tell_failure(struct controller *c, const struct target *t, const struct err *err)
+static void tell_failure(struct controller *c, struct target *t, const struct err *err)
 {
         if (err->code == ERR_STALE)
                 return; /* read again: nothing anyone has to know */
+        if (err->code == ERR_DENIED && t->denied_told)
+                return; /* the condition goes on telling it */
+        t->denied_told = err->code == ERR_DENIED && t->denied;
         log_warn("write refused, will try again", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
                  KV("code", err_name(err->code)), KV("error", err->text), KV_INT("cycle", c->cycle));
 }

@@ -235,6 +235,8 @@ struct target {
         bool rolling;      /* a rollout that we started is not yet done */
         int64_t retry_ms;  /* not before that (back-off after a failed write) */
         int failures;
+        char *denied;     /* what the API server forbade to write into the workload; NULL */
+        bool denied_told; /* in the log */
 };
 
 struct profile {
