@@ -34,10 +34,12 @@ static void tell_lost(struct lease *l, const char *what)
         l->options.lost(l->options.arg, &why);
 }
 
-/* Once for each kind of failure, until a try succeeds. Another's faster write is nothing wrong. */
+/* Once for each kind of failure, until a try succeeds. Another's faster write is nothing wrong, nor is a Lease that is
+ * not there yet; one that cannot be made is, its namespace is missing. */
 static void tell_trouble(struct lease *l, const struct err *err)
 {
-        bool expected = err->code == ERR_STALE || err->code == ERR_CONFLICT || err->code == ERR_NOTFOUND;
+        bool missing = err->code == ERR_NOTFOUND && l->elector.under_way != ELECTOR_POST;
+        bool expected = err->code == ERR_STALE || err->code == ERR_CONFLICT || missing;
         bool told = l->why.code == err->code;
         if (expected)
                 return;

@@ -213,6 +213,20 @@ static void a_missing_permission_is_said(void **state)
         end(&w);
 }
 
+static void a_missing_namespace_is_said_once(void **state)
+{
+        (void)state;
+        struct both w;
+        begin(&w);
+        fake_fault(w.api.fake, &(struct fake_fault){.verb = "create", .times = 2, .status = 404});
+        contend(&w, &w.a, "a");
+        assert_true(api_until(&w.api, has_trouble, &w, 5000));
+        assert_non_null(strstr(w.a.text, "POST"));
+        assert_true(api_until(&w.api, a_leads, &w, 15000));
+        assert_int_equal(w.a.troubles, 1);
+        end(&w);
+}
+
 static void freed_at_any_time(void **state)
 {
         (void)state;
@@ -239,6 +253,7 @@ int main(void)
                 cmocka_unit_test(another_in_the_record_ends_it),
                 cmocka_unit_test(given_up_in_the_middle_of_a_renewal),
                 cmocka_unit_test(a_missing_permission_is_said),
+                cmocka_unit_test(a_missing_namespace_is_said_once),
                 cmocka_unit_test(freed_at_any_time),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
