@@ -178,7 +178,7 @@ static void checkpoint(struct store *s, int from, int to)
 
 int main(void)
 {
-        AUTO(mem_free) char *path = tmp_path("bench.db");
+        char *path AUTO(mem_free) = tmp_path("bench.db");
         double wall = 1e9, cpu = 1e9, start_wall = 1e9, start_cpu = 1e9;
         struct store *s = open_store(path);
         checkpoint(s, 0, HISTORIES);

@@ -186,7 +186,7 @@ int64_t db_number(struct db *d, const char *sql)
 int64_t db_bytes(const struct db *d)
 {
         struct stat st;
-        AUTO(mem_free) char *wal = mem_printf("%s-wal", d->path);
+        char *wal AUTO(mem_free) = mem_printf("%s-wal", d->path);
         int64_t bytes = stat(d->path, &st) == 0 ? st.st_size : 0;
         return bytes + (stat(wal, &st) == 0 ? st.st_size : 0);
 }
@@ -298,7 +298,7 @@ static int migrate(struct db *d, int64_t from, struct err *err)
         int rc = db_run(d, SQL_BEGIN, err);
         for (int64_t i = from; rc == 0 && i < DB_SCHEMA; i++)
                 rc = db_exec(d, migration[i], err);
-        AUTO(mem_free) char *version = mem_printf("PRAGMA user_version = %d", DB_SCHEMA);
+        char *version AUTO(mem_free) = mem_printf("PRAGMA user_version = %d", DB_SCHEMA);
         if (rc == 0)
                 rc = db_exec(d, version, err);
         if (rc == 0)
@@ -311,10 +311,9 @@ static int migrate(struct db *d, int64_t from, struct err *err)
 int db_create(const char *path, struct err *err)
 {
         struct db d;
-        AUTO(mem_free)
-        char *first = mem_printf("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
-                                 "PRAGMA application_id = %d",
-                                 DB_APPLICATION);
+        char *first AUTO(mem_free) = mem_printf("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
+                                                "PRAGMA application_id = %d",
+                                                DB_APPLICATION);
         int rc = connect_to(&d, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
         if (rc == 0)
                 rc = db_exec(&d, first, err);

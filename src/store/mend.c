@@ -25,14 +25,14 @@ static void remove_all(const char *path)
 {
         unlink(path);
         for (int i = 0; i < COMPANIONS; i++) {
-                AUTO(mem_free) char *name = mem_printf("%s%s", path, companion[i]);
+                char *name AUTO(mem_free) = mem_printf("%s%s", path, companion[i]);
                 unlink(name);
         }
 }
 
 static int sync_folder(const char *path, struct err *err)
 {
-        AUTO(mem_free) char *copy = mem_string(path);
+        char *copy AUTO(mem_free) = mem_string(path);
         int fd = open(dirname(copy), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         int rc = fd < 0 || (fsync(fd) < 0 && errno != EINVAL) ? file_error(err, "sync the folder of", path) : 0;
         if (fd >= 0)
@@ -60,8 +60,8 @@ static int carry_table(struct db *from, struct db *to, enum db_table table, int6
         struct scan s;
         sqlite3_stmt *put = NULL;
         static const char values[] = "?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8";
-        AUTO(mem_free)
-        char *sql = mem_printf("INSERT INTO %s (%s) VALUES (%.*s)", t->name, t->columns, 4 * t->count - 2, values);
+        char *sql AUTO(mem_free) =
+                mem_printf("INSERT INTO %s (%s) VALUES (%.*s)", t->name, t->columns, 4 * t->count - 2, values);
         if (sqlite3_prepare_v2(to->sql, sql, -1, &put, NULL) != SQLITE_OK)
                 return db_error(to, err, "write to");
         int rc = 0;
@@ -114,12 +114,12 @@ static char *name_aside(const char *path, struct wall now)
 static int set_aside(const char *path, const char *aside, struct err *err)
 {
         for (int i = 0; i < COMPANIONS - 1; i++) {
-                AUTO(mem_free) char *from = mem_printf("%s%s", path, companion[i]);
-                AUTO(mem_free) char *to = mem_printf("%s%s", aside, companion[i]);
+                char *from AUTO(mem_free) = mem_printf("%s%s", path, companion[i]);
+                char *to AUTO(mem_free) = mem_printf("%s%s", aside, companion[i]);
                 if (rename(from, to) < 0 && errno != ENOENT)
                         return file_error(err, "set aside", from);
         }
-        AUTO(mem_free) char *shared = mem_printf("%s%s", path, companion[COMPANIONS - 1]);
+        char *shared AUTO(mem_free) = mem_printf("%s%s", path, companion[COMPANIONS - 1]);
         unlink(shared);
         /* By a second name, so that at no moment there is no file; a file system without such names has to do without.
          */
@@ -137,7 +137,7 @@ static int put_in_place(const char *fresh, const char *path, struct err *err)
 
 static int make(const char *path, struct err *err)
 {
-        AUTO(mem_free) char *fresh = mem_printf("%s.new", path);
+        char *fresh AUTO(mem_free) = mem_printf("%s.new", path);
         remove_all(fresh);
         remove_all(path); /* nothing, or empty; logs of a file that is gone */
         int rc = db_create(fresh, err);
@@ -152,8 +152,8 @@ static int make(const char *path, struct err *err)
 static int mend(struct db *from, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
                 struct err *err)
 {
-        AUTO(mem_free) char *fresh = mem_printf("%s.new", path);
-        AUTO(mem_free) char *aside = name_aside(path, now);
+        char *fresh AUTO(mem_free) = mem_printf("%s.new", path);
+        char *aside AUTO(mem_free) = name_aside(path, now);
         int64_t carried = 0;
         remove_all(fresh);
         int rc = db_create(fresh, err);

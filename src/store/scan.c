@@ -17,7 +17,7 @@ static bool passable(struct scan *s)
 static sqlite3_stmt *prepare(struct scan *s, const char *where)
 {
         sqlite3_stmt *ret = NULL;
-        AUTO(mem_free) char *sql = mem_printf("SELECT %s FROM %s WHERE %s", s->table->columns, s->table->name, where);
+        char *sql AUTO(mem_free) = mem_printf("SELECT %s FROM %s WHERE %s", s->table->columns, s->table->name, where);
         if (sqlite3_prepare_v2(s->d->sql, sql, -1, &ret, NULL) != SQLITE_OK)
                 passable(s);
         return ret;
@@ -40,7 +40,7 @@ void scan_end(struct scan *s)
 
 static int64_t last_id(struct scan *s, int64_t from)
 {
-        AUTO(mem_free) char *sql = mem_printf("SELECT max(id) FROM %s", s->table->name);
+        char *sql AUTO(mem_free) = mem_printf("SELECT max(id) FROM %s", s->table->name);
         int64_t id = db_number(s->d, sql);
         bool believable = id > from && id - from < (int64_t)1 << 24;
         return believable ? id : from + BLIND;

@@ -45,7 +45,7 @@ static int lock_error(int why, const char *name, struct err *err)
 
 static int lock_take(const char *path, int *ret_fd, struct err *err)
 {
-        AUTO(mem_free) char *name = mem_printf("%s.lock", path);
+        char *name AUTO(mem_free) = mem_printf("%s.lock", path);
         char pid[24] = "";
         int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd < 0)

@@ -128,7 +128,7 @@ static void judge_fault(const char *path, size_t which, unsigned nth, bool fired
 
 static void each_fault(const char *name, bool lasting, bool made_before)
 {
-        AUTO(mem_free) char *path = file_named(name);
+        char *path AUTO(mem_free) = file_named(name);
         for (size_t which = 0; which < sizeof faults / sizeof faults[0]; which++) {
                 bool fired = true;
                 unsigned nth = 0;
@@ -167,7 +167,7 @@ static void test_fault_in_a_new_file(void **state)
 static void test_disk_full(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("full.db");
+        char *path AUTO(mem_free) = file_named("full.db");
         struct image got = {0};
         image_save(&before, path);
         struct store *s = image_open(path);
@@ -195,7 +195,7 @@ static void test_disk_full(void **state)
 static void test_disk_full_for_long(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("long.db");
+        char *path AUTO(mem_free) = file_named("long.db");
         struct image big = {0}, got = {0};
         image_fill(&big, 600, 3);
         struct store *s = image_open(path);
@@ -237,7 +237,7 @@ static _Noreturn void write_for_ever(const char *path)
 static void test_kill_at_any_moment(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("kill.db");
+        char *path AUTO(mem_free) = file_named("kill.db");
         unsigned seed = 12345, written = 0;
         for (int n = 0; n < KILLS; n++) {
                 struct image got = {0};
@@ -264,7 +264,7 @@ static void test_kill_at_any_moment(void **state)
 /* Files set aside, their logs not counted. */
 static size_t aside_count(const char *path)
 {
-        AUTO(mem_free) char *pattern = mem_printf("%s.damaged-*[Z0-9]", path);
+        char *pattern AUTO(mem_free) = mem_printf("%s.damaged-*[Z0-9]", path);
         glob_t found;
         size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
         globfree(&found);
@@ -349,14 +349,14 @@ static void test_damaged_bytes(void **state)
 {
         (void)state;
         enum { CASES = 300, LONGEST = 5000 };
-        AUTO(mem_free) char *path = file_named("bytes.db");
+        char *path AUTO(mem_free) = file_named("bytes.db");
         struct outcome o = {0};
         unsigned seed = 777;
         size_t len;
-        AUTO(mem_free) char *good = saved_twice(path, &len);
+        char *good AUTO(mem_free) = saved_twice(path, &len);
         for (int n = 0; n < CASES; n++) {
                 char what[64];
-                AUTO(mem_free) char *bad = mem_new(len);
+                char *bad AUTO(mem_free) = mem_new(len);
                 size_t from = (size_t)rand_r(&seed) % len, run = n % 3 ? 1 : 1 + (size_t)rand_r(&seed) % LONGEST;
                 memcpy(bad, good, len);
                 for (size_t i = from; i < len && i < from + run; i++)
@@ -372,10 +372,10 @@ static void test_damaged_bytes(void **state)
 static void test_truncated(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("short.db");
+        char *path AUTO(mem_free) = file_named("short.db");
         struct outcome o = {0};
         size_t len;
-        AUTO(mem_free) char *good = saved_twice(path, &len);
+        char *good AUTO(mem_free) = saved_twice(path, &len);
         for (size_t cut = 1; cut < len; cut = cut < 8192 ? cut * 2 : (cut / 4096 + 1) * 4096) {
                 char what[64];
                 snprintf(what, sizeof what, "cut to %zu of %zu bytes", cut, len);
@@ -390,13 +390,13 @@ static void test_truncated(void **state)
 static void test_carried_over(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("carry.db");
+        char *path AUTO(mem_free) = file_named("carry.db");
         struct image big = {0}, got = {0}, again = {0};
         struct err err;
         size_t len;
         image_fill(&big, 400, 1);
         image_save(&big, path);
-        AUTO(mem_free) char *bytes = file_read(path, 64u << 20, &len, &err);
+        char *bytes AUTO(mem_free) = file_read(path, 64u << 20, &len, &err);
         memset(bytes + len / 8192 / 2 * 8192, 0xa5, 8192); /* one page in the middle */
         write_file(path, bytes, len);
         image_load(&got, path);
@@ -415,7 +415,7 @@ static void test_carried_over(void **state)
 static void test_damaged_while_running(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("running.db");
+        char *path AUTO(mem_free) = file_named("running.db");
         struct image got = {0};
         image_save(&before, path);
         struct store *s = image_open(path);
@@ -442,14 +442,14 @@ static void assert_left_alone(const char *path, const char *what, int code)
         struct err err = {0};
         struct stat was, is;
         size_t len, len_now;
-        AUTO(mem_free) char *bytes = file_read(path, 64u << 20, &len, &err);
+        char *bytes AUTO(mem_free) = file_read(path, 64u << 20, &len, &err);
         stat(path, &was);
         int rc = open_quietly(path, &s, &err);
         print_message("%s: %s\n", what, err.text);
         assert_int_equal(rc, code);
         assert_null(s);
         stat(path, &is);
-        AUTO(mem_free) char *now = file_read(path, 64u << 20, &len_now, &err);
+        char *now AUTO(mem_free) = file_read(path, 64u << 20, &len_now, &err);
         assert_int_equal(len, len_now);
         assert_memory_equal(bytes, now, len);
         assert_int_equal(was.st_ino, is.st_ino);
@@ -481,7 +481,7 @@ static void test_foreign(void **state)
                 {"a newer schema", NULL, "PRAGMA user_version = 1000", true},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                AUTO(mem_free) char *path = file_named("foreign.db");
+                char *path AUTO(mem_free) = file_named("foreign.db");
                 if (row[i].bytes)
                         write_file(path, row[i].bytes, strlen(row[i].bytes));
                 if (row[i].ours)
@@ -514,15 +514,15 @@ static void assert_denied(const char *path)
 static void test_read_only(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *folder = tmp_path("folder");
-        AUTO(mem_free) char *path = tmp_path("folder/read.db");
-        AUTO(mem_free) char *missing = tmp_path("nowhere/read.db");
+        char *folder AUTO(mem_free) = tmp_path("folder");
+        char *path AUTO(mem_free) = tmp_path("folder/read.db");
+        char *missing AUTO(mem_free) = tmp_path("nowhere/read.db");
         struct store *s = NULL;
         struct err err;
         chmod(tmp_dir(), 0755);
         mkdir(folder, 0755);
         image_save(&before, path);
-        AUTO(mem_free) char *lock = mem_printf("%s.lock", path);
+        char *lock AUTO(mem_free) = mem_printf("%s.lock", path);
         chmod(path, 0444);
         chmod(folder, 0555);
         assert_denied(path);
@@ -536,7 +536,7 @@ static void test_read_only(void **state)
 static void test_second_process(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = file_named("held.db");
+        char *path AUTO(mem_free) = file_named("held.db");
         struct store *s = NULL;
         struct err err;
         char want[64], byte;

@@ -404,7 +404,7 @@ void image_save(const struct image *i, const char *path)
 
 void image_remove(const char *path)
 {
-        AUTO(mem_free) char *pattern = mem_printf("%s*", path);
+        char *pattern AUTO(mem_free) = mem_printf("%s*", path);
         glob_t found;
         if (glob(pattern, 0, NULL, &found) == 0)
                 for (size_t n = 0; n < found.gl_pathc; n++)

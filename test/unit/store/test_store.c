@@ -26,7 +26,7 @@ static char *fresh_path(const char *name)
 static void test_round_trip(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("round.db");
+        char *path AUTO(mem_free) = fresh_path("round.db");
         struct image put = {0}, got = {0};
         image_fill(&put, 40, 1);
         image_save(&put, path);
@@ -39,7 +39,7 @@ static void test_round_trip(void **state)
 static void test_newer_rows_replace(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("replace.db");
+        char *path AUTO(mem_free) = fresh_path("replace.db");
         struct image put = {0}, got = {0};
         for (int turn = 1; turn <= 5; turn++) {
                 image_release(&put);
@@ -68,7 +68,7 @@ static void test_keys(void **state)
                 {TEXT("\xc3\xa9"), TEXT("e\xcc\x81"), TEXT("\xff\xfe"), TEXT("n"), TEXT("c")},
         };
         enum { ROWS = sizeof row / sizeof row[0] };
-        AUTO(mem_free) char *path = fresh_path("keys.db");
+        char *path AUTO(mem_free) = fresh_path("keys.db");
         struct image put = {0}, got = {0};
         for (int i = 0; i < ROWS; i++)
                 image_add_usage(&put, &row[i], i + 1);
@@ -103,7 +103,7 @@ static const struct store_key web = {TEXT("shop"), TEXT("apps"), TEXT("Deploymen
 static void test_kill_once(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("kill.db");
+        char *path AUTO(mem_free) = fresh_path("kill.db");
         struct image got = {0};
         struct store *s = image_open(path);
         for (int turn = 0; turn < 3; turn++) {
@@ -144,7 +144,7 @@ static void test_doors_kept_or_gone(void **state)
                 bool keep;
                 size_t doors, want;
         } row[] = {{"kept", true, 0, 2}, {"kept again", true, 0, 2}, {"one", false, 1, 1}, {"none", false, 0, 0}};
-        AUTO(mem_free) char *path = fresh_path("doors.db");
+        char *path AUTO(mem_free) = fresh_path("doors.db");
         struct image put = {0};
         struct store_door door[2] = {{{1, 2}, 77}, {{3, 4}, 88}};
         image_add_usage(&put, &web, 3);
@@ -173,7 +173,7 @@ static void test_doors_kept_or_gone(void **state)
 static void test_forget(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("forget.db");
+        char *path AUTO(mem_free) = fresh_path("forget.db");
         struct image put = {0}, got = {0};
         image_fill(&put, 20, 1);
         image_save(&put, path);
@@ -210,7 +210,7 @@ static void test_forget(void **state)
 static void test_forgetting_gives_space_back(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("space.db");
+        char *path AUTO(mem_free) = fresh_path("space.db");
         struct image put = {0};
         struct stat full, empty;
         image_fill(&put, 8000, 1);
@@ -233,7 +233,7 @@ static void test_forgetting_gives_space_back(void **state)
 static void test_recall(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("recall.db");
+        char *path AUTO(mem_free) = fresh_path("recall.db");
         struct image put = {0};
         for (int turn = 1; turn <= 3; turn++)
                 image_add_usage(&put, &web, turn);
@@ -272,7 +272,7 @@ static void test_recall(void **state)
 static void test_many_batches(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("many.db");
+        char *path AUTO(mem_free) = fresh_path("many.db");
         struct image put = {0}, got = {0};
         image_fill(&put, 10, 1);
         struct store *s = image_open(path);
@@ -294,7 +294,7 @@ static void test_many_batches(void **state)
 static void test_second_owner(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("owner.db");
+        char *path AUTO(mem_free) = fresh_path("owner.db");
         struct store *s = image_open(path), *other = NULL;
         struct store_options o = {.path = path};
         struct err err;
@@ -311,7 +311,7 @@ static void test_second_owner(void **state)
 static void test_reader_beside_owner(void **state)
 {
         (void)state;
-        AUTO(mem_free) char *path = fresh_path("reader.db");
+        char *path AUTO(mem_free) = fresh_path("reader.db");
         struct image put = {0}, got = {0};
         struct store *reader = NULL;
         struct err err;
@@ -332,7 +332,7 @@ static void test_reader_beside_owner(void **state)
 
 static void make_old(const char *sql_path, const char *path)
 {
-        AUTO(mem_free) char *sql = image_read_file(sql_path);
+        char *sql AUTO(mem_free) = image_read_file(sql_path);
         sqlite3 *db;
         assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
         char *why = NULL;
@@ -347,7 +347,7 @@ static void test_old_schemas(void **state)
         static const char *const schema[] = {"test/data/store/schema-1.sql"};
         for (size_t i = 0; i < sizeof schema / sizeof schema[0]; i++) {
                 print_message("%s\n", schema[i]);
-                AUTO(mem_free) char *path = fresh_path("old.db");
+                char *path AUTO(mem_free) = fresh_path("old.db");
                 struct image want = {0}, got = {0};
                 make_old(schema[i], path);
                 image_fill(&want, 3, 1);
