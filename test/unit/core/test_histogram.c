@@ -179,7 +179,7 @@ static void test_starts_are_nearest(void **state)
                 if (!is_nearest(cpu, grown, big_times(n20, 5)) || !is_nearest(memory, big_times(grown, 200000000), n20))
                         fail_msg("start(%d): %.17g cores, %.17g bytes", n, cpu, memory);
                 assert_false(is_nearest(nextafter(cpu, 0), grown, big_times(n20, 5)));
-                assert_false(is_nearest(nextafter(memory, INFINITY), big_times(grown, 200000000), n20));
+                assert_false(is_nearest(nextafter(memory, (double)INFINITY), big_times(grown, 200000000), n20));
         }
         assert_true(histogram_start(CPU, LAST) > 1000 && histogram_start(CPU, LAST - 1) < 1000);
         assert_true(histogram_start(MEMORY, LAST) > 1e12 && histogram_start(MEMORY, LAST - 1) < 1e12);
@@ -314,8 +314,10 @@ static void test_refused(void **state)
         (void)state;
         static const struct {
                 double value, weight;
-        } row[] = {{NAN, 1}, {INFINITY, 1}, {-INFINITY, 1}, {-1e-9, 1},   {1, NAN},
-                   {1, 0},   {1, -1},       {1, INFINITY},  {1, DBL_MAX}, {1, 0x1.1p1000}};
+        } row[] = {{(double)NAN, 1}, {(double)INFINITY, 1}, {-(double)INFINITY, 1},
+                   {-1e-9, 1},       {1, (double)NAN},      {1, 0},
+                   {1, -1},          {1, (double)INFINITY}, {1, DBL_MAX},
+                   {1, 0x1.1p1000}};
         struct roomy r;
         roomy_init(&r, CPU, DAY);
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)

@@ -1,0 +1,223 @@
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "usage_fixture.h"
+
+/* --- merging --------------------------------------------------------------------------------------------------------
+ */
+
+static void test_merge(void **state)
+{
+        (void)state;
+        struct roomy a, b;
+        struct sample_door door = {0}, other = {0};
+        struct usage_room room;
+        roomy_init(&a, 0);
+        roomy_init(&b, 0);
+        add_both(&a, &door, 10 * MIN, 1, 50 * MB);
+        add_both(&a, &door, 12 * MIN, 1, 50 * MB);
+        add_both(&b, &other, 7 * MIN, 2, 50 * MB);
+        add_both(&b, &other, 12 * MIN + 5000, 3, 80 * MB);
+        a.u.runs = 2;
+        b.u.runs = 3;
+        a.u.last_run_ms = 5;
+        b.u.last_run_ms = 4;
+        kill_at(&a, 5 * DAY, 1000 * MI, 0);
+        kill_at(&a, 7 * DAY, 1000 * MI, 0);
+        kill_at(&b, 6 * DAY, 1000 * MI, 0);
+        kill_at(&b, 8 * DAY, 1000 * MI, 0);
+        struct roomy ab, ba;
+        roomy_copy(&ab, &a);
+        roomy_copy(&ba, &b);
+        assert_int_equal(usage_merge(&ab.u, &b.u, &room), 0);
+        assert_int_equal(usage_merge(&ba.u, &a.u, &room), 0);
+        uint8_t ab_packed[USAGE_PACK_MAX], ba_packed[USAGE_PACK_MAX];
+        size_t len = usage_pack(&ab.u, ab_packed);
+        assert_int_equal(len, usage_pack(&ba.u, ba_packed));
+        assert_memory_equal(ab_packed, ba_packed, len);
+        assert_int_equal(ab.u.first_ms, 7 * MIN);
+        assert_int_equal(ab.u.newest_ms, 12 * MIN + 5000);
+        assert_int_equal(ab.u.spacing_ms, 5 * MIN + 5000);
+        assert_int_equal(ab.u.samples, 4);
+        assert_int_equal(ab.u.sampled.count, 4);
+        assert_int_equal(ab.u.sampled.last, 12);
+        assert_int_equal(ab.u.sampled.recent, 1 | 4 | 32);
+        assert_int_equal(ab.u.runs, 5);
+        assert_int_equal(ab.u.last_run_ms, 5);
+        assert_int_equal(ab.u.kills, 4);
+        assert_int_equal(ab.u.step_ms[0], 8 * DAY);
+        assert_int_equal(ab.u.step_ms[1], 7 * DAY);
+        assert_int_equal(ab.u.step_ms[2], 6 * DAY);
+        assert_int_equal(ab.u.kill[0].at_ms, 8 * DAY);
+        assert_true(weight(&ab, MEMORY, 50 * MB) > 3 && weight(&ab, MEMORY, 80 * MB) > 1);
+        /* with an empty one nothing changes */
+        struct roomy empty, kept;
+        roomy_init(&empty, 0);
+        roomy_copy(&kept, &a);
+        assert_int_equal(usage_merge(&a.u, &empty.u, &room), 0);
+        len = usage_pack(&kept.u, ab_packed);
+        assert_int_equal(usage_pack(&a.u, ba_packed), len);
+        assert_memory_equal(ab_packed, ba_packed, len);
+        assert_int_equal(usage_merge(&empty.u, &kept.u, &room), 0);
+        assert_int_equal(usage_pack(&empty.u, ba_packed), len);
+        assert_memory_equal(ab_packed, ba_packed, len);
+}
+
+static void test_merge_peaks(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                int64_t window_ms;
+                int64_t a_ms, b_ms;
+                double a, b; /* MB; 0: none */
+                int64_t open_ms;
+                double open, entered; /* 0: none */
+        } row[] = {
+                {"none", HOUR, 0, 0, 0, 0, 0, 0, 0},
+                {"one", HOUR, 9 * MIN, 0, 50, 0, 9 * MIN, 50, 0},
+                {"one window", HOUR, 9 * MIN, 5 * MIN, 50, 90, 5 * MIN, 90, 0},
+                {"one window, equal", HOUR, 9 * MIN, 5 * MIN, 50, 50, 9 * MIN, 50, 0},
+                {"one window, later lower", HOUR, 9 * MIN, 5 * MIN, 90, 50, 9 * MIN, 90, 0},
+                {"two windows", HOUR, 59 * MIN, 60 * MIN, 90, 50, 60 * MIN, 50, 90},
+                {"one byte", HOUR, 59 * MIN, 60 * MIN, 1e-6, 50, 60 * MIN, 50, 1e-6},
+                {"one byte stays", HOUR, 0, 60 * MIN, 0, 1e-6, 60 * MIN, 1e-6, 0},
+                {"shortest windows", 1, 5, 5, 70, 50, 5, 70, 0},
+                {"shortest windows, two", 1, 5, 6, 70, 50, 6, 50, 70},
+                {"windows off, at once", 0, 5, 5, 70, 50, 5, 70, 50},
+                {"windows off", 0, 59 * MIN, 58 * MIN, 50, 90, 59 * MIN, 50, 90},
+        };
+        for (size_t i = 0; i < 2 * sizeof(row) / sizeof(row[0]); i++) {
+                struct roomy a, b;
+                struct usage_room room;
+                size_t k = i / 2;
+                roomy_init(&a, row[k].window_ms);
+                roomy_init(&b, row[k].window_ms);
+                a.u.peak = row[k].a * MB;
+                a.u.peak_at_ms = row[k].a_ms;
+                b.u.peak = row[k].b * MB;
+                b.u.peak_at_ms = row[k].b_ms;
+                struct roomy *to = i % 2 ? &b : &a, *from = i % 2 ? &a : &b;
+                assert_int_equal(usage_merge(&to->u, &from->u, &room), 0);
+                double entered = row[k].entered > 0 ? weight(to, MEMORY, row[k].entered * MB) : 0;
+                if (to->u.peak != row[k].open * MB || to->u.peak_at_ms != row[k].open_ms ||
+                    to->u.of[MEMORY].count != (row[k].entered > 0) || (row[k].entered > 0) != (entered >= 1))
+                        fail_msg("%s: %g MB open", row[k].name, to->u.peak / MB);
+        }
+}
+
+static void test_merge_refused(void **state)
+{
+        (void)state;
+        struct roomy a, b;
+        struct usage_room room = {CPU, 0};
+        for (int r = 0; r < RESOURCES; r++) {
+                roomy_init(&a, 0);
+                roomy_init(&b, 0);
+                add_memory(&b, 1000, MB);
+                b.policy[r].half_life_ms = HOUR;
+                usage_adopt(&b.u, b.policy);
+                assert_int_equal(usage_merge(&a.u, &b.u, &room), ERR_INVALID);
+                assert_int_equal(a.u.samples, 0);
+        }
+        roomy_init(&a, HOUR);
+        roomy_init(&b, HOUR);
+        struct sample_door door = {0}, other = {0};
+        add_both(&a, &door, 30 * MIN, 1, 25 * MB);
+        add_both(&b, &other, 90 * MIN, 1, 25 * MB);
+        add_both(&b, &other, 190 * MIN, 3, 25 * MB);
+        double one[1], slab[2][HISTOGRAM_BUCKETS];
+        histogram_lend(&a.u.of[CPU], one, 1);
+        histogram_lend(&a.u.of[MEMORY], NULL, 0);
+        struct usage before = a.u;
+        assert_int_equal(usage_merge(&a.u, &b.u, &room), ERR_NOSPACE);
+        assert_int_equal(room.resource, CPU);
+        assert_memory_equal(&before, &a.u, sizeof(before));
+        histogram_lend(&a.u.of[CPU], slab[0], room.cap);
+        assert_int_equal(usage_merge(&a.u, &b.u, &room), ERR_NOSPACE);
+        assert_int_equal(room.resource, MEMORY);
+        assert_int_equal(room.cap, 1);
+        /* the peak that enters wants room as well */
+        roomy_init(&b, HOUR);
+        add_memory(&b, 190 * MIN, 90 * MB);
+        histogram_lend(&a.u.of[MEMORY], slab[1], 0);
+        assert_int_equal(usage_merge(&a.u, &b.u, &room), ERR_NOSPACE);
+        assert_int_equal(room.cap, 1);
+        histogram_lend(&a.u.of[MEMORY], slab[1], 1);
+        assert_int_equal(usage_merge(&a.u, &b.u, &room), 0);
+        assert_true(weight(&a, MEMORY, 25 * MB) > 0);
+        assert_true(a.u.peak == 90 * MB);
+}
+
+/* Room for just what comes of it will do. */
+static void test_merge_exact_room(void **state)
+{
+        (void)state;
+        for (int peaks = 0; peaks < 2; peaks++) {
+                struct roomy a, b;
+                struct usage_room room;
+                struct sample_door door = {0}, other = {0};
+                double cpu[3], memory[3];
+                roomy_init(&a, 0);
+                roomy_init(&b, 0);
+                add_both(&a, &door, 10 * HOUR, histogram_start(CPU, 50), histogram_start(MEMORY, 100));
+                add_both(&b, &other, 9 * HOUR, histogram_start(CPU, 52), histogram_start(MEMORY, 102));
+                if (peaks) {
+                        a.u.peak = b.u.peak = histogram_start(MEMORY, 101);
+                        a.u.peak_at_ms = 10 * HOUR;
+                        b.u.peak_at_ms = 9 * HOUR;
+                }
+                a.u.spacing_ms = 5;
+                b.u.spacing_ms = 7;
+                b.u.kill[0] = (struct usage_kill){DAY, 1};
+                histogram_lend(&a.u.of[CPU], cpu, 3);
+                histogram_lend(&a.u.of[MEMORY], memory, 3);
+                assert_int_equal(usage_merge(&a.u, &b.u, &room), 0);
+                assert_int_equal(a.u.of[CPU].count, 3);
+                assert_int_equal(a.u.of[MEMORY].count, 3);
+                assert_int_equal(a.u.samples, 2);
+                assert_int_equal(a.u.first_ms, 9 * HOUR);
+                assert_int_equal(a.u.newest_ms, 10 * HOUR);
+                assert_int_equal(a.u.spacing_ms, 5); /* the newer's */
+                assert_true(a.u.kill[0].bytes == 1 && a.u.kill[0].at_ms == DAY);
+        }
+}
+
+/* Minutes of a merge stay distinct as far as the bits reach. */
+static void test_merge_minutes(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t later, earlier;
+                uint64_t want;
+        } row[] = {{100, 100, 1}, {101, 100, 3}, {163, 100, 1 | (uint64_t)1 << 63}, {164, 100, 1}, {1000, 100, 1}};
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+                struct roomy a, b;
+                struct usage_room room;
+                roomy_init(&a, 0);
+                roomy_init(&b, 0);
+                usage_running(&a.u, (struct wall){row[i].later * MIN});
+                usage_running(&b.u, (struct wall){row[i].earlier * MIN});
+                assert_int_equal(usage_merge(i % 2 ? &a.u : &b.u, i % 2 ? &b.u : &a.u, &room), 0);
+                const struct usage_minutes *m = i % 2 ? &a.u.running : &b.u.running;
+                assert_int_equal(m->count, 2);
+                assert_int_equal(m->last, row[i].later);
+                if (m->recent != row[i].want)
+                        fail_msg("row %zu: %llx", i, (unsigned long long)m->recent);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_merge),         cmocka_unit_test(test_merge_peaks),
+                cmocka_unit_test(test_merge_refused), cmocka_unit_test(test_merge_exact_room),
+                cmocka_unit_test(test_merge_minutes),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
