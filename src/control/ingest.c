@@ -19,12 +19,12 @@ static void lend(struct history *h, const struct usage_room *room)
         mem_free(histogram_lend(&h->usage.of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
-static struct history *history_of(struct pod *p, struct pod_container *pc)
+static struct history *history_of(struct controller *c, struct pod *p, struct pod_container *pc)
 {
         bool ignore;
         if (!pc->history)
                 pc->history =
-                        history_get(p->target, pc->name,
+                        history_get(&c->world, p->target, pc->name,
                                     profile_spec_container(&p->target->profile->spec, text_of(pc->name), &ignore));
         return pc->history;
 }
@@ -42,7 +42,7 @@ static void count_run(struct history *h, const struct pod *p)
 static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
                            const struct pod_metrics_container_view *v)
 {
-        struct history *h = history_of(p, pc);
+        struct history *h = history_of(c, p, pc);
         struct now now = loop_now(c->loop);
         struct wall latest = c->date.ms > now.wall.ms ? c->date : now.wall;
         struct sample s = {

@@ -88,7 +88,7 @@ static void load_usage(void *arg, const struct store_key *key, const struct usag
         struct controller *c = arg;
         struct target *t = target_of(c, key);
         const char *container = intern_text(c->world.names, key->container);
-        struct history *h = history_get(t, container, none);
+        struct history *h = history_get(&c->world, t, container, none);
         h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
         for (int r = 0; r < RESOURCES; r++) {
                 int cap = h->usage.of[r].count;
@@ -98,10 +98,11 @@ static void load_usage(void *arg, const struct store_key *key, const struct usag
         for (size_t i = 0; i < doors; i++) {
                 struct stored_door *d = &t->door[t->doors++];
                 memcpy(d->uid, door[i].uid, UID_BYTES);
-                d->container = container;
+                d->container = intern_text(c->world.names, key->container);
                 d->last_ms = door[i].last_ms;
                 d->kills_counted = -1;
         }
+        intern_drop(c->world.names, container);
 }
 
 static void load_kill(void *arg, const struct store_key *key, const struct store_kill *kill)

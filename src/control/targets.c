@@ -61,14 +61,14 @@ struct history *history_find(const struct target *t, const char *container)
         return NULL;
 }
 
-struct history *history_get(struct target *t, const char *container,
+struct history *history_get(struct world *w, struct target *t, const char *container,
                             const struct resource_policy policy[static RESOURCES])
 {
         struct history *h = history_find(t, container);
         if (h)
                 return h;
         h = MEM_NEW(struct history);
-        h->container = container;
+        h->container = intern_text(w->names, text_of(container));
         h->target = t;
         usage_init(&h->usage, policy);
         t->history = mem_resize(t->history, (size_t)t->histories + 1, sizeof *t->history);
@@ -97,7 +97,15 @@ static void deed_release(struct world *w, struct deed *d)
         *d = (struct deed){0};
 }
 
-/* The containers' names were interned by whoever made the histories: one reference each is theirs. */
+void target_drop_doors(struct world *w, struct target *t)
+{
+        for (int i = 0; i < t->doors; i++)
+                intern_drop(w->names, t->door[i].container);
+        mem_free(t->door);
+        t->door = NULL;
+        t->doors = 0;
+}
+
 void target_free(struct world *w, struct target *t)
 {
         for (int i = 0; i < t->histories; i++) {
@@ -117,7 +125,7 @@ void target_free(struct world *w, struct target *t)
                 t->published->target = NULL;
         deed_release(w, &t->deed);
         mem_free(t->history);
-        mem_free(t->door);
+        target_drop_doors(w, t);
         mem_free(t->recommendation);
         mem_free(t->denied);
         map_drop(&w->targets, text_of(t->key));
@@ -255,11 +263,8 @@ static void link_pods(struct world *w)
                 }
         }
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                if (t->workload && t->doors) { /* its pods have come: what is left was of pods that are gone */
-                        mem_free(t->door);
-                        t->door = NULL;
-                        t->doors = 0;
-                }
+                if (t->workload) /* its pods have come: what is left was of pods that are gone */
+                        target_drop_doors(w, t);
 }
 
 static void reset_counts(struct world *w)

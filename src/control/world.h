@@ -330,10 +330,12 @@ struct pod *pod_at(struct world *w, struct text ns, struct text name,
                    size_t *cursor); /* beside the order; NULL: unknown */
 struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind,
                           struct text name); /* made when unknown */
-struct history *history_get(struct target *t, const char *container,
+struct history *history_get(struct world *w, struct target *t, const char *container,
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
+/* What the store gave back of doors is no longer wanted. */
+void target_drop_doors(struct world *w, struct target *t);
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
 /* One of our annotations, read; what cannot be is as good as absent. */
