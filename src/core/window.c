@@ -239,14 +239,13 @@ static int minute_down(const struct window *w, int from)
         return -1;
 }
 
-/* The nearest matching minute at or after (way 1), at or before (way -1) a local time, within some days. */
+/* The nearest matching minute from the one of a local time on, onwards (way 1) or back (way -1), within some days. */
 static bool match_near(const struct window *w, int64_t local_s, int way, int days, int64_t *ret_local)
 {
         int64_t day = divide_down(local_s, DAY_S);
-        int64_t of_day = local_s - day * DAY_S;
-        int minute = (int)((of_day + (way > 0 ? MINUTE_S - 1 : 0)) / MINUTE_S);
+        int minute = (int)((local_s - day * DAY_S) / MINUTE_S);
         for (int i = 0; i <= days; i++, day += way, minute = way > 0 ? 0 : 1439) {
-                if (minute > 1439 || !day_matches(w, day))
+                if (!day_matches(w, day))
                         continue;
                 int m = way > 0 ? minute_up(w, minute) : minute_down(w, minute);
                 if (m >= 0) {
