@@ -242,24 +242,6 @@ static char *find_changed(const struct applying *a, const struct workload_view *
         return text;
 }
 
-static void say_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note)
-{
-        char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
-        struct event e = {
-                .api_version = api_version,
-                .kind = t->kind,
-                .ns = t->ns,
-                .name = t->name,
-                .uid = t->workload ? t->workload->uid_text : NULL,
-                .warning = warning,
-                .reason = reason,
-                .action = "Apply",
-                .note = note,
-        };
-        event_emit(c->events, &e, loop_now(c->loop));
-        mem_free(api_version);
-}
-
 static void remember(struct applying *a, struct text answer, const char *admitted)
 {
         struct target *t = a->target;
@@ -291,7 +273,7 @@ static void patched(void *arg, const struct answer *answer)
                 if (answer->err.code == ERR_DENIED)
                         denied(t, answer->err.text);
                 if (answer->err.code == ERR_DENIED && !t->denied_told)
-                        say_event(c, t, true, "Denied", answer->err.text);
+                        tell_event(c, t, true, "Denied", answer->err.text);
                 applying_end(a, &answer->err, answer->retry_after_ms);
                 return;
         }
@@ -309,10 +291,10 @@ static void patched(void *arg, const struct answer *answer)
         denied(t, NULL);
         if (changed[0]) {
                 contest_changed(c, t, changed);
-                say_event(c, t, true, "Contested", changed);
+                tell_event(c, t, true, "Contested", changed);
         } else {
                 persist_deed(c, t);
-                say_event(c, t, false, "Applied", a->note);
+                tell_event(c, t, false, "Applied", a->note);
         }
         log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
                  KV("change", a->note), KV_INT("cycle", c->cycle));

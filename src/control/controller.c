@@ -47,7 +47,8 @@ static void tally_resource(struct controller *c, const struct plan *p, enum reso
         struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL);
         int64_t now = 0;
         for (int i = 0; i < p->containers; i++) {
-                c->next_reason[p->container[i].advice.reason[r]]++;
+                if (plan_wants_change(&p->container[i], r))
+                        c->next_reason[p->container[i].advice.gate[r].hold]++;
                 if (p->container[i].ours[r])
                         now += p->container[i].facts.original[r].value - p->container[i].facts.current[r].value;
         }

@@ -162,6 +162,10 @@ bool budget_allows(const struct controller *c, const struct plan *p);
 void budget_spend(struct controller *c, const struct plan *p);
 int64_t budget_cost(const struct plan *p); /* millicores of request changed, over all replicas */
 
+/* tell.c */
+void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note);
+void tell_hold(struct controller *c, const struct target *t, const struct plan *p);
+
 /* standing.c */
 void standing_publish(struct controller *c);
 void windows_settle(struct controller *c); /* which profiles' windows are open now */

@@ -412,9 +412,10 @@ int persist_close(struct controller *c, struct err *err)
 {
         if (!c->store)
                 return 0;
-        if (c->packing || c->stage != CYCLE_PACKING)
-                while (!persist_pack(c))
-                        ;
+        while (c->packing && !persist_pack(c))
+                ; /* the checkpoint under way */
+        while (!persist_pack(c))
+                ; /* and what came since */
         int rc = store_close(c->store, err);
         c->store = NULL;
         return rc;

@@ -20,7 +20,7 @@ struct plan_container {
         bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
 };
 
-enum { PLAN_CONDITIONS = 8 };
+enum { PLAN_CONDITIONS = 10 };
 struct plan_condition {
         const char *type;
         bool status;
@@ -67,6 +67,12 @@ struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_a
 
 /* (original - target) * replicas, at least 0. */
 int64_t plan_saving(const struct plan *p, enum resource r);
+
+/* The condition of a type; NULL: it says none. */
+const struct plan_condition *plan_condition(const struct plan *p, const char *type);
+
+/* Would the template change for this resource, were it not held? */
+bool plan_wants_change(const struct plan_container *c, enum resource r);
 
 /* Is the rollout of a workload done? Else why not, in words. */
 bool rollout_done(const struct workload *wl);

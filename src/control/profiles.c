@@ -52,12 +52,11 @@ static void profile_read(struct profile *p, struct text json)
         struct err err = {0};
         mem_free(p->error);
         p->error = NULL;
-        /* A spec that was good and is no longer stops its profile: acting on the old one would be acting against what
-         * is written. */
-        p->valid = object && profile_spec_read(json_object_get(object, "spec"), &spec, &err) == 0;
-        if (p->valid) {
+        /* A spec that was good and is no longer goes on recommending by what was good, and changes nothing. */
+        if (object && profile_spec_read(json_object_get(object, "spec"), &spec, &err) == 0) {
                 profile_spec_release(&p->spec);
                 p->spec = spec;
+                p->valid = true;
                 zones_read(p);
         } else {
                 p->error = mem_string(err.code ? err.text : why.text);
@@ -158,6 +157,14 @@ void profiles_release(struct world *w)
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
                 profile_free(p);
         map_release(&w->profiles);
+}
+
+bool profile_unread(const struct world *w, const struct target *t)
+{
+        bool own = strcmp(t->published->profile_kind, "Profile") == 0;
+        AUTO(mem_free) char *key = mem_printf("%s/%s", own ? t->ns : "", t->published->profile_name);
+        const struct profile *p = map_get(&w->profiles, text_of(key));
+        return p && !p->valid;
 }
 
 /* --- choosing

@@ -91,6 +91,7 @@ static void send_head(struct publishing *p)
 
 void publish_status(struct controller *c, const struct plan *plan)
 {
+        tell_hold(c, plan->target, plan);
         struct publishing *p = MEM_NEW(struct publishing);
         *p = (struct publishing){.controller = c, .target = plan->target, .status = publish_build_status(plan)};
         if (publish_needs(plan, c->options.status_ms) == PUBLISH_HEAD)

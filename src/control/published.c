@@ -14,8 +14,10 @@ static void rows_release(struct world *w, struct published *p)
 {
         for (int i = 0; i < p->rows; i++)
                 intern_drop(w->names, p->row[i].container);
-        for (int i = 0; i < p->conditions; i++)
+        for (int i = 0; i < p->conditions; i++) {
                 intern_drop(w->names, p->condition[i].type);
+                intern_drop(w->names, p->condition[i].reason);
+        }
         mem_free(p->row);
         mem_free(p->condition);
         p->row = NULL;
@@ -72,12 +74,14 @@ static void conditions_set(struct world *w, struct published *p, const json_t *c
                 const json_t *c = json_array_get(conditions, i);
                 const char *type = json_string_value(json_object_get(c, "type"));
                 const char *status = json_string_value(json_object_get(c, "status"));
+                const char *reason = json_string_value(json_object_get(c, "reason"));
                 const char *since = json_string_value(json_object_get(c, "lastTransitionTime"));
                 struct wall at = {0};
                 if (since)
                         (void)wall_parse(since, strlen(since), &at);
                 p->condition[p->conditions++] = (struct published_condition){
                         .type = intern_text(w->names, text_of(type ? type : "")),
+                        .reason = intern_text(w->names, text_of(reason ? reason : "")),
                         .status = status && strcmp(status, "True") == 0,
                         .since_ms = at.ms,
                 };

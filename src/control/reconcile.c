@@ -210,6 +210,9 @@ static void summarize(struct plan *plan)
 
 bool rollout_done(const struct workload *wl)
 {
+        bool tells = wl->observed_generation > 0 || wl->status_replicas > 0;
+        if (!tells && !kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)))
+                return true; /* a kind of somebody's own, which says nothing of rollouts */
         return wl->observed_generation >= wl->generation && wl->updated == wl->status_replicas &&
                wl->available == wl->status_replicas && wl->status_replicas == wl->replicas;
 }
@@ -317,7 +320,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .state = plan->state,
                                 .apply_never = f->apply_never || wl->apply_never || ns->apply_never,
                                 .source_away = f->source_away,
-                                .paused = t->profile && t->profile->spec.paused,
+                                .paused = t->profile && (t->profile->spec.paused || t->profile->error),
                                 .immutable = wl->kind->flags & KIND_IMMUTABLE,
                                 .contested = plan->contested,
                                 .managed = plan->managed,
@@ -349,10 +352,18 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
 /* --- conditions
  * --------------------------------------------------------------------------------------------------------- */
 
-static bool wants_change(const struct plan_container *c, enum resource r)
+bool plan_wants_change(const struct plan_container *c, enum resource r)
 {
         const struct amount target = c->advice.of[r].target, current = c->facts.current[r];
         return counts(c) && target.set && current.set && target.value != current.value;
+}
+
+const struct plan_condition *plan_condition(const struct plan *p, const char *type)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (strcmp(p->condition[i].type, type) == 0)
+                        return &p->condition[i];
+        return NULL;
 }
 
 static void applied_condition(struct plan *plan)
@@ -375,7 +386,7 @@ static void applied_condition(struct plan *plan)
         for (int i = 0; i < plan->containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         const struct plan_container *c = &plan->container[i];
-                        if (!wants_change(c, r))
+                        if (!plan_wants_change(c, r))
                                 continue;
                         wanted = true;
                         if (plan->hold == REASON_NONE)

@@ -59,9 +59,9 @@ static void judge(const struct controller *c, const struct profile *p, struct ve
 {
         const char *blind = watch_blind(c);
         *v = (struct verdict){
-                .ready = p->valid, .ready_reason = p->valid ? "Accepted" : "Invalid", .degraded_reason = "AsExpected"};
-        if (!p->valid)
-                snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error ? p->error : "");
+                .ready = !p->error, .ready_reason = p->error ? "Invalid" : "Accepted", .degraded_reason = "AsExpected"};
+        if (p->error)
+                snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error);
         else if (p->overridden > 0 && p->by)
                 snprintf(v->ready_message, sizeof v->ready_message,
                          "%lld of its workloads belong to %s '%s', which comes before it", (long long)p->overridden,

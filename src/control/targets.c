@@ -7,20 +7,25 @@
 
 #include "world.h"
 
-/* A database that was lost shortens no cooldown: the Recommendation tells what we changed last. */
+/* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
+ * changed last. */
 static void remember_from(struct target *t, const struct published *p)
 {
-        if (t->deed.changed_ms || !p->applied_ms)
+        if (p->applied_ms <= t->deed.changed_ms)
                 return;
         t->deed.changed_ms = p->applied_ms;
+        t->deed.digest = 0;
+        mem_free(t->deed.containers);
         t->deed.containers = mem_string(p->applied);
         t->deed_dirty = true;
 }
 
 static void target_link_published(struct world *w, struct target *t)
 {
-        if (t->published)
+        if (t->published) {
+                remember_from(t, t->published);
                 return;
+        }
         char key[640];
         int len = snprintf(key, sizeof key, "%s/%s", t->ns, t->recommendation);
         struct published *p = map_get(&w->published, (struct text){key, (size_t)len});

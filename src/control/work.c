@@ -16,7 +16,7 @@ static bool delete_due(const struct controller *c, const struct target *t)
         if (!t->published || !t->published->known)
                 return false;
         if (t->workload)
-                return !t->profile;
+                return !t->profile && !profile_unread(&c->world, t);
         return t->gone_ms && loop_now(c->loop).wall.ms - t->gone_ms >= c->options.retention_ms;
 }
 

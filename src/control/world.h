@@ -150,7 +150,7 @@ struct hpa {
 };
 
 struct published_condition {
-        const char *type; /* interned */
+        const char *type, *reason; /* interned */
         bool status;
         int64_t since_ms; /* lastTransitionTime */
 };
@@ -246,8 +246,8 @@ struct profile {
         uint32_t epoch;
         int64_t created_ms, generation;
         struct profile_spec spec;
-        bool valid;
-        char *error;   /* why the spec is not valid */
+        bool valid;    /* spec is one that could be read: the present one or, where error tells, the last good one */
+        char *error;   /* why the present spec cannot be read: nothing is applied by it meanwhile; NULL */
         char *trouble; /* an unknown zone, a kind the server lacks: what to do about it; NULL */
         struct zone *zone[PROFILE_WINDOWS];
         bool window_open;
@@ -365,6 +365,8 @@ void hpa_settle(struct world *w);
 
 /* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
+/* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
+bool profile_unread(const struct world *w, const struct target *t);
 bool profile_system_namespace(const struct world *w, const char *ns);
 
 static inline const char *profile_kind(const struct profile *p)

@@ -3,6 +3,8 @@
 #include "base/mem.h"
 #include "net/stream.h"
 
+enum { POLL_MS = 60 * SECOND_MS }; /* the aggregator waits no longer either */
+
 struct metrics_poll {
         struct client *client;
         struct client_call *call;
@@ -75,7 +77,7 @@ struct metrics_poll *metrics_poll(struct client *c, const char *ns,
         stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
         AUTO(mem_free) char *path = path_of("metrics.k8s.io", "v1beta1", ns, "pods", NULL, NULL);
         const struct client_stream_request r = {
-                .path = path, .head = poll_head, .data = poll_data, .done = poll_done, .arg = p};
+                .path = path, .deadline_ms = POLL_MS, .head = poll_head, .data = poll_data, .done = poll_done, .arg = p};
         p->call = client_stream(c, &r);
         return p;
 }
