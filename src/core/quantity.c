@@ -231,7 +231,7 @@ static int number_of(const char *s, size_t len, struct number *n, size_t *reterr
         struct scan sc;
         n->count = 0;
         int rc = scan(s, len, &sc, reterr_at);
-        if (rc < 0)
+        if (rc != 0)
                 return rc;
         n->negative = sc.negative;
         n->format = sc.suffix.format;

@@ -232,6 +232,19 @@ static void test_weights_by_age(void **state)
         }
 }
 
+/* A millisecond is as good as a day where the half-life is four. */
+static void test_weights_by_the_millisecond(void **state)
+{
+        (void)state;
+        for (int64_t at = -20; at < 20; at++) {
+                struct roomy r;
+                roomy_init(&r, CPU, 4);
+                histogram_move(&r.h, 100);
+                assert_int_equal(add(&r, 0.5, 1, 100 + at), 0);
+                assert_true(fabs(histogram_total(&r.h) / exp2((double)at / 4) - 1) < 1e-15);
+        }
+}
+
 static void test_ref_moves_past_64(void **state)
 {
         (void)state;
@@ -297,8 +310,11 @@ static void test_slack(void **state)
         static const struct {
                 double low, high;
                 int bucket;
-        } row[] = {
-                {950, 50, 0}, {950 * (1 - 0x1p-42), 50, 0}, {950 * (1 - 0x1p-30), 50, 1}, {950 * (1 - 0x1p-34), 50, 1}};
+        } row[] = {{950, 50, 0},
+                   {950 * (1 - 0x1p-42), 50, 0},
+                   {950 * (1 - 0x1p-30), 50, 1},
+                   {950 * (1 - 0x1p-36), 50, 0},
+                   {950 * (1 - 0x1p-35), 50, 1}};
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct roomy r;
                 roomy_init(&r, CPU, DAY);
@@ -737,6 +753,7 @@ int main(void)
                 cmocka_unit_test(test_starts_are_nearest),
                 cmocka_unit_test(test_bucket_of_start),
                 cmocka_unit_test(test_weights_by_age),
+                cmocka_unit_test(test_weights_by_the_millisecond),
                 cmocka_unit_test(test_ref_moves_past_64),
                 cmocka_unit_test(test_four_equal_buckets),
                 cmocka_unit_test(test_last_bucket_answers_its_start),
