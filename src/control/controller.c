@@ -420,13 +420,19 @@ void controller_reconfigure(struct controller *c, const struct controller_option
         nudge(c);
 }
 
+static void stop_loop(void *arg)
+{
+        struct controller *c = arg;
+        loop_stop(c->loop);
+}
+
 static void stopped(void *arg)
 {
         struct controller *c = arg;
         struct err err = {0};
         if (persist_close(c, &err) < 0)
                 log_error("the last checkpoint was not written", KV("error", err.text));
-        loop_stop(c->loop);
+        loop_post(c->loop, stop_loop, c); /* behind what the store's thread posted */
 }
 
 /* The patch in hand is waited for, the Lease given up, and then the checkpoint written; but not for ever. */
