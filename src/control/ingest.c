@@ -22,10 +22,13 @@ static void lend(struct history *h, const struct usage_room *room)
 static struct history *history_of(struct controller *c, struct pod *p, struct pod_container *pc)
 {
         bool ignore;
-        if (!pc->history)
-                pc->history =
-                        history_get(&c->world, p->target, pc->name,
-                                    profile_spec_container(&p->target->profile->spec, text_of(pc->name), &ignore));
+        if (pc->history)
+                return pc->history;
+        const struct resource_policy *policy =
+                profile_spec_container(&p->target->profile->spec, text_of(pc->name), &ignore);
+        pc->history = history_get(&c->world, p->target, pc->name, policy);
+        if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
+                pc->history->cpu_weight = plan_cpu_weight(&c->world, p->target, pc);
         return pc->history;
 }
 

@@ -71,6 +71,10 @@ int64_t plan_saving(const struct plan *p, enum resource r);
 /* The condition of a type; NULL: it says none. */
 const struct plan_condition *plan_condition(const struct plan *p, const char *type);
 
+/* The original CPU request of a target's container in cores, as the template has it, else (injected) as the pod has; 0:
+ * none. */
+double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc);
+
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
 

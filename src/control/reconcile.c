@@ -56,6 +56,18 @@ static void origin(const struct target *t, const struct container_spec *spec, co
         }
 }
 
+double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc)
+{
+        struct range_facts range;
+        struct plan_container c = {.facts.original[CPU] = pc->request[CPU]};
+        const struct workload *wl = t->workload;
+        range_facts(w, t->ns, &range);
+        for (int i = 0; wl && i < wl->containers; i++)
+                if (wl->container[i].name == pc->name)
+                        origin(t, &wl->container[i], &range, &c);
+        return c.facts.original[CPU].set ? (double)c.facts.original[CPU].value / 1e3 : 0;
+}
+
 /* --- containers
  * ------------------------------------------------------------------------------------------------------- */
 
