@@ -76,7 +76,7 @@ static int newest_generation(struct writing *w, int64_t id, int64_t *ret)
 
 static int history_of(struct writing *w, const struct store_key *key, struct known_history **ret)
 {
-        int64_t target, id, generation;
+        int64_t target, id, generation = 0;
         int rc = target_id(w, key, &target);
         if (rc < 0 || (*ret = index_history(&w->c->index, target, key->container)))
                 return rc;

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 
-enum { BLIND = 1 << 14 }; /* ids tried in a row where not even the greatest one can be told */
+enum { BLIND = 1 << 12 }; /* ids tried in a row where not even the greatest one can be told */
 
 static bool passable(struct scan *s)
 {

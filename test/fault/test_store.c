@@ -197,12 +197,12 @@ static void test_disk_full_for_long(void **state)
         (void)state;
         char *path AUTO(mem_free) = file_named("long.db");
         struct image big = {0}, got = {0};
-        image_fill(&big, 600, 3);
+        image_fill(&big, 400, 3);
         struct store *s = image_open(path);
         fault_arm(FAULT_WRITE, SQLITE_FULL, 0, true);
         for (int i = 0; i < 100; i++)
                 submit(s, &big);
-        assert_true(fault_fired(20));
+        assert_true(fault_fired(5));
         fault_disarm();
         store_submit(s, store_batch_new());
         image_close(s);
@@ -218,7 +218,7 @@ static void test_disk_full_for_long(void **state)
 
 /* --- kill -9 --- */
 
-enum { KILLS = 60, TURNS = 1000000 };
+enum { KILLS = 40, TURNS = 1000000 };
 
 static _Noreturn void write_for_ever(const char *path)
 {
@@ -348,7 +348,7 @@ static void write_file(const char *path, const void *bytes, size_t len)
 static void test_damaged_bytes(void **state)
 {
         (void)state;
-        enum { CASES = 300, LONGEST = 5000 };
+        enum { CASES = 150, LONGEST = 5000 };
         char *path AUTO(mem_free) = file_named("bytes.db");
         struct outcome o = {0};
         unsigned seed = 777;
@@ -376,7 +376,7 @@ static void test_truncated(void **state)
         struct outcome o = {0};
         size_t len;
         char *good AUTO(mem_free) = saved_twice(path, &len);
-        for (size_t cut = 1; cut < len; cut = cut < 8192 ? cut * 2 : (cut / 4096 + 1) * 4096) {
+        for (size_t cut = 1; cut < len; cut = cut < 8192 ? cut * 2 : (cut / 8192 + 1) * 8192) {
                 char what[64];
                 snprintf(what, sizeof what, "cut to %zu of %zu bytes", cut, len);
                 write_file(path, good, cut);

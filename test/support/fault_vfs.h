@@ -9,6 +9,6 @@ enum fault_kind { FAULT_WRITE, FAULT_SHORT_WRITE, FAULT_SYNC, FAULT_OPEN, FAULT_
 void fault_install(void); /* as SQLite's default, for the rest of the program */
 void fault_arm(enum fault_kind kind, int code, unsigned nth, bool lasting);
 bool fault_disarm(void);             /* whether it fired */
-bool fault_fired(unsigned at_least); /* waits until it has fired so often; false after ten seconds */
+bool fault_fired(unsigned at_least); /* waits until it has fired so often; false after a hundred seconds */
 
 #endif
