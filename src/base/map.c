@@ -74,11 +74,21 @@ uint64_t map_hash(struct text key)
 
 enum { MAP_LEAST = 8 };
 
-struct map_slot {
-        struct text key;
+struct map_slot { /* three words: a map of a million pods has some two million */
+        const char *key;
         void *value; /* NULL: empty */
-        uint64_t hash;
+        uint32_t len, hash;
 };
+
+static struct text slot_key(const struct map_slot *s)
+{
+        return (struct text){s->key, s->len};
+}
+
+static uint32_t slot_hash(struct text key)
+{
+        return (uint32_t)map_hash(key);
+}
 
 void map_release(struct map *m)
 {
@@ -87,10 +97,10 @@ void map_release(struct map *m)
 }
 
 /* The slot of the key, or the empty one where it belongs. */
-static size_t find(const struct map *m, struct text key, uint64_t hash)
+static size_t find(const struct map *m, struct text key, uint32_t hash)
 {
         size_t mask = m->cap - 1, i = hash & mask;
-        while (m->slot[i].value && !(m->slot[i].hash == hash && text_equal(m->slot[i].key, key)))
+        while (m->slot[i].value && !(m->slot[i].hash == hash && text_equal(slot_key(&m->slot[i]), key)))
                 i = (i + 1) & mask;
         return i;
 }
@@ -113,19 +123,19 @@ static void grow(struct map *m)
 
 void *map_get(const struct map *m, struct text key)
 {
-        return m->count ? m->slot[find(m, key, map_hash(key))].value : NULL;
+        return m->count ? m->slot[find(m, key, slot_hash(key))].value : NULL;
 }
 
 void *map_put(struct map *m, struct text key, void *value)
 {
-        assert(value);
+        assert(value && key.len <= UINT32_MAX);
         if (m->count >= m->cap / 4 * 3)
                 grow(m);
-        uint64_t hash = map_hash(key);
+        uint32_t hash = slot_hash(key);
         struct map_slot *s = &m->slot[find(m, key, hash)];
         void *old = s->value;
         m->count += !old;
-        *s = (struct map_slot){key, value, hash};
+        *s = (struct map_slot){key.p, value, (uint32_t)key.len, hash};
         return old;
 }
 
@@ -133,7 +143,7 @@ void *map_drop(struct map *m, struct text key)
 {
         if (m->count == 0)
                 return NULL;
-        size_t mask = m->cap - 1, hole = find(m, key, map_hash(key));
+        size_t mask = m->cap - 1, hole = find(m, key, slot_hash(key));
         void *old = m->slot[hole].value;
         if (!old)
                 return NULL;
@@ -171,7 +181,7 @@ bool map_next(const struct map *m, size_t *at, struct text *ret_key, void **ret_
                 if (!s->value)
                         continue;
                 *at = start << 32 | (step + 1);
-                *ret_key = s->key;
+                *ret_key = slot_key(s);
                 *ret_value = s->value;
                 return true;
         }

@@ -26,9 +26,6 @@ static void pod_free(struct world *w, struct pod *p)
                 intern_drop(w->names, p->container[i].name);
         if (p->owner)
                 p->owner->children--;
-        intern_drop(w->names, p->owner_ref.api_version);
-        intern_drop(w->names, p->owner_ref.kind);
-        intern_drop(w->names, p->owner_ref.name);
         mem_free(p->key);
         mem_free(p);
 }
@@ -101,11 +98,8 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->node_pressure = v->node_pressure;
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
-        if (!p->owner_ref.kind && v->meta.owner.kind.len) {
-                p->owner_ref.api_version = intern_text(w->names, v->meta.owner.api_version);
-                p->owner_ref.kind = intern_text(w->names, v->meta.owner.kind);
-                p->owner_ref.name = intern_text(w->names, v->meta.owner.name);
-                uid_bytes(v->meta.owner.uid, p->owner_ref.uid);
+        if (uid_none(p->owner_uid) && v->meta.owner.kind.len) {
+                uid_bytes(v->meta.owner.uid, p->owner_uid);
                 w->changed = true;
         }
 }

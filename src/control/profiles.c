@@ -188,7 +188,7 @@ static bool namespace_matches(struct world *w, const struct profile *p, const st
 
 static bool kind_matches(const struct profile *p, const struct workload *wl)
 {
-        if ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind)
+        if (workload_is_link(wl))
                 return false;
         if (p->spec.targets == 0)
                 return wl->kind->flags & KIND_DEFAULT;

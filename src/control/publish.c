@@ -83,7 +83,7 @@ static void send_head(struct publishing *p)
 {
         json_t *body = publish_build_head(p->target);
         char *path = path_of_recommendation(p->target, NULL);
-        p->labels = publish_labels_digest(&p->target->workload->own_labels);
+        p->labels = publish_labels_digest(workload_own_labels(p->target->workload));
         apply_send(p->controller->client, path, body, head_written, p);
         json_decref(body);
         mem_free(path);

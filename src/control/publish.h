@@ -17,7 +17,7 @@ json_t *publish_build_head(const struct target *t);
  * what runs; of a plan, and of a status as the server has it. */
 uint64_t publish_plan_digest(const struct plan *p);
 uint64_t publish_status_digest(const json_t *status);
-uint64_t publish_labels_digest(const struct labels *own);
+uint64_t publish_labels_digest(struct labels own);
 
 enum publish_need { PUBLISH_NOTHING, PUBLISH_STATUS, PUBLISH_HEAD };
 /* What has to be written now: the head (made, or labels or spec differ), the status (by the rule of the API), or

@@ -151,10 +151,10 @@ json_t *publish_build_status(const struct plan *p)
 json_t *publish_build_head(const struct target *t)
 {
         json_t *labels = json_object();
-        const struct labels *own = &t->workload->own_labels;
-        for (size_t i = 0; i < own->count; i++) {
-                char *key = mem_string_n(own->pair[i].key.p, own->pair[i].key.len);
-                json_object_set_new(labels, key, json_stringn(own->pair[i].value.p, own->pair[i].value.len));
+        struct labels own = workload_own_labels(t->workload);
+        for (size_t i = 0; i < own.count; i++) {
+                char *key = mem_string_n(own.pair[i].key.p, own.pair[i].key.len);
+                json_object_set_new(labels, key, json_stringn(own.pair[i].value.p, own.pair[i].value.len));
                 mem_free(key);
         }
         char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
@@ -292,12 +292,12 @@ static bool label_stands(const struct labels *there, struct label_pair want)
         return false;
 }
 
-uint64_t publish_labels_digest(const struct labels *own)
+uint64_t publish_labels_digest(struct labels own)
 {
         uint64_t sum = 1;
-        for (size_t i = 0; i < own->count; i++)
-                sum += digest_bytes(digest_bytes(0, own->pair[i].key.p, own->pair[i].key.len), own->pair[i].value.p,
-                                    own->pair[i].value.len);
+        for (size_t i = 0; i < own.count; i++)
+                sum += digest_bytes(digest_bytes(0, own.pair[i].key.p, own.pair[i].key.len), own.pair[i].value.p,
+                                    own.pair[i].value.len);
         return sum;
 }
 
@@ -305,7 +305,7 @@ uint64_t publish_labels_digest(const struct labels *own)
 static bool head_stands(const struct target *t)
 {
         const struct published *p = t->published;
-        const struct labels *own = &t->workload->own_labels;
+        struct labels own = workload_own_labels(t->workload);
         if (!p || !p->known)
                 return false;
         if (t->profile &&
@@ -313,8 +313,8 @@ static bool head_stands(const struct target *t)
                 return false;
         if (p->labels_written && p->labels_written != publish_labels_digest(own))
                 return false;
-        for (size_t i = 0; i < own->count; i++)
-                if (!label_stands(&p->labels, own->pair[i]))
+        for (size_t i = 0; i < own.count; i++)
+                if (!label_stands(&p->labels, own.pair[i]))
                         return false;
         return true;
 }

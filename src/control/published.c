@@ -31,13 +31,13 @@ static void published_clear(struct world *w, struct published *p)
         labels_release(&p->labels);
         mem_free(p->hold);
         mem_free(p->applied);
-        mem_free(p->profile_kind);
-        mem_free(p->profile_name);
-        mem_free(p->target_api_version);
-        mem_free(p->target_kind);
+        intern_drop(w->names, p->profile_kind);
+        intern_drop(w->names, p->profile_name);
+        intern_drop(w->names, p->target_api_version);
+        intern_drop(w->names, p->target_kind);
         mem_free(p->target_name);
-        p->hold = p->applied = p->profile_kind = p->profile_name = NULL;
-        p->target_api_version = p->target_kind = p->target_name = NULL;
+        p->hold = p->applied = p->target_name = NULL;
+        p->profile_kind = p->profile_name = p->target_api_version = p->target_kind = NULL;
 }
 
 static void published_free(struct world *w, struct published *p)
@@ -127,10 +127,21 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         }
 }
 
-static char *string_of(const json_t *object, const char *key)
+static struct text string_of(const json_t *object, const char *key)
 {
         const char *s = json_string_value(json_object_get(object, key));
-        return mem_string(s ? s : "");
+        return text_of(s ? s : "");
+}
+
+static void refs_set(struct world *w, struct published *p, const json_t *spec)
+{
+        const json_t *profile = json_object_get(spec, "profileRef"), *target = json_object_get(spec, "targetRef");
+        struct text name = string_of(target, "name");
+        p->profile_kind = intern_text(w->names, string_of(profile, "kind"));
+        p->profile_name = intern_text(w->names, string_of(profile, "name"));
+        p->target_api_version = intern_text(w->names, string_of(target, "apiVersion"));
+        p->target_kind = intern_text(w->names, string_of(target, "kind"));
+        p->target_name = mem_string_n(name.p, name.len);
 }
 
 static void labels_read(struct world *w, struct published *p, json_t *labels)
@@ -146,15 +157,11 @@ static void labels_read(struct world *w, struct published *p, json_t *labels)
 
 static void published_set(struct world *w, struct published *p, const json_t *object)
 {
-        const json_t *meta = json_object_get(object, "metadata"), *spec = json_object_get(object, "spec");
+        const json_t *meta = json_object_get(object, "metadata");
         const char *hold = json_string_value(json_object_get(json_object_get(meta, "annotations"), ANNOTATION_HOLD));
         published_clear(w, p);
         p->hold = mem_string(hold);
-        p->profile_kind = string_of(json_object_get(spec, "profileRef"), "kind");
-        p->profile_name = string_of(json_object_get(spec, "profileRef"), "name");
-        p->target_api_version = string_of(json_object_get(spec, "targetRef"), "apiVersion");
-        p->target_kind = string_of(json_object_get(spec, "targetRef"), "kind");
-        p->target_name = string_of(json_object_get(spec, "targetRef"), "name");
+        refs_set(w, p, json_object_get(object, "spec"));
         labels_read(w, p, json_object_get(meta, "labels"));
         published_set_status(w, p, json_object_get(object, "status"));
         p->known = true;

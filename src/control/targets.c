@@ -289,6 +289,8 @@ static void reset_counts(struct world *w)
 void world_settle(struct world *w, struct now now)
 {
         struct workload *wl;
+        if (!w->changed)
+                return; /* all links stand */
         workloads_settle(w);
         pods_settle(w);
         hpa_settle(w);

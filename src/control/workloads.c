@@ -41,7 +41,7 @@ void record_release(struct world *w, struct record_set *s)
 static void workload_clear(struct world *w, struct workload *wl)
 {
         labels_release(&wl->labels);
-        labels_release(&wl->own_labels);
+        wl->own_labels = 0;
         for (int i = 0; i < wl->containers; i++)
                 intern_drop(w->names, wl->container[i].name);
         mem_free(wl->container);
@@ -151,7 +151,7 @@ static void labels_join(struct world *w, struct workload *wl, const struct workl
         struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (most + 1));
         for (int i = 0; i < v->meta.labels; i++)
                 pair[count++] = (struct label_pair){v->meta.label[i].key, v->meta.label[i].value};
-        labels_set(&wl->own_labels, pair, count);
+        wl->own_labels = count;
         for (int i = 0; i < v->template_labels; i++) {
                 bool known = false; /* the workload's own wins */
                 for (int k = 0; k < v->meta.labels && !known; k++)
@@ -209,6 +209,8 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
                 wl->owner_ref.name = intern_text(w->names, v->meta.owner.name);
                 uid_bytes(v->meta.owner.uid, wl->owner_ref.uid);
         }
+        if (workload_is_link(wl))
+                return;
         labels_join(w, wl, v);
         containers_set(w, wl, v);
         rollout_set(wl, v);
@@ -299,9 +301,9 @@ void workloads_release(struct world *w)
 /* --- owners
  * ----------------------------------------------------------------------------------------------------------------- */
 
-static struct workload *owner_find(struct world *w, const struct controller_owner *ref)
+static struct workload *owner_find(struct world *w, const uint8_t uid[static UID_BYTES])
 {
-        return ref->kind ? map_get(&w->uids, uid_key(ref->uid)) : NULL;
+        return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
 }
 
 /* Link what could not be linked before; a link once made stands, for a controller owner never changes. */
@@ -310,9 +312,9 @@ void workloads_settle(struct world *w)
         struct workload *wl;
         struct pod *p;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                if (!wl->owner && (wl->owner = owner_find(w, &wl->owner_ref)))
+                if (!wl->owner && (wl->owner = owner_find(w, wl->owner_ref.uid)))
                         wl->owner->children++;
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
-                if (!p->owner && (p->owner = owner_find(w, &p->owner_ref)))
+                if (!p->owner && (p->owner = owner_find(w, p->owner_uid)))
                         p->owner->children++;
 }

@@ -4,7 +4,7 @@
 
 void world_init(struct world *w, const char *field_manager, const char *own_ns)
 {
-        *w = (struct world){.names = intern_new(), .field_manager = field_manager, .own_ns = own_ns};
+        *w = (struct world){.names = intern_new(), .field_manager = field_manager, .own_ns = own_ns, .changed = true};
         for (size_t i = 0; i < kinds_count; i++) {
                 struct watched_kind *k = kind_watched(w, text_of(kinds[i].group), text_of(kinds[i].kind));
                 k->version = intern_text(w->names, text_of(kinds[i].version));

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "base/map.h"
@@ -91,8 +92,8 @@ struct workload {
         int children;
         uint32_t events; /* so many has the watch brought of it */
         int64_t generation, created_ms;
-        struct labels own_labels; /* copied to the Recommendation */
-        struct labels labels;     /* the union with the template's: what selectors see */
+        struct labels labels; /* the union with the template's: what selectors see */
+        size_t own_labels;    /* so many of them, the first, are its own: copied to the Recommendation */
         struct controller_owner owner_ref;
         struct workload *owner; /* linked by world_settle; counted in children */
         struct container_spec *container;
@@ -129,8 +130,8 @@ struct pod {
         char *key; /* "ns/name"; name points into it */
         const char *ns, *name;
         uint8_t uid[UID_BYTES];
+        uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
-        struct controller_owner owner_ref;
         struct workload *owner; /* counted in children */
         struct target *target;
         struct pod *next_of_target;
@@ -177,8 +178,9 @@ struct published {
         char *applied;      /* its containers, as JSON */
         struct published_amount *row;
         int rows;
-        struct target *target; /* linked by world_settle */
-        char *profile_kind, *profile_name, *target_api_version, *target_kind, *target_name;
+        struct target *target;                                                      /* linked by world_settle */
+        const char *profile_kind, *profile_name, *target_api_version, *target_kind; /* interned */
+        char *target_name;
 };
 
 /* One container of a target: what was learned of it. */
@@ -285,7 +287,7 @@ struct world {
         struct map profiles;   /* key -> struct profile */
         struct map published;  /* "ns/name" -> struct published */
         struct map targets;    /* key -> struct target */
-        bool changed;          /* something a decision may depend on changed since the last settle */
+        bool changed;          /* links may be other than at the last settle */
 };
 
 void world_init(struct world *w, const char *field_manager, const char *own_ns);
@@ -369,6 +371,17 @@ struct profile *profile_choose(struct world *w, struct workload *wl, bool count)
 bool profile_unread(const struct world *w, const struct target *t);
 bool profile_system_namespace(const struct world *w, const char *ns);
 
+static inline struct labels workload_own_labels(const struct workload *wl)
+{
+        return (struct labels){wl->labels.pair, wl->own_labels};
+}
+
+/* Never a target of its own: only a link between pods and their owner, so no more is kept of it. */
+static inline bool workload_is_link(const struct workload *wl)
+{
+        return (wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind;
+}
+
 static inline const char *profile_kind(const struct profile *p)
 {
         return p->ns ? "Profile" : "ClusterProfile";
@@ -386,6 +399,11 @@ static inline void *map_each(const struct map *m, size_t *at)
         struct text key;
         void *value;
         return map_next(m, at, &key, &value) ? value : NULL;
+}
+static inline bool uid_none(const uint8_t uid[static UID_BYTES])
+{
+        static const uint8_t none[UID_BYTES];
+        return memcmp(uid, none, UID_BYTES) == 0;
 }
 void labels_set(struct labels *l, const struct label_pair *pair, size_t count);
 void labels_release(struct labels *l);
