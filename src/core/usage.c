@@ -222,7 +222,7 @@ int usage_add(struct usage *u, struct sample_door *door, const struct sample *s,
         struct folding f = {.of = {[CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY),
                                    [MEMORY] = s->has[MEMORY] && whole}};
         f.closes = f.of[MEMORY] && closes_window(u, s->at);
-        if (find_room(u, s, &f, ret_room) < 0)
+        if (find_room(u, s, &f, ret_room) != 0)
                 return ERR_NOSPACE;
         *ret_verdict = verdict;
         if (f.of[CPU] || f.of[MEMORY]) {

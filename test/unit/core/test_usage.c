@@ -200,6 +200,20 @@ static void test_two_half_lives(void **state)
         }
 }
 
+/* Each has its ref: what only memory knows so far moves CPU's, and memory's stays. */
+static void test_two_refs(void **state)
+{
+        (void)state;
+        struct roomy r;
+        struct sample_door door = {0};
+        roomy_init(&r, 0);
+        add_memory(&r, 100 * DAY, MB);
+        add_both(&r, &door, 101 * DAY, 1, MB);
+        assert_int_equal(r.u.of[CPU].ref_ms, 101 * DAY);
+        assert_int_equal(r.u.of[MEMORY].ref_ms, 100 * DAY);
+        assert_true(weight(&r, MEMORY, MB) == 3);
+}
+
 /* Nothing is folded until both histograms have room, a closing window's peak included. */
 static void test_no_room_changes_nothing(void **state)
 {
@@ -399,6 +413,7 @@ int main(void)
                 cmocka_unit_test(test_coverage),
                 cmocka_unit_test(test_fixed_weights),
                 cmocka_unit_test(test_two_half_lives),
+                cmocka_unit_test(test_two_refs),
                 cmocka_unit_test(test_no_room_changes_nothing),
                 cmocka_unit_test(test_window_takes_the_peak),
                 cmocka_unit_test(test_window_late_sample),
