@@ -122,7 +122,8 @@ endif
 
 # Read by the differential test of quantities in test/cluster, which has the real Go package to compare with.
 $(OUT)/quantity-lines: $(OUT)/test/cluster/c/quantity_lines.o $(OUT)/libhalflife.a
-	$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+	$(call say,LD,$@)
+	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
