@@ -24,8 +24,7 @@ struct now now_read(void)
         return (struct now){.mono = mono_read(), .wall = {read_ns(CLOCK_REALTIME) / 1000000}};
 }
 
-/* --- calendar: the Gregorian one, endless both ways. Years begin in March inside, so that the leap day comes last.
- * -------- */
+/* --- calendar: the Gregorian one, endless both ways. Years begin in March inside, so that the leap day comes last. --- */
 
 enum { DAYS_400_YEARS = 146097, DAYS_TO_1970 = 719468 /* from 0000-03-01 */ };
 
@@ -63,8 +62,7 @@ int days_in_month(int64_t year, int month)
         return days[month - 1] + (month == 2 && leap);
 }
 
-/* --- reading and printing instants
- * ------------------------------------------------------------------------------------------- */
+/* --- reading and printing instants --- */
 
 /* What is left of a text that is being read. */
 struct scan {
@@ -210,8 +208,7 @@ char *wall_print_micro(struct wall t, char out[static WALL_TEXT_MAX])
         return out;
 }
 
-/* --- durations
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- durations --- */
 
 /* Longer names first, where one begins another. Both letters that look like a micro sign are one, as in Go. */
 static const struct {

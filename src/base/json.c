@@ -40,9 +40,7 @@ static bool is_digit(char c)
         return c >= '0' && c <= '9';
 }
 
-/* --- strings
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- strings --- */
 
 static const uint64_t ones = 0x0101010101010101;
 
@@ -159,8 +157,7 @@ static struct text unescape(struct text raw, struct arena *a)
         return (struct text){out, (size_t)(to - out)};
 }
 
-/* --- numbers and words
- * ------------------------------------------------------------------------------------------------------- */
+/* --- numbers and words --- */
 
 static bool take_digits(struct json *j)
 {
@@ -335,8 +332,7 @@ struct text json_scalar(struct json *j, struct arena *a)
         return take_number(j, &t) ? t : (struct text){"", 0};
 }
 
-/* --- objects and arrays
- * --------------------------------------------------------------------------------------------------------- */
+/* --- objects and arrays --- */
 
 char json_peek(struct json *j)
 {

@@ -7,8 +7,7 @@
 
 #include "base/mem.h"
 
-/* --- hashing: SipHash-1-3 with a seed of the process
- * --------------------------------------------------------------------- */
+/* --- hashing: SipHash-1-3 with a seed of the process --- */
 
 static uint64_t seed[2];
 static pthread_once_t seed_once = PTHREAD_ONCE_INIT;
@@ -69,8 +68,7 @@ uint64_t map_hash(struct text key)
         return s.v0 ^ s.v1 ^ s.v2 ^ s.v3;
 }
 
-/* --- map: open addressing, linear probing; a drop moves later entries back, so there are no graves
- * ------------------------ */
+/* --- map: open addressing, linear probing; a drop moves later entries back, so there are no graves --- */
 
 enum { MAP_LEAST = 8 };
 
@@ -188,8 +186,7 @@ bool map_next(const struct map *m, size_t *at, struct text *ret_key, void **ret_
         return false;
 }
 
-/* --- interned strings
- * ------------------------------------------------------------------------------------------------------ */
+/* --- interned strings --- */
 
 struct interned {
         size_t references, len;

@@ -78,8 +78,7 @@ void mem_free(void *p)
         free(p);
 }
 
-/* --- arena: blocks in a chain, the current one first; a reset makes one block of them
- * ------------------------------------- */
+/* --- arena: blocks in a chain, the current one first; a reset makes one block of them --- */
 
 enum { ARENA_LEAST = 4096, ARENA_MOST = 256 * 1024 };
 
@@ -160,8 +159,7 @@ void arena_release(struct arena *a)
         *a = (struct arena){0};
 }
 
-/* --- slab: chunks cut into blocks of one class; freed blocks are a list through their own first bytes
- * --------------------- */
+/* --- slab: chunks cut into blocks of one class; freed blocks are a list through their own first bytes --- */
 
 enum {
         SLAB_CHUNK = 32 * 1024,

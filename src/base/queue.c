@@ -60,8 +60,7 @@ void queue_free(struct queue *q)
         mem_free(q);
 }
 
-/* --- the heap of those that wait, soonest first
- * ---------------------------------------------------------------------------------- */
+/* --- the heap of those that wait, soonest first --- */
 
 static void heap_set(struct queue *q, size_t i, struct entry *e)
 {
@@ -106,8 +105,7 @@ static void heap_remove(struct queue *q, struct entry *e)
                 heap_settle(q, hole, last);
 }
 
-/* --- the line of those that are ready
- * --------------------------------------------------------------------------------------------- */
+/* --- the line of those that are ready --- */
 
 static void line_add(struct queue *q, struct entry *e)
 {
@@ -133,9 +131,7 @@ static void make_ready(struct queue *q, struct entry *e)
                 line_add(q, e);
 }
 
-/* --- keys
- * ---------------------------------------------------------------------------------------------------------------------------
- */
+/* --- keys --- */
 
 static struct entry *find(const struct queue *q, void *key)
 {

@@ -8,9 +8,7 @@
 
 enum { DAY_S = 86400, HOUR_S = 3600, OFFSET_HOURS_MOST = 24, TIME_HOURS_MOST = 167 };
 
-/* --- reading
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 /* An abbreviation: three letters or more, or anything of letters, digits and signs in <>. Its text is not kept. */
 static bool scan_name(const char **p)
@@ -104,9 +102,7 @@ int rule_parse(const char *p, struct rule *ret)
         return 0;
 }
 
-/* --- answering
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- answering --- */
 
 static int64_t day_of_rule(const struct rule_day *d, int64_t year)
 {

@@ -57,8 +57,7 @@ static int fail(struct reader *r, yaml_mark_t at, const char *fmt, ...)
         return err_set(r->err, ERR_INVALID, "line %zu, column %zu: %s", at.line + 1, at.column + 1, why);
 }
 
-/* --- plain scalars
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- plain scalars --- */
 
 static bool is_one_of(const char *s, const char *const *list)
 {
@@ -180,8 +179,7 @@ static bool tag_fits(const char *tag, const json_t *value)
         return !tag;
 }
 
-/* --- building
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- building --- */
 
 static int anchor_add(struct reader *r, const char *name, json_t *value, struct extent extent, yaml_mark_t at)
 {
@@ -319,8 +317,7 @@ static int on_end(struct reader *r)
         return put(r, done.value, done.extent, done.begin);
 }
 
-/* --- documents
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- documents --- */
 
 static int on_event(struct reader *r, const yaml_event_t *e)
 {
@@ -441,9 +438,7 @@ json_t *yaml_read(const char *text, size_t len, struct err *err)
         return STEAL(&first);
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------------------------------------
- */
+/* --- files --- */
 
 static int code_of_errno(void)
 {

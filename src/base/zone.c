@@ -26,8 +26,7 @@ struct zone {
         struct rule rule;
 };
 
-/* --- RFC 8536 files
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- RFC 8536 files --- */
 
 struct header {
         uint32_t isut, isstd, leap, time, type, chars;
@@ -130,9 +129,7 @@ static const char *file_decode(struct zone *z, const char *bytes, size_t len)
         return why ? why : footer_read(z, (const char *)p + block, len - block);
 }
 
-/* --- reading
- * ----------------------------------------------------------------------------------------------------------------------
- */
+/* --- reading --- */
 
 static bool name_is_good(const char *name)
 {
@@ -185,9 +182,7 @@ void zone_free(struct zone *z)
         mem_free(z);
 }
 
-/* --- answering
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- answering --- */
 
 /* How many changes of the table are at or before the instant. */
 static size_t changes_until(const struct zone *z, int64_t at_s)

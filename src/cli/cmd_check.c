@@ -45,8 +45,7 @@ static json_t *ask(struct checking *c, enum http_method method, const char *path
         return value;
 }
 
-/* --- reach
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- reach --- */
 
 static bool check_reach(struct checking *c)
 {
@@ -67,9 +66,7 @@ static bool check_reach(struct checking *c)
         return true;
 }
 
-/* --- APIs
- * -------------------------------------------------------------------------------------------------------------------
- */
+/* --- APIs --- */
 
 static bool has_resource(const json_t *list, const char *plural)
 {
@@ -115,8 +112,7 @@ static void check_apis(struct checking *c)
                   "install metrics-server; until then nothing is learned and nothing applied");
 }
 
-/* --- permissions
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- permissions --- */
 
 struct need {
         const char *group, *resource, *verb, *why;
@@ -219,8 +215,7 @@ static void check_permissions(struct checking *c)
         tell(c, GOOD, line, NULL);
 }
 
-/* --- the database
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- the database --- */
 
 static void check_database(struct checking *c)
 {

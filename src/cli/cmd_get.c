@@ -39,8 +39,7 @@ struct getting {
         int found;
 };
 
-/* --- columns: those of crds/recommendations.halflife.dev.yaml
- * --------------------------------------------------------------------- */
+/* --- columns: those of crds/recommendations.halflife.dev.yaml --- */
 
 /* A value at a path of keys; for ages the time since. */
 static const struct column {
@@ -167,8 +166,7 @@ static void row(struct getting *g, json_t *item)
                         table_add(&g->table, cell_of(g, item, &columns[i]));
 }
 
-/* --- asking
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- asking --- */
 
 static json_t *ask(struct getting *g, const char *query, struct err *err)
 {

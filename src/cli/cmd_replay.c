@@ -83,7 +83,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a, struct err
         return 0;
 }
 
-/* --- profiles ---------------------------------------------------------------------------------------------------- */
+/* --- profiles --- */
 
 static int add_profile(struct replay *r, const json_t *document, struct err *err)
 {
@@ -133,7 +133,7 @@ static int add_policies(struct replay *r, const struct arguments *a, struct err 
         return rc;
 }
 
-/* --- the trace --------------------------------------------------------------------------------------------------- */
+/* --- the trace --- */
 
 static ssize_t read_file(void *arg, void *buf, size_t size)
 {

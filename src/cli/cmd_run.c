@@ -77,8 +77,7 @@ static struct controller_options options_of(const struct running *r, const struc
         return o;
 }
 
-/* --- settings re-read
- * --------------------------------------------------------------------------------------------------------- */
+/* --- settings re-read --- */
 
 /* What the controller holds by pointer stays as it was at the start: those settings want a restart. */
 static void keep_fixed(const struct settings *old, struct settings *fresh)
@@ -141,8 +140,7 @@ static void on_signal(void *arg, int signo)
         controller_stop(r->controller);
 }
 
-/* --- the command
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- the command --- */
 
 static void usage(FILE *to, const struct option_spec *spec)
 {

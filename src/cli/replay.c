@@ -39,7 +39,7 @@ int replay_add_policy(struct replay *r, const char *name, const struct profile_s
         return 0;
 }
 
-/* --- entities ---------------------------------------------------------------------------------------------------- */
+/* --- entities --- */
 
 static struct replay_entity *add_entity(struct replay *r, struct text name)
 {
@@ -69,7 +69,7 @@ static struct replay_entity *find_entity(struct replay *r, struct text name)
         return e;
 }
 
-/* --- deploys ----------------------------------------------------------------------------------------------------- */
+/* --- deploys --- */
 
 static void estimate_at(const struct replay_policy *p, const struct usage *u, int64_t now_ms,
                         struct recommendation *ret)
@@ -130,7 +130,7 @@ static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now
         e->deploy_ms = e->first_ms + passed * r->deploy_every_ms;
 }
 
-/* --- rows -------------------------------------------------------------------------------------------------------- */
+/* --- rows --- */
 
 static void lend(struct replay *r, struct histogram *h, int cap)
 {

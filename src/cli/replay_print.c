@@ -29,7 +29,7 @@ static struct final final_of(const struct replay *r, const struct replay_entity 
         return f;
 }
 
-/* --- JSON -------------------------------------------------------------------------------------------------------- */
+/* --- JSON --- */
 
 static void print_text(const char *s)
 {
@@ -96,7 +96,7 @@ void replay_print_json(const struct replay *r, bool entities)
         fputs("}\n", stdout);
 }
 
-/* --- table ------------------------------------------------------------------------------------------------------- */
+/* --- table --- */
 
 static void add_titles(struct table *t, const char *const *title, int columns)
 {

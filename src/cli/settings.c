@@ -75,8 +75,7 @@ static void variable_of(const char *name, char *out, size_t size)
         out[at] = '\0';
 }
 
-/* --- values
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- values --- */
 
 static int parse_number(const struct setting *s, const char *text, int64_t *ret)
 {
@@ -138,8 +137,7 @@ static int set(struct settings *to, int id, const char *text, const char *source
         return 0;
 }
 
-/* --- sources
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- sources --- */
 
 static int id_of(const char *name)
 {

@@ -9,7 +9,7 @@
 
 enum { BUFFER_SIZE = 1 << 20, FIELDS = 4, NUMBER_MAX = 512, TIME_DIGITS = 12 };
 
-/* --- numbers ----------------------------------------------------------------------------------------------------- */
+/* --- numbers --- */
 
 /* A product or quotient of two exact doubles is rounded once, as strtod rounds: so a mantissa up to 2^53 and a power of
  * ten up to 10^22, both exact, need no strtod. */
@@ -114,7 +114,7 @@ static bool read_time(struct text t, int64_t *ret)
         return true;
 }
 
-/* --- lines ------------------------------------------------------------------------------------------------------- */
+/* --- lines --- */
 
 static int split(struct text line, struct text field[static FIELDS])
 {
@@ -185,7 +185,7 @@ int trace_parse(struct text line, struct trace_row *ret, const char **ret_why)
         return 0;
 }
 
-/* --- the stream -------------------------------------------------------------------------------------------------- */
+/* --- the stream --- */
 
 void trace_init(struct trace *t, trace_source *source, void *arg)
 {

@@ -43,8 +43,7 @@ static void applying_end(struct applying *a, const struct err *err, int64_t retr
         work_done(c, t, err, retry_after_ms);
 }
 
-/* --- annotations
- * -------------------------------------------------------------------------------------------------------- */
+/* --- annotations --- */
 
 static void put_quantity(json_t *to, enum resource r, struct amount amount)
 {
@@ -108,8 +107,7 @@ static char *annotation_applied(const struct plan *p)
         return json_object_size(all) ? json_dumps(all, JSON_COMPACT) : NULL;
 }
 
-/* --- the patch
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the patch --- */
 
 /* What to write: the step, or, where the original comes back, the request as its owner had it (absent stays absent). */
 static struct amount to_write(const struct plan_container *c, enum resource r)
@@ -194,8 +192,7 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
         return patch;
 }
 
-/* --- after the patch
- * ------------------------------------------------------------------------------------------------------ */
+/* --- after the patch --- */
 
 static const struct container_view *answered(const struct workload_view *v, const char *name)
 {

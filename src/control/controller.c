@@ -39,8 +39,7 @@ void decide(struct controller *c, struct target *t, struct plan *ret)
         }
 }
 
-/* --- totals
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- totals --- */
 
 static void tally_resource(struct controller *c, const struct plan *p, enum resource r)
 {
@@ -98,8 +97,7 @@ static void tally_end(struct controller *c)
         }
 }
 
-/* --- deciding
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- deciding --- */
 
 static void remember_weights(struct target *t, const struct plan *p)
 {
@@ -225,8 +223,7 @@ static void decide_slice(void *arg)
         loop_timer_set(c->loop, &c->slice_timer, 0, decide_slice, c);
 }
 
-/* --- the cycle
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- the cycle --- */
 
 void cycle_polled(struct controller *c)
 {
@@ -296,8 +293,7 @@ static void turned(void *arg)
         loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
 }
 
-/* --- the Lease
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- the Lease --- */
 
 static void lease_gained(void *arg)
 {
@@ -320,8 +316,7 @@ static void lease_trouble(void *arg, const struct err *err)
         log_warn("the Lease cannot be had", KV("lease", c->options.lease_name), KV("error", err->text));
 }
 
-/* --- from start to stop
- * -------------------------------------------------------------------------------------------------------- */
+/* --- from start to stop --- */
 
 static void warned(void *arg, const char *path, const char *text)
 {

@@ -52,7 +52,7 @@ int field_object(const struct field *table, const json_t *json, void *at, struct
         return rc;
 }
 
-/* --- readers of one value ----------------------------------------------------------------------------------------- */
+/* --- readers of one value --- */
 
 int field_refuse(const struct field *f, const json_t *v, struct err *err)
 {

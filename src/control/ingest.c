@@ -7,8 +7,7 @@
 
 #include "controller_private.h"
 
-/* --- folding
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- folding --- */
 
 /* Room grows by a quarter and at least four buckets: what is learned spreads slowly. */
 static void lend(struct history *h, const struct usage_room *room)
@@ -86,8 +85,7 @@ static void fold_pod(void *arg, const struct pod_metrics_view *m, struct wall da
                         }
 }
 
-/* --- polling
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- polling --- */
 
 static void poll_next(struct controller *c);
 

@@ -20,8 +20,7 @@ static struct target *target_of(struct controller *c, const struct store_key *k)
         return target_get(&c->world, k->ns, k->group, k->kind, k->name);
 }
 
-/* --- deeds as text
- * -------------------------------------------------------------------------------------------------------- */
+/* --- deeds as text --- */
 
 static char *deed_print(const struct target *t)
 {
@@ -70,8 +69,7 @@ static void deed_read(struct controller *c, struct target *t, struct text record
                 t->version = intern_text(c->world.names, text_of(version));
 }
 
-/* --- loading
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- loading --- */
 
 static void load_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
 {
@@ -142,12 +140,10 @@ static void load_refused(void *arg, const struct store_key *key, const struct er
         (void)arg;
         char name[512];
         snprintf(name, sizeof name, "%.*s/%.*s/%.*s", TEXT_ARG(key->ns), TEXT_ARG(key->name), TEXT_ARG(key->container));
-        log_warn("a history in the database does not check out: it is learned anew", KV("history", name),
-                 KV("error", why->text));
+        log_warn("a row of the database does not check out", KV("history", name), KV("error", why->text));
 }
 
-/* --- the store's answers
- * -------------------------------------------------------------------------------------------------- */
+/* --- the store's answers --- */
 
 struct told {
         struct controller *controller;
@@ -244,8 +240,7 @@ void persist_open(struct controller *c, struct err *err)
         log_info("database opened", KV("file", c->options.database), KV_INT("targets", c->world.targets.count));
 }
 
-/* --- writing
- * -------------------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static void put_deed(struct store_batch *b, struct target *t)
 {
@@ -260,47 +255,6 @@ static void put_deed(struct store_batch *b, struct target *t)
 static void submit(struct controller *c, struct store_batch *b)
 {
         c->batch_sent = store_submit(c->store, b);
-}
-
-void persist_deed(struct controller *c, struct target *t)
-{
-        if (!c->store)
-                return;
-        struct store_batch *b = store_batch_new();
-        put_deed(b, t);
-        submit(c, b);
-}
-
-void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
-                  double bytes)
-{
-        if (!c->store)
-                return;
-        struct store_batch *b = store_batch_new();
-        struct store_key key = key_of(t, pc->name);
-        struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
-        memcpy(kill.uid, p->uid, sizeof kill.uid);
-        store_batch_kill(b, &key, &kill);
-        if (pc->history) /* with the history that holds it: what is counted once must be remembered once */
-                store_batch_usage(b, &key, &pc->history->usage, NULL, 0);
-        put_deed(b, t);
-        submit(c, b);
-}
-
-void persist_budget(struct controller *c)
-{
-        if (!c->store)
-                return;
-        json_t *list = json_array();
-        for (size_t i = 0; i < c->spendings; i++)
-                json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)c->spent[i].at_ms,
-                                                      (json_int_t)c->spent[i].millicores, c->spent[i].profile));
-        char *text = json_dumps(list, JSON_COMPACT);
-        struct store_batch *b = store_batch_new();
-        store_batch_note(b, "budget", text_of(text));
-        submit(c, b);
-        free(text);
-        json_decref(list);
 }
 
 /* The doors of a history: those of its pods, and those loaded whose pods have not come yet. */
@@ -324,6 +278,56 @@ static size_t doors_of(const struct history *h, struct store_door **ret)
         return count;
 }
 
+static void put_usage(struct store_batch *b, const struct history *h)
+{
+        struct store_key key = key_of(h->target, h->container);
+        struct store_door *door;
+        size_t doors = doors_of(h, &door);
+        store_batch_usage(b, &key, &h->usage, door, doors);
+        mem_free(door);
+}
+
+void persist_deed(struct controller *c, struct target *t)
+{
+        if (!c->store)
+                return;
+        struct store_batch *b = store_batch_new();
+        put_deed(b, t);
+        submit(c, b);
+}
+
+void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
+                  double bytes)
+{
+        if (!c->store)
+                return;
+        struct store_batch *b = store_batch_new();
+        struct store_key key = key_of(t, pc->name);
+        struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
+        memcpy(kill.uid, p->uid, sizeof kill.uid);
+        store_batch_kill(b, &key, &kill);
+        if (pc->history) /* with the history that holds it: what is counted once must be remembered once */
+                put_usage(b, pc->history);
+        put_deed(b, t);
+        submit(c, b);
+}
+
+void persist_budget(struct controller *c)
+{
+        if (!c->store)
+                return;
+        json_t *list = json_array();
+        for (size_t i = 0; i < c->spendings; i++)
+                json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)c->spent[i].at_ms,
+                                                      (json_int_t)c->spent[i].millicores, c->spent[i].profile));
+        char *text = json_dumps(list, JSON_COMPACT);
+        struct store_batch *b = store_batch_new();
+        store_batch_note(b, "budget", text_of(text));
+        submit(c, b);
+        free(text);
+        json_decref(list);
+}
+
 static int pack_target(struct store_batch *b, struct target *t)
 {
         int rows = 0;
@@ -333,11 +337,7 @@ static int pack_target(struct store_batch *b, struct target *t)
                 struct history *h = t->history[i];
                 if (!h->dirty)
                         continue;
-                struct store_key key = key_of(t, h->container);
-                struct store_door *door;
-                size_t doors = doors_of(h, &door);
-                store_batch_usage(b, &key, &h->usage, door, doors);
-                mem_free(door);
+                put_usage(b, h);
                 h->dirty = false;
                 rows++;
         }

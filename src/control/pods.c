@@ -160,8 +160,7 @@ void pod_swept(struct world *w, uint32_t epoch)
                         pod_drop(w, p);
 }
 
-/* --- the order
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- the order --- */
 
 static int pod_compare(const struct pod *a, const struct pod *b)
 {

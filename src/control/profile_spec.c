@@ -45,7 +45,7 @@ static int read_selector(const struct field *f, const json_t *v, void *at, struc
         return selector_read(v, at, err);
 }
 
-/* --- resources --------------------------------------------------------------------------------------------------- */
+/* --- resources --- */
 
 #define POLICY(member) offsetof(struct resource_policy, member)
 #define BOOL_CURE      "true or false (without quotes)"
@@ -120,7 +120,7 @@ static int read_resources(const struct field *f, const json_t *v, void *at, stru
         return field_object(table, v, at, err);
 }
 
-/* --- lists ------------------------------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 /* Each element of a list of objects, at most so many. */
 typedef int element_reader(const json_t *v, struct profile_spec *p, struct err *err);
@@ -243,7 +243,7 @@ static int read_containers(const struct field *f, const json_t *v, void *at, str
         return read_list(f, v, at, read_container, err);
 }
 
-/* --- apply ------------------------------------------------------------------------------------------------------- */
+/* --- apply --- */
 
 static const char *const part_of_schedule[] = {
         "the minute, 0-59",
@@ -352,7 +352,7 @@ static int read_apply(const struct field *f, const json_t *v, void *at, struct e
         return field_object(apply_field, v, p, err);
 }
 
-/* --- the spec ------------------------------------------------------------------------------------------------ */
+/* --- the spec --- */
 
 #define SPEC(member) offsetof(struct profile_spec, member)
 

@@ -167,8 +167,7 @@ bool profile_unread(const struct world *w, const struct target *t)
         return p && !p->valid;
 }
 
-/* --- choosing
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- choosing --- */
 
 bool profile_system_namespace(const struct world *w, const char *ns)
 {

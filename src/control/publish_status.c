@@ -174,8 +174,7 @@ json_t *publish_build_head(const struct target *t)
         return head;
 }
 
-/* --- digests
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- digests --- */
 
 /*
  * The same digest is taken of a plan (each cycle, for every target: no JSON is built for it) and of a status as the
@@ -257,8 +256,7 @@ uint64_t publish_status_digest(const json_t *status)
         return digest;
 }
 
-/* --- when to write
- * ------------------------------------------------------------------------------------------------------ */
+/* --- when to write --- */
 
 static int bucket_of(enum resource r, int64_t value)
 {

@@ -7,8 +7,7 @@
 
 #include "plan.h"
 
-/* --- originals
- * -------------------------------------------------------------------------------------------------------- */
+/* --- originals --- */
 
 static const struct record_row *row_of(const struct record_set *s, const char *container)
 {
@@ -68,8 +67,7 @@ double plan_cpu_weight(struct world *w, const struct target *t, const struct pod
         return c.facts.original[CPU].set ? (double)c.facts.original[CPU].value / 1e3 : 0;
 }
 
-/* --- containers
- * ------------------------------------------------------------------------------------------------------- */
+/* --- containers --- */
 
 static const struct pod *newest_pod(const struct target *t)
 {
@@ -217,8 +215,7 @@ static void summarize(struct plan *plan)
         }
 }
 
-/* --- the rollout
- * ------------------------------------------------------------------------------------------------------- */
+/* --- the rollout --- */
 
 bool rollout_done(const struct workload *wl)
 {
@@ -257,8 +254,7 @@ static void rollout_facts(const struct target *t, struct plan *plan)
                          (long long)wl->replicas, least);
 }
 
-/* --- who else
- * ---------------------------------------------------------------------------------------------------------- */
+/* --- who else --- */
 
 static struct plan_condition *say(struct plan *plan, const char *type, bool status, const char *reason)
 {
@@ -314,8 +310,7 @@ static bool is_managed(const struct target *t, struct plan *plan)
         return true;
 }
 
-/* --- judging
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- judging --- */
 
 static void judge(struct world *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
                   struct arena *a)
@@ -361,8 +356,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                 plan->container[i].advice = advice[i];
 }
 
-/* --- conditions
- * --------------------------------------------------------------------------------------------------------- */
+/* --- conditions --- */
 
 bool plan_wants_change(const struct plan_container *c, enum resource r)
 {
@@ -499,8 +493,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         resource_conditions(ret);
 }
 
-/* --- the pod as a whole
- * --------------------------------------------------------------------------------------------------- */
+/* --- the pod as a whole --- */
 
 struct amount plan_amount_of(const struct plan_container *c, enum resource r, enum plan_amount which)
 {

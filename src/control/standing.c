@@ -11,8 +11,7 @@
 
 enum { SAVING_STEP_PERCENT = 5 };
 
-/* --- windows
- * ---------------------------------------------------------------------------------------------------------------- */
+/* --- windows --- */
 
 static int32_t offset_of(const void *zone, int64_t at_s)
 {
@@ -37,8 +36,7 @@ void windows_settle(struct controller *c)
         }
 }
 
-/* --- status
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- status --- */
 
 static json_t *condition(const char *type, bool status, const char *reason, const char *message, int64_t since_ms,
                          int64_t generation)

@@ -146,8 +146,7 @@ void targets_release(struct world *w)
         map_release(&w->targets);
 }
 
-/* --- settling
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- settling --- */
 
 static void choose_profiles(struct world *w)
 {

@@ -6,8 +6,7 @@
 
 #include "controller_private.h"
 
-/* --- owners of informers
- * ---------------------------------------------------------------------------------------------- */
+/* --- owners of informers --- */
 
 /* hasty: it changes decisions at once, not only at the next cycle. */
 #define OWNER(name, hasty)                                                                                             \
@@ -95,8 +94,7 @@ static void trouble(void *arg, const struct err *err)
         nudge(w->controller);
 }
 
-/* --- starting
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- starting --- */
 
 static struct watch *watch_add(struct controller *c, const char *what, char *path, struct informer_owner owner)
 {
@@ -152,8 +150,7 @@ void watch_start(struct controller *c)
                         workloads_watch(c, k); /* every server has them; the others are asked for */
 }
 
-/* --- kinds that profiles name
- * --------------------------------------------------------------------------------------------- */
+/* --- kinds that profiles name --- */
 
 struct asking {
         struct controller *controller;
@@ -202,8 +199,7 @@ void watch_kinds(struct controller *c)
         }
 }
 
-/* --- state
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- state --- */
 
 /* A watch that may not or cannot be (403, 404) keeps nobody from being ready: the rest works, and it is said. */
 static bool given_up(const struct watch *w)

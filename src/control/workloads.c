@@ -111,8 +111,7 @@ static struct workload *workload_new(struct world *w, struct watched_kind *k, co
         return wl;
 }
 
-/* --- from the view
- * -------------------------------------------------------------------------------------------------------- */
+/* --- from the view --- */
 
 struct recording {
         struct world *world;
@@ -298,8 +297,7 @@ void workloads_release(struct world *w)
         map_release(&w->uids);
 }
 
-/* --- owners
- * ----------------------------------------------------------------------------------------------------------------- */
+/* --- owners --- */
 
 static struct workload *owner_find(struct world *w, const uint8_t uid[static UID_BYTES])
 {

@@ -78,8 +78,7 @@ struct watched_kind *kind_watched(struct world *w, struct text group, struct tex
         return k;
 }
 
-/* --- namespaces
- * ------------------------------------------------------------------------------------------------------- */
+/* --- namespaces --- */
 
 struct ns *ns_get(struct world *w, struct text name)
 {
@@ -137,8 +136,7 @@ void ns_swept(struct world *w, uint32_t epoch)
                         ns_forget(w, ns);
 }
 
-/* --- LimitRanges
- * ------------------------------------------------------------------------------------------------------ */
+/* --- LimitRanges --- */
 
 static struct limit_range *range_take(struct ns *ns, struct text name)
 {
@@ -230,8 +228,7 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
                 }
 }
 
-/* --- HPAs
- * ------------------------------------------------------------------------------------------------------------- */
+/* --- HPAs --- */
 
 static void hpa_free(struct hpa *h)
 {
@@ -313,8 +310,7 @@ void hpa_settle(struct world *w)
         }
 }
 
-/* --- the end
- * ------------------------------------------------------------------------------------------------------------ */
+/* --- the end --- */
 
 void world_release(struct world *w)
 {

@@ -9,7 +9,7 @@ enum { FOLD_MOST_S = DAY_S };
 /* The search for a change: days ahead, starts looked at. */
 enum { SEARCH_DAYS = 366, SEARCH_STARTS = 4096 };
 
-/* --- parsing ---------------------------------------------------------------------------------------------------- */
+/* --- parsing --- */
 
 struct field {
         int least, most;
@@ -176,7 +176,7 @@ int window_parse(const char *schedule, size_t len, struct window *ret, int *ret_
         return 0;
 }
 
-/* --- the calendar: days and minutes as the clock on the wall shows them ------------------------------------------- */
+/* --- the calendar: days and minutes as the clock on the wall shows them --- */
 
 static int64_t divide_down(int64_t a, int64_t b)
 {
@@ -256,7 +256,7 @@ static bool match_near(const struct window *w, int64_t local_s, int way, int day
         return false;
 }
 
-/* --- starts: instants at which it opens -------------------------------------------------------------------------- */
+/* --- starts: instants at which it opens --- */
 
 /* A skipped time gives the first instant after the gap, a repeated one its first pass. This never decreases as local
  * grows, which is what the searches below rest on. */

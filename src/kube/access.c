@@ -30,7 +30,7 @@ struct access {
         struct err files_trouble, exec_trouble; /* why the last try failed; code 0: it did not */
 };
 
-/* --- loading ------------------------------------------------------------------------------ */
+/* --- loading --- */
 
 static int load_config(const struct access_options *o, struct access_config *ret, struct err *err)
 {
@@ -82,7 +82,7 @@ static void point_peer(struct access *a)
         a->peer.revision++;
 }
 
-/* --- credential plug-ins ------------------------------------------------------------------ */
+/* --- credential plug-ins --- */
 
 static bool differ(const char *a, const char *b)
 {
@@ -152,7 +152,7 @@ static int exec_first(struct access *a, struct err *err)
         return rc;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
+/* --- files --- */
 
 /* All are tried; the first failure is told. */
 static void files_refresh(struct access *a, struct now now, bool force)
@@ -181,7 +181,7 @@ static void files_refresh(struct access *a, struct now now, bool force)
                 point_peer(a);
 }
 
-/* --- outside ------------------------------------------------------------------------------ */
+/* --- outside --- */
 
 int access_load(const struct access_options *o, struct access **ret, struct err *err)
 {

@@ -64,7 +64,7 @@ static struct now now_of(const struct client *c)
         return loop_now(c->loop);
 }
 
-/* --- credentials -------------------------------------------------------------------------- */
+/* --- credentials --- */
 
 static void refresh(struct client *c, bool force)
 {
@@ -88,7 +88,7 @@ static void on_credentials(void *arg)
                        on_credentials, c);
 }
 
-/* --- a call's life ------------------------------------------------------------------------ */
+/* --- a call's life --- */
 
 static void call_free(struct client_call *k)
 {
@@ -247,7 +247,7 @@ static void on_done(void *arg, const struct http_reply *reply)
         call_finish(k, &a, reply->whole);
 }
 
-/* --- starting ----------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static const char *verb_of(enum http_method m, const char *content_type)
 {
@@ -326,7 +326,7 @@ void client_cancel(struct client *c, struct client_call *k)
         call_free(k);
 }
 
-/* --- the client --------------------------------------------------------------------------- */
+/* --- the client --- */
 
 struct client *client_new(struct loop *l, struct access *a, const struct client_options *o)
 {
@@ -375,7 +375,7 @@ void client_set_limits(struct client *c, double rate, int concurrency)
         http_set_limits(c->http, rate, concurrency);
 }
 
-/* --- waiting for one ---------------------------------------------------------------------- */
+/* --- waiting for one --- */
 
 struct waited {
         bool done;

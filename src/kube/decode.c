@@ -14,7 +14,7 @@ int decode_object(struct text json, struct arena *a, struct object_view *ret, st
         return decoder_end(&d, "object", ret, err);
 }
 
-/* --- identity ------------------------------------------------------------------------------------------------ */
+/* --- identity --- */
 
 static int hex_digit(char c)
 {
@@ -73,7 +73,7 @@ void uid_bytes(struct text uid, uint8_t out[static UID_BYTES])
                 out[0] = 1;
 }
 
-/* --- what we wrote down on a template ------------------------------------------------------------------------ */
+/* --- what we wrote down on a template --- */
 
 int decode_recorded(struct text json, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
                     struct err *err)

@@ -4,7 +4,7 @@
 #include "core/quantity.h"
 #include "decoder.h"
 
-/* --- HorizontalPodAutoscaler --------------------------------------------------------------------------------- */
+/* --- HorizontalPodAutoscaler --- */
 
 static void read_target_ref(struct decoder *d, struct hpa_view *h)
 {
@@ -91,7 +91,7 @@ int decode_hpa(struct text json, struct arena *a, struct hpa_view *ret, struct e
         return decoder_end(&d, "HorizontalPodAutoscaler", &ret->meta, err);
 }
 
-/* --- LimitRange ---------------------------------------------------------------------------------------------- */
+/* --- LimitRange --- */
 
 /* One element of spec.limits. */
 struct limit_item {

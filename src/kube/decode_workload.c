@@ -112,7 +112,7 @@ static void read_status(struct workload_reader *r)
                                 read_condition(d, w);
 }
 
-/* --- the template -------------------------------------------------------------------------------------------- */
+/* --- the template --- */
 
 static int read_document(struct workload_reader *r, struct text json, struct err *err)
 {

@@ -155,7 +155,7 @@ struct text decoder_find(struct text from, const char *pointer, const char *pref
         return from;
 }
 
-/* --- metadata ------------------------------------------------------------------------------------------------ */
+/* --- metadata --- */
 
 static int decoder_labels(struct decoder *d, struct label **ret)
 {
@@ -258,7 +258,7 @@ void decoder_meta(struct decoder *d, struct object_view *ret)
                 decoder_meta_member(d, key, ret);
 }
 
-/* --- containers ---------------------------------------------------------------------------------------------- */
+/* --- containers --- */
 
 static void decoder_container(struct decoder *d, bool init, struct container_view *ret)
 {

@@ -41,7 +41,7 @@ struct discovery {
         struct map lookup; /* "group/kind" */
 };
 
-/* --- the end of a question ---------------------------------------------------------------- */
+/* --- the end of a question --- */
 
 static void tell(void *arg)
 {
@@ -86,7 +86,7 @@ static void settle_failed(struct lookup *u, const struct err *why)
         tell(u);
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static void fit(char *out, size_t cap, const char *s)
 {
@@ -216,7 +216,7 @@ static void begin(struct lookup *u)
         ask(u, path, on_group);
 }
 
-/* --- the table ---------------------------------------------------------------------------- */
+/* --- the table --- */
 
 static bool idle(const struct lookup *u)
 {

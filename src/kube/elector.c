@@ -23,7 +23,7 @@ static int64_t elapsed_ms(struct mono since, struct mono now)
         return (now.ns - since.ns) / 1000000;
 }
 
-/* --- what is known ------------------------------------------------------------------------------------------ */
+/* --- what is known --- */
 
 static const json_t *spec_of(const struct elector *e)
 {
@@ -79,7 +79,7 @@ static bool observe(struct elector *e, struct text body, struct mono now)
         return true;
 }
 
-/* --- asking -------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static char *dump(json_t *lease)
 {
@@ -137,7 +137,7 @@ char *elector_resign(struct elector *e, struct now now)
         return is_mine(e) ? next_record(e, "", 1, wall_print_micro(now.wall, time)) : NULL;
 }
 
-/* --- answers -------------------------------------------------------------------------------------------------- */
+/* --- answers --- */
 
 /* Candidates spread over [2 s, 4.4 s). */
 static int64_t candidate_wait_ms(void)

@@ -77,7 +77,7 @@ uint64_t event_dropped(const struct event_source *s)
         return s->dropped;
 }
 
-/* --- writing ---------------------------------------------------------------------------------------------------- */
+/* --- writing --- */
 
 static void write_series(struct entry *e);
 
@@ -170,7 +170,7 @@ static void write_first(struct entry *entry, const struct event *e, struct now n
         entry_send(entry, HTTP_POST, collection, NULL, body);
 }
 
-/* --- counting --------------------------------------------------------------------------------------------------- */
+/* --- counting --- */
 
 static int64_t elapsed_ms(struct mono since, struct mono now)
 {

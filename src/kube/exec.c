@@ -37,7 +37,7 @@ void exec_result_release(struct exec_result *r)
         *r = (struct exec_result){0};
 }
 
-/* --- start -------------------------------------------------------------------------------- */
+/* --- start --- */
 
 static char *exec_info(const struct exec_spec *x)
 {
@@ -178,7 +178,7 @@ void exec_free(struct exec_run *run)
         mem_free(run);
 }
 
-/* --- what it says ------------------------------------------------------------------------- */
+/* --- what it says --- */
 
 /* Too much on stdout ends it; of stderr the beginning is kept. */
 static void drain(struct exec_run *run, int i)

@@ -34,7 +34,7 @@ static void config_set_release(struct config_set *set)
         }
 }
 
-/* --- the files ---------------------------------------------------------------------------- */
+/* --- the files --- */
 
 static int read_one(struct config_set *set, const char *path, struct err *err)
 {
@@ -77,7 +77,7 @@ static int read_all(struct config_set *set, const char *list, struct err *err)
         return 0;
 }
 
-/* --- sections ----------------------------------------------------------------------------- */
+/* --- sections --- */
 
 /* Find the entry of a name in the first file that has it. ERR_NOTFOUND; ERR_INVALID: twice in that file. */
 static int find_entry(const struct config_set *set, const char *section, const char *member, const char *name,
@@ -159,7 +159,7 @@ static int bool_member(const struct entry *e, const char *key, bool *ret, struct
         return 0;
 }
 
-/* --- credentials -------------------------------------------------------------------------- */
+/* --- credentials --- */
 
 static int base64_digit(char c)
 {
@@ -242,7 +242,7 @@ static int token_member(const struct entry *e, struct access_text *ret, struct e
         return rc < 0 && !ret->text ? err_wrap(err, "tokenFile of '%s' in %s", e->name, e->path) : 0;
 }
 
-/* --- cluster, user, context --------------------------------------------------------------- */
+/* --- cluster, user, context --- */
 
 static int read_server(const struct entry *e, struct access_config *c, struct err *err)
 {

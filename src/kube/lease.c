@@ -21,7 +21,7 @@ struct lease {
 
 static void lease_ask(void *arg);
 
-/* --- what is told --------------------------------------------------------------------------------------------- */
+/* --- what is told --- */
 
 static void tell_lost(struct lease *l, const char *what)
 {
@@ -59,7 +59,7 @@ static void check_expiry(void *arg)
                                RENEW_MS - (now.ns - l->elector.renewed.ns) / 1000000, check_expiry, l);
 }
 
-/* --- giving it up ----------------------------------------------------------------------------------------------- */
+/* --- giving it up --- */
 
 static void finish_release(void *arg)
 {
@@ -89,7 +89,7 @@ static void resign(struct lease *l)
                 loop_timer_set(client_loop(l->client), &l->again, 0, finish_release, l);
 }
 
-/* --- asking ----------------------------------------------------------------------------------------------------- */
+/* --- asking --- */
 
 static void lease_answered(void *arg, const struct answer *a)
 {
@@ -133,7 +133,7 @@ static void lease_ask(void *arg)
         l->call = client_start(l->client, &call, lease_answered, l);
 }
 
-/* --- the contract ------------------------------------------------------------------------------------------------- */
+/* --- the contract --- */
 
 struct lease *lease_new(struct client *c, const struct lease_options *o)
 {

@@ -17,7 +17,7 @@ struct builder {
         struct err *err;
 };
 
-/* --- operations -------------------------------------------------------------------------------------------- */
+/* --- operations --- */
 
 /* value is taken over; NULL: the operation has none. */
 static void add_op(struct builder *b, const char *op, const char *path, json_t *value)
@@ -93,7 +93,7 @@ static void set_text(struct builder *b, json_t *parent, const char *key, const c
         step_up(b, len);
 }
 
-/* --- requests ---------------------------------------------------------------------------------------------- */
+/* --- requests --- */
 
 /* The amount that stands in a map of quantities; one that cannot be read is no amount. */
 static struct amount amount_in(const json_t *quantities, enum resource r)
@@ -191,7 +191,7 @@ static int patch_one(struct builder *b, const struct patch_container *c)
         return write_requests(b, container, c);
 }
 
-/* --- annotations ------------------------------------------------------------------------------------------- */
+/* --- annotations --- */
 
 static bool annotation_differs(const json_t *holder, const char *key, const char *want)
 {
@@ -219,7 +219,7 @@ static int annotate(struct builder *b, json_t *holder, const char *path, const s
         return 0;
 }
 
-/* --- the whole --------------------------------------------------------------------------------------------- */
+/* --- the whole --- */
 
 /* The value at a JSON pointer whose parts need no escapes; NULL: there is none. */
 static json_t *at_pointer(json_t *from, const char *pointer)
@@ -266,7 +266,7 @@ json_t *patch_build(const struct patch_resources *p, struct err *err)
         return rc < 0 ? NULL : STEAL(&ops);
 }
 
-/* --- sending ----------------------------------------------------------------------------------------------- */
+/* --- sending --- */
 
 static struct client_call *send_patch(struct client *c, const char *path, const char *type, json_t *body,
                                       const char *more, client_done *done, void *arg)

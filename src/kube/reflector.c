@@ -59,7 +59,7 @@ static const enum step next[SAW_COUNT][REFLECTOR_STATES] = {
 };
 /* clang-format on */
 
-/* --- what is asked ------------------------------------------------------------------------------------------- */
+/* --- what is asked --- */
 
 static void list_afresh(struct reflector *r)
 {
@@ -142,7 +142,7 @@ bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query
         return watch;
 }
 
-/* --- what comes ---------------------------------------------------------------------------------------------- */
+/* --- what comes --- */
 
 static void tell_well(struct reflector *r)
 {
@@ -259,7 +259,7 @@ int reflector_data(struct reflector *r, const char *p, size_t len)
         return rc;
 }
 
-/* --- how it ends --------------------------------------------------------------------------------------------- */
+/* --- how it ends --- */
 
 /* What the answer itself says, when no event did. */
 static enum saw saw_of_answer(const struct reflector *r, const struct answer *a, bool whole, struct mono now)

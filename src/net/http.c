@@ -67,7 +67,7 @@ static void kick(struct http *h)
         loop_timer_set(h->loop, &h->pump, 0, on_pump, h);
 }
 
-/* --- lists -------------------------------------------------------------------------------- */
+/* --- lists --- */
 
 static void list_add(struct http_call *c, int state)
 {
@@ -94,7 +94,7 @@ static bool counts(const struct http_call *c)
         return !c->r.stream && !c->r.urgent;
 }
 
-/* --- pools: libcurl's sockets and timer on the loop --------------------------------------- */
+/* --- pools: libcurl's sockets and timer on the loop --- */
 
 static void settle(struct http *h);
 static void reap(struct pool *p);
@@ -208,7 +208,7 @@ static void pools_sweep(struct http *h)
         }
 }
 
-/* --- a call's end ------------------------------------------------------------------------- */
+/* --- a call's end --- */
 
 /* Off its list, its timers and its connection. */
 static void detach(struct http_call *c)
@@ -279,7 +279,7 @@ static void on_silence(void *arg)
                 call_expire(c, c->r.silence_ms, "not a byte came");
 }
 
-/* --- starting ----------------------------------------------------------------------------- */
+/* --- starting --- */
 
 static void call_run(struct http_call *c)
 {
@@ -368,7 +368,7 @@ static void on_pump(void *arg)
         settle(h);
 }
 
-/* --- outside ------------------------------------------------------------------------------ */
+/* --- outside --- */
 
 /* OpenSSL writes to sockets whose other end may have gone; what that tells is in its result. */
 static void curl_once(void)

@@ -74,7 +74,7 @@ void http_call_free(struct http_call *c)
         mem_free(c);
 }
 
-/* --- what libcurl tells ------------------------------------------------------------------- */
+/* --- what libcurl tells --- */
 
 static void byte_came(struct http_call *c)
 {
@@ -231,7 +231,7 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
         return CURL_SOCKOPT_OK;
 }
 
-/* --- what libcurl is told ----------------------------------------------------------------- */
+/* --- what libcurl is told --- */
 
 #define SET(option, value)                                                                                             \
         do {                                                                                                           \
@@ -423,7 +423,7 @@ int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agen
         return c->reply.err.code;
 }
 
-/* --- the verdict -------------------------------------------------------------------------- */
+/* --- the verdict --- */
 
 static int code_of(CURLcode rc)
 {

@@ -49,7 +49,7 @@ struct loop {
         struct post *post, **post_end;
 };
 
-/* --- descriptors -------------------------------------------------------------------------- */
+/* --- descriptors --- */
 
 static uint64_t watch_tag(const struct loop *l, int fd)
 {
@@ -101,7 +101,7 @@ static void watch_call(struct loop *l, const struct epoll_event *e)
                 w->ready(w->arg, fd, e->events);
 }
 
-/* --- timers: a binary heap by due time ---------------------------------------------------- */
+/* --- timers: a binary heap by due time --- */
 
 static void heap_put(struct loop *l, size_t place, struct loop_timer *t)
 {
@@ -181,7 +181,7 @@ static int wait_for_timers(const struct loop *l, int wait_ms)
         return ms < HOUR_MS ? (int)ms : HOUR_MS;
 }
 
-/* --- signals and posts -------------------------------------------------------------------- */
+/* --- signals and posts --- */
 
 static void signals_ready(void *arg, int fd, uint32_t events)
 {
@@ -249,7 +249,7 @@ static void posts_ready(void *arg, int fd, uint32_t events)
         }
 }
 
-/* --- the loop ----------------------------------------------------------------------------- */
+/* --- the loop --- */
 
 struct loop *loop_new(void)
 {

@@ -61,7 +61,7 @@ static bool envelope_add(struct stream *s, const char *p, size_t len, struct err
         return false;
 }
 
-/* --- the scanner: where strings and nesting end ------------------------------------------- */
+/* --- the scanner: where strings and nesting end --- */
 
 #define ONES  UINT64_C(0x0101010101010101)
 #define HIGHS UINT64_C(0x8080808080808080)
@@ -137,7 +137,7 @@ static const char *scan_value(struct stream *s, const char *p, const char *end)
         return end;
 }
 
-/* --- values handed over ------------------------------------------------------------------- */
+/* --- values handed over --- */
 
 static const char *fail_long(struct stream *s, struct err *err)
 {
@@ -189,7 +189,7 @@ static const char *step_start(struct stream *s, const char *p, const char *end, 
         return envelope_add(s, p, 1, err) ? p + 1 : NULL;
 }
 
-/* --- a list's document -------------------------------------------------------------------- */
+/* --- a list's document --- */
 
 static const char *step_member(struct stream *s, const char *p, const char *end, struct err *err)
 {
@@ -321,7 +321,7 @@ static step *const steps[STATES] = {
         [FINISHED] = step_finished,
 };
 
-/* --- outside ------------------------------------------------------------------------------ */
+/* --- outside --- */
 
 void stream_init(struct stream *s, enum stream_shape shape, size_t item_max, int64_t total_max,
                  int (*each)(void *arg, struct text value), void *arg)

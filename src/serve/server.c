@@ -24,9 +24,7 @@ struct server {
         char address[96];
 };
 
-/* --- views
- * --------------------------------------------------------------------------------------------------------------------
- */
+/* --- views --- */
 
 struct view *view_new(void)
 {
@@ -77,8 +75,7 @@ void server_set_interval(struct server *s, int64_t interval_ms)
         atomic_store(&s->interval_ms, interval_ms);
 }
 
-/* --- answers
- * ------------------------------------------------------------------------------------------------------------------ */
+/* --- answers --- */
 
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, const char *body, size_t len)
 {
@@ -157,8 +154,7 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
         return say(c, MHD_HTTP_NOT_FOUND, "there are /healthz, /readyz and /metrics\n");
 }
 
-/* --- the socket
- * --------------------------------------------------------------------------------------------------------------- */
+/* --- the socket --- */
 
 /* "host:port", ":port", "[v6]:port". */
 static int parse_address(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len, struct err *err)
