@@ -130,6 +130,7 @@ static void decide_target(struct controller *c, struct target *t)
                 return;
         if (t->profile)
                 adopt_policy(t);
+        deed_adopt(c, t);
         decide(c, t, &plan);
         if (!t->profile && !plan.orphaned) {
                 work_add(c, t); /* its Recommendation goes */

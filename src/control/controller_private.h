@@ -152,6 +152,9 @@ void publish_delete(struct controller *c, struct target *t);
 /* apply.c */
 void apply_plan(struct controller *c, const struct plan *p); /* ends in work_done */
 
+/* deed.c */
+void deed_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */
+
 /* contest.c */
 void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
 void contest_changed(struct controller *c, struct target *t, const char *what);   /* admission changed our patch */

@@ -229,13 +229,14 @@ struct target {
         struct deed deed;
         struct stored_door *door; /* loaded, until the pods have come */
         int doors;
-        int64_t gone_ms;   /* when its workload vanished or its profile was lost; 0: it lives */
-        int64_t kill_ms;   /* newest kill */
-        int64_t status_ms; /* when its status was written last */
-        bool deed_dirty;   /* to be stored */
-        bool busy;         /* a write about it is under way */
-        bool rolling;      /* a rollout that we started is not yet done */
-        int64_t retry_ms;  /* not before that (back-off after a failed write) */
+        int64_t gone_ms;         /* when its workload vanished or its profile was lost; 0: it lives */
+        int64_t kill_ms;         /* newest kill */
+        int64_t status_ms;       /* when its status was written last */
+        int64_t deed_generation; /* of the template that the deed was compared with */
+        bool deed_dirty;         /* to be stored */
+        bool busy;               /* a write about it is under way */
+        bool rolling;            /* a rollout that we started is not yet done */
+        int64_t retry_ms;        /* not before that (back-off after a failed write) */
         int failures;
         char *denied;     /* what the API server forbade to write into the workload; NULL */
         bool denied_told; /* in the log */

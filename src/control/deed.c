@@ -1,0 +1,94 @@
+/*
+ * A change that the template tells of and we do not remember: made by a life of ours that was killed before it heard
+ * the answer or stored it, or brought back by an undo. It counts from when it is seen, so that cooldown holds.
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+#include "core/quantity.h"
+
+static const struct container_spec *spec_of(const struct workload *wl, const char *container)
+{
+        for (int i = 0; i < wl->containers; i++)
+                if (wl->container[i].name == container)
+                        return &wl->container[i];
+        return NULL;
+}
+
+static bool stands(const struct workload *wl, const struct record_row *row)
+{
+        const struct container_spec *spec = spec_of(wl, row->container);
+        for (int r = 0; spec && r < RESOURCES; r++)
+                if (row->request[r].set && spec->request[r].set && row->request[r].value == spec->request[r].value)
+                        return true;
+        return false;
+}
+
+static bool carries(const struct workload *wl)
+{
+        for (int i = 0; i < wl->applied.rows; i++)
+                if (stands(wl, &wl->applied.row[i]))
+                        return true;
+        return false;
+}
+
+/* As status.applied.containers has it. */
+static json_t *applied_rows(const struct workload *wl)
+{
+        json_t *list = json_array();
+        char text[QUANTITY_TEXT_MAX];
+        for (int i = 0; i < wl->applied.rows; i++) {
+                const struct record_row *of = &wl->applied.row[i];
+                json_t *row = json_pack("{s:s}", "name", of->container);
+                if (of->request[CPU].set)
+                        json_object_set_new(row, "cpu", json_string(quantity_print_cpu(of->request[CPU].value, text)));
+                if (of->request[MEMORY].set)
+                        json_object_set_new(row, "memory",
+                                            json_string(quantity_print_memory(of->request[MEMORY].value, text)));
+                json_array_append_new(list, row);
+        }
+        return list;
+}
+
+static bool holds_row(const json_t *list, const json_t *row)
+{
+        size_t i;
+        json_t *other;
+        json_array_foreach(list, i, other) if (json_equal(row, other)) return true;
+        return false;
+}
+
+/* In whatever order. */
+static bool same_rows(const json_t *a, const json_t *b)
+{
+        size_t i;
+        json_t *row;
+        if (json_array_size(a) != json_array_size(b))
+                return false;
+        json_array_foreach(a, i, row) if (!holds_row(b, row)) return false;
+        return true;
+}
+
+void deed_adopt(struct controller *c, struct target *t)
+{
+        struct deed *d = &t->deed;
+        const struct workload *wl = t->workload;
+        if (t->busy || t->deed_generation == wl->generation)
+                return;
+        t->deed_generation = wl->generation;
+        if (!carries(wl))
+                return;
+        AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
+        AUTO(json_decref) json_t *seen = applied_rows(wl);
+        if (known && same_rows(known, seen))
+                return;
+        d->changed_ms = loop_now(c->loop).wall.ms;
+        d->digest = wl->digest;
+        mem_free(d->containers);
+        d->containers = json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT);
+        t->rolling = true; /* until it is seen to be done */
+        log_info("a change of ours is seen that was not remembered", KV("namespace", t->ns), KV("kind", t->kind),
+                 KV("name", t->name), KV("requests", d->containers));
+        persist_deed(c, t);
+}
