@@ -125,6 +125,7 @@ void watch_stop(struct controller *c);
 void ingest_start(struct controller *c);   /* poll; calls cycle_polled at the end */
 void cycle_polled(struct controller *c);   /* controller.c */
 void ingest_running(struct controller *c); /* minutes with a running pod */
+void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall date); /* one item of the poll */
 
 /* oom.c */
 void oom_count(struct controller *c);

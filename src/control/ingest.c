@@ -66,7 +66,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
         count_run(h, p);
 }
 
-static void fold_pod(void *arg, const struct pod_metrics_view *m, struct wall date)
+void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 {
         struct controller *c = arg;
         c->date = date;
@@ -135,7 +135,7 @@ static void poll_next(struct controller *c)
 {
         const char *ns = c->poll_ns ? c->poll_ns[--c->poll_left] : NULL;
         c->cursor = 0;
-        c->poll = metrics_poll(c->client, ns, fold_pod, polled, c);
+        c->poll = metrics_poll(c->client, ns, ingest_fold, polled, c);
 }
 
 /* Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for

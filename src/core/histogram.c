@@ -32,17 +32,29 @@ double histogram_edge(enum resource r, int n)
         return histogram_start(r, n + 1 < HISTOGRAM_BUCKETS ? n + 1 : n);
 }
 
-int histogram_bucket(enum resource r, double value)
+/* The last of so many starts from at on that is not above value, which the first is not; written so that the compiler
+ * needs no branch. */
+static int search(const double *start, int at, int left, double value)
 {
-        assert(isfinite(value) && value >= 0);
-        const double *start = starts[r];
-        int at = 0;
-        /* The last start not above value; written so that the compiler needs no branch. */
-        for (int step = HISTOGRAM_BUCKETS / 2, left = HISTOGRAM_BUCKETS; left > 1; step = left / 2) {
+        for (int step = left / 2; left > 1; step = left / 2) {
                 at = start[at + step] <= value ? at + step : at;
                 left -= step;
         }
         return at;
+}
+
+int histogram_bucket(enum resource r, double value)
+{
+        assert(isfinite(value) && value >= 0);
+        return search(starts[r], 0, HISTOGRAM_BUCKETS, value);
+}
+
+int histogram_bucket_near(const struct histogram *h, double value)
+{
+        const double *start = starts[h->resource];
+        int end = h->first + h->count;
+        bool held = start[h->first] <= value && end < HISTOGRAM_BUCKETS && value < start[end];
+        return held ? search(start, h->first, h->count, value) : histogram_bucket((enum resource)h->resource, value);
 }
 
 /* --- time and weight --- */

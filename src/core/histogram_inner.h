@@ -21,6 +21,9 @@ struct histogram_range histogram_range_of(const struct histogram *h);
 /* The room a range wants. */
 int histogram_room(struct histogram_range range);
 
+/* histogram_bucket, sought first in the range held: that is where most samples fall. */
+int histogram_bucket_near(const struct histogram *h, double value);
+
 /* at = ref + whole * half-life + rest. The same for all histograms of one ref and half-life. */
 struct histogram_phase {
         int whole;       /* within +-4096, which takes any weight to 0 */

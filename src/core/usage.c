@@ -104,7 +104,7 @@ static void note_peak(struct usage *u, double bytes, struct wall at)
 
 static int bucket_of(const struct usage *u, enum resource r, double value)
 {
-        return histogram_bucket((enum resource)u->of[r].resource, value);
+        return histogram_bucket_near(&u->of[r], value);
 }
 
 static void put(struct usage *u, enum resource r, int bucket, double weight, struct wall at,

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "core/histogram.h"
+#include "../../../src/core/histogram_inner.h"
 
 #define DAY  ((int64_t)DAY_MS)
 #define LAST (HISTOGRAM_BUCKETS - 1)
@@ -206,6 +206,26 @@ static void test_bucket_of_start(void **state)
 
 /* --- weights --------------------------------------------------------------------------------------------------------
  */
+
+/* Whatever range is held, the bucket is the same. */
+static void test_bucket_near(void **state)
+{
+        (void)state;
+        for (int r = 0; r < RESOURCES; r++)
+                for (int first = 0; first < HISTOGRAM_BUCKETS; first += 7)
+                        for (int count = 0; first + count <= HISTOGRAM_BUCKETS; count++) {
+                                struct histogram h = {.resource = (uint8_t)r};
+                                h.first = (uint8_t)(count ? first : 0);
+                                h.count = h.cap = (uint8_t)count;
+                                for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
+                                        double start = histogram_start((enum resource)r, n);
+                                        if (histogram_bucket_near(&h, start) != n ||
+                                            (n && histogram_bucket_near(&h, nextafter(start, 0)) != n - 1))
+                                                fail_msg("%d buckets from %d: bucket(start(%d)) = %d", count, first, n,
+                                                         histogram_bucket_near(&h, start));
+                                }
+                        }
+}
 
 static void test_weights_by_age(void **state)
 {
@@ -752,6 +772,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_starts_are_nearest),
                 cmocka_unit_test(test_bucket_of_start),
+                cmocka_unit_test(test_bucket_near),
                 cmocka_unit_test(test_weights_by_age),
                 cmocka_unit_test(test_weights_by_the_millisecond),
                 cmocka_unit_test(test_ref_moves_past_64),

@@ -1,0 +1,155 @@
+/*
+ * Folding at 1 M containers: items of usage in the server's order, matched to pods by name, through the door, into
+ * 200 000 histories; and the walk over all that runs. The world is made as the watches make it, from JSON.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "../src/control/controller_private.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum { WORKLOADS = 200000, REPLICAS = 5, PODS = WORKLOADS * REPLICAS, PER_NAMESPACE = 100, WARM = 3, RUNS = 5 };
+enum { NAME_SIZE = 46, JSON_MAX = 4096 };
+
+/* What the answer's text holds, one after the other, apart from the world's own names. */
+struct item {
+        char ns[16], name[NAME_SIZE];
+};
+
+static void fail(const char *what)
+{
+        fprintf(stderr, "bench_fold: %s\n", what);
+        exit(1);
+}
+
+static double seconds(void)
+{
+        struct timespec t;
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+        return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* --- the world --- */
+
+static const char profile[] = "{\"metadata\":{\"name\":\"bench\",\"uid\":\"p\",\"generation\":1,\"creationTimestamp\":"
+                              "\"2026-01-01T00:00:00Z\"},"
+                              "\"spec\":{\"apply\":{\"mode\":\"Recommend\"}}}";
+static const char containers[] = "\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\","
+                                 "\"memory\":\"2Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":\"4Gi\"}}}]";
+
+static void workload_add(struct world *w, struct watched_kind *kind, int i, struct buf *json)
+{
+        buf_reset(json);
+        buf_printf(
+                json,
+                "{\"metadata\":{\"name\":\"checkout-service-%07d\",\"namespace\":\"size-%07d\",\"uid\":"
+                "\"5eed0001-0000-4000-8000-%012x\",\"generation\":1},\"spec\":{\"replicas\":5,\"template\":{\"spec\":{"
+                "%s}}}}",
+                i, i / PER_NAMESPACE, (unsigned)i, containers);
+        if (workload_upsert(w, kind, (struct text){json->data, json->len}, 1, NULL) < 0)
+                fail("a workload is refused");
+}
+
+static void pod_add(struct world *w, int i, struct item *item, struct buf *json)
+{
+        int workload = i / REPLICAS;
+        snprintf(item->ns, sizeof item->ns, "size-%07d", workload / PER_NAMESPACE);
+        snprintf(item->name, sizeof item->name, "checkout-service-%07d-7c9bd5f6d4-%08x%d", workload, (unsigned)workload,
+                 i % REPLICAS);
+        buf_reset(json);
+        buf_printf(json,
+                   "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"5eed0003-0000-4000-8000-%012x\","
+                   "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"d\",\"uid\":"
+                   "\"5eed0001-0000-4000-8000-%012x\",\"controller\":true}]},\"spec\":{%s},\"status\":{\"phase\":"
+                   "\"Running\",\"startTime\":\"2026-01-01T00:00:00Z\"}}",
+                   item->name, item->ns, (unsigned)i, (unsigned)workload, containers);
+        if (pod_upsert(w, (struct text){json->data, json->len}, 1, NULL) < 0)
+                fail("a pod is refused");
+}
+
+static struct item *world_fill(struct world *w)
+{
+        struct item *item = mem_new_array(PODS, sizeof *item);
+        struct watched_kind *deployments = kind_watched(w, TEXT("apps"), TEXT("Deployment"));
+        struct buf json __attribute__((cleanup(buf_release_auto)));
+        buf_init(&json, JSON_MAX);
+        if (profile_upsert(w, true, text_of(profile), 1, NULL) < 0)
+                fail("the profile is refused");
+        for (int i = 0; i < WORKLOADS; i++)
+                workload_add(w, deployments, i, &json);
+        for (int i = 0; i < PODS; i++)
+                pod_add(w, i, &item[i], &json);
+        return item;
+}
+
+/* --- folding --- */
+
+/* Usage per workload with noise, as the test API server's. */
+static void poll(struct controller *c, const struct item *item, struct wall at)
+{
+        static struct pod_metrics_view view = {.containers = 1};
+        view.at = at;
+        view.container[0] = (struct pod_metrics_container_view){.name = TEXT("app"), .has = {true, true}};
+        c->cursor = 0;
+        for (int i = 0; i < PODS; i++) {
+                uint64_t noise = ((uint64_t)i ^ (uint64_t)at.ms) * 0x9e3779b97f4a7c15u >> 40;
+                int workload = i / REPLICAS;
+                view.ns = (struct text){item[i].ns, 12};
+                view.name = (struct text){item[i].name, NAME_SIZE - 1};
+                view.container[0].cpu_nano = 50000001 + workload % 80 * 10000000 + (int64_t)(noise % 20000000);
+                view.container[0].memory_bytes = (524289 + workload % 64 * 16384 + (int64_t)(noise & 0x3fff)) << 10;
+                ingest_fold(c, &view, at);
+        }
+}
+
+static void line(const char *name, double value, const char *unit, const char *budget)
+{
+        printf("%-44s %12.3f %-6s %s\n", name, value, unit, budget);
+}
+
+static void least(double *best, double value)
+{
+        *best = value < *best ? value : *best;
+}
+
+/* Within a turn of the loop, where the time stands still, as it does for the controller. */
+static void measure(void *arg)
+{
+        struct controller *c = arg;
+        struct item *item = world_fill(&c->world);
+        struct wall at = {loop_now(c->loop).wall.ms - (WARM + RUNS) * MINUTE_MS};
+        double fold = 1e9, running = 1e9, settle = seconds();
+        world_settle(&c->world, loop_now(c->loop));
+        settle = seconds() - settle;
+        for (int run = 0; run < WARM + RUNS; run++, at.ms += MINUTE_MS) {
+                double begin = seconds();
+                poll(c, item, at);
+                double middle = seconds();
+                ingest_running(c);
+                if (run < WARM)
+                        continue;
+                least(&fold, middle - begin);
+                least(&running, seconds() - middle);
+        }
+        if (c->count.samples[SAMPLE_ACCEPTED] != (uint64_t)PODS * (WARM + RUNS))
+                fail("not all samples were accepted");
+        line("fold, 1000000 containers", PODS / fold / 1e6, "M/s", "10");
+        line("running minutes, 1000000 containers", running, "s", "");
+        line("links made afresh, 1000000 containers", settle, "s", "");
+        mem_free(item);
+}
+
+int main(void)
+{
+        struct controller c = {.loop = loop_new()};
+        world_init(&c.world, "halflife", "halflife-system");
+        loop_timer_set(c.loop, &c.cycle_timer, 0, measure, &c);
+        while (c.cycle_timer.place)
+                loop_turn(c.loop, 10);
+        world_release(&c.world);
+        loop_free(c.loop);
+        return 0;
+}
