@@ -102,7 +102,10 @@ static size_t suffix_end(const char *s, size_t len, size_t at)
 
 static int scan(const char *s, size_t len, struct scan *ret, size_t *reterr_at)
 {
-        size_t start = len > 0 && (s[0] == '-' || s[0] == '+') ? 1 : 0, at = start;
+        *reterr_at = 0;
+        if (len == 0) /* s may be NULL */
+                return ERR_INVALID;
+        size_t start = s[0] == '-' || s[0] == '+' ? 1 : 0, at = start;
         *ret = (struct scan){.negative = start && s[0] == '-'};
         while (at < len && s[at] == '0')
                 at++;
@@ -117,7 +120,7 @@ static int scan(const char *s, size_t len, struct scan *ret, size_t *reterr_at)
                 ret->any_digit |= ret->fraction > 0;
         }
         *reterr_at = suffix_end(s, len, at);
-        if (len == 0 || *reterr_at < len)
+        if (*reterr_at < len)
                 return ERR_INVALID;
         *reterr_at = at;
         return suffix_parse(s + at, len - at, &ret->suffix) ? 0 : ERR_INVALID;

@@ -215,6 +215,8 @@ static void test_refused(void **state)
         }
         int64_t got;
         size_t at;
+        assert_int_equal(quantity_parse(NULL, 0, 0, &got, &at), ERR_INVALID);
+        assert_int_equal(at, 0);
         assert_int_equal(quantity_parse("\0001", 2, 0, &got, &at), ERR_INVALID);
         assert_int_equal(at, 0);
         assert_int_equal(quantity_parse("1\0.", 3, 0, &got, &at), ERR_INVALID);

@@ -152,6 +152,11 @@ static void test_merge_refused(void **state)
         assert_int_equal(usage_merge(&a.u, &b.u, &room), 0);
         assert_true(weight(&a, MEMORY, 25 * MB) > 0);
         assert_true(a.u.peak == 90 * MB);
+        /* were it one byte */
+        roomy_init(&a, HOUR);
+        add_memory(&a, 30 * MIN, 1);
+        histogram_lend(&a.u.of[MEMORY], slab[1], 0);
+        assert_int_equal(usage_merge(&a.u, &b.u, &room), ERR_NOSPACE);
 }
 
 /* Room for just what comes of it will do. */
