@@ -24,7 +24,8 @@ struct now now_read(void)
         return (struct now){.mono = mono_read(), .wall = {read_ns(CLOCK_REALTIME) / 1000000}};
 }
 
-/* --- calendar: the Gregorian one, endless both ways. Years begin in March inside, so that the leap day comes last. --- */
+/* --- calendar: the Gregorian one, endless both ways. Years begin in March inside, so that the leap day comes last. ---
+ */
 
 enum { DAYS_400_YEARS = 146097, DAYS_TO_1970 = 719468 /* from 0000-03-01 */ };
 

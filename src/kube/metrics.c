@@ -76,8 +76,12 @@ struct metrics_poll *metrics_poll(struct client *c, const char *ns,
         p->arg = arg;
         stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
         AUTO(mem_free) char *path = path_of("metrics.k8s.io", "v1beta1", ns, "pods", NULL, NULL);
-        const struct client_stream_request r = {
-                .path = path, .deadline_ms = POLL_MS, .head = poll_head, .data = poll_data, .done = poll_done, .arg = p};
+        const struct client_stream_request r = {.path = path,
+                                                .deadline_ms = POLL_MS,
+                                                .head = poll_head,
+                                                .data = poll_data,
+                                                .done = poll_done,
+                                                .arg = p};
         p->call = client_stream(c, &r);
         return p;
 }
