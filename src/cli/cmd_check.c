@@ -56,13 +56,18 @@ static bool check_reach(struct checking *c)
         if (!version) {
                 snprintf(line, sizeof line, "API server: %s", err.text);
                 tell(c, BAD, line,
-                     "is the address right, the server up, the CA its own? --kubeconfig and --context say which");
+                     err.code == ERR_RETRY ? "is the server up, and its address right? --kubeconfig and --context "
+                                             "say which"
+                     : err.code == ERR_DENIED
+                             ? "--kubeconfig and --context say which server and which credentials"
+                             : "is this the API server's address? --kubeconfig and --context say which");
                 return false;
         }
         snprintf(line, sizeof line, "API server %s, %s", git ? git : "(no version)", access_source(c->session.access));
         tell(c, GOOD, line, NULL);
         if (access_warning(c->session.access))
-                tell(c, DOUBTFUL, access_warning(c->session.access), "give the cluster's CA in the kubeconfig");
+                tell(c, DOUBTFUL, access_warning(c->session.access),
+                     "in the kubeconfig, name the server by https:// and give its CA");
         return true;
 }
 
@@ -89,7 +94,10 @@ static void check_api(struct checking *c, const char *path, const char *const pl
         AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err);
         if (!list) {
                 snprintf(line, sizeof line, "%s: %s", what, err.text);
-                tell(c, BAD, line, way_out);
+                tell(c, BAD, line,
+                     err.code == ERR_DENIED ? "may not look; does the kubeconfig hold credentials of an account of "
+                                              "this cluster?"
+                                            : way_out);
                 return;
         }
         for (int i = 0; plural[i]; i++)
@@ -206,7 +214,9 @@ static void check_permissions(struct checking *c)
                         tell(c, BAD, line, "add the rule to halflife's role; manifests/rbac.yaml has all of them");
                 } else {
                         snprintf(line, sizeof line, "permissions: %s", err.text);
-                        tell(c, BAD, line, "the API server must answer SelfSubjectAccessReviews");
+                        tell(c, BAD, line,
+                             "every account may ask this, but for the anonymous one: does the kubeconfig hold "
+                             "credentials?");
                         return;
                 }
         }
@@ -248,19 +258,19 @@ int cmd_check(int argc, char **argv)
         struct err err = {0};
         memcpy(spec, settings_options(), SETTINGS * sizeof spec[0]);
         spec[SETTINGS] = (struct option_spec){.name = "help", .letter = 'h', .help = "this text"};
-        if (options_parse(spec, SETTINGS + 1, argc, argv, given, &words, &err) < 0 ||
-            (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
+        int rc = options_parse(spec, SETTINGS + 1, argc, argv, given, &words, &err);
+        if (rc == 0 && given[SETTINGS].count) {
+                printf("usage: halflife check [option]...\n\nTakes the settings of halflife run, and says whether it "
+                       "could work with them: a line each for\nthe API server, halflife's kinds, the metrics API, "
+                       "permissions and the database. Exits 1 where one fails.\nWhat is asked is what the credentials "
+                       "given may do.\n\n");
+                options_print(stdout, spec, SETTINGS + 1);
+                return EXIT_DONE;
+        }
+        if (rc < 0 || (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
             settings_read(given, &c.settings, &err) < 0) {
                 fprintf(stderr, "halflife check: %s\n", err.text);
                 return EXIT_MISUSED;
-        }
-        if (given[SETTINGS].count) {
-                printf("usage: halflife check [option]...\n\nTakes the settings of halflife run, and says whether it "
-                       "could work with "
-                       "them.\n\n");
-                options_print(stdout, spec, SETTINGS + 1);
-                settings_release(&c.settings);
-                return EXIT_DONE;
         }
         if (session_open(&c.session, c.settings.text[SET_KUBECONFIG], c.settings.text[SET_CONTEXT], &err) < 0) {
                 tell(&c, BAD, err.text, "");

@@ -2,6 +2,7 @@
  * halflife get: the Recommendations, in the columns that kubectl shows.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"
@@ -173,7 +174,11 @@ static json_t *ask(struct getting *g, const char *query, struct err *err)
         AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
         AUTO(mem_free) char *body = NULL;
         size_t len;
-        struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = GET_PAGE_BYTES};
+        struct call call = {.method = HTTP_GET,
+                            .path = path,
+                            .query = query,
+                            .deadline_ms = 10 * SECOND_MS,
+                            .body_max = GET_PAGE_BYTES};
         if (client_wait(g->session.client, &call, &body, &len, err) < 0)
                 return NULL;
         json_error_t why;
@@ -262,6 +267,17 @@ static int read_arguments(struct getting *g, int argc, char **argv, struct err *
         return all && g->given[OPT_NAMESPACE].count ? err_set(err, ERR_INVALID, "-A and -n exclude each other") : all;
 }
 
+/* As the settings of the same name are: the flag, else the variable. */
+static int open_session(struct getting *g, struct err *err)
+{
+        const char *kubeconfig = option_value(&g->given[OPT_KUBECONFIG]);
+        const char *context = option_value(&g->given[OPT_CONTEXT]);
+        kubeconfig = kubeconfig ? kubeconfig : getenv("HALFLIFE_KUBECONFIG");
+        context = context ? context : getenv("HALFLIFE_CONTEXT");
+        return session_open(&g->session, kubeconfig && *kubeconfig ? kubeconfig : NULL,
+                            context && *context ? context : NULL, err);
+}
+
 int cmd_get(int argc, char **argv)
 {
         struct getting g = {.items = json_array(), .now_ms = now_read().wall.ms};
@@ -275,8 +291,7 @@ int cmd_get(int argc, char **argv)
                 printf("usage: halflife get [option]... [NAME]\n\nThe recommendations, as kubectl get recommendations "
                        "shows them.\n\n");
                 options_print(stdout, spec, OPTS);
-        } else if (session_open(&g.session, option_value(&g.given[OPT_KUBECONFIG]), option_value(&g.given[OPT_CONTEXT]),
-                                &err) < 0) {
+        } else if (open_session(&g, &err) < 0) {
                 fprintf(stderr, "halflife get: %s\n", err.text);
                 code = EXIT_FAILED;
         } else {

@@ -189,7 +189,9 @@ static int read_trace(struct replay *r, const struct arguments *a, int fd, struc
         if (r->refused > TOLD_MOST)
                 fprintf(stderr, "%s: %lld more rows refused\n", a->file, (long long)r->refused - TOLD_MOST);
         if (rc == 0 && r->entities == 0)
-                return err_set(err, ERR_INVALID, "no row could be read: expected lines of " TRACE_HEADER);
+                return err_set(err, ERR_INVALID,
+                               "no row could be read: expected lines of " TRACE_HEADER
+                               " (what is compressed goes through zcat)");
         return rc;
 }
 

@@ -179,21 +179,20 @@ int cmd_run(int argc, char **argv)
         struct err err = {0};
         memcpy(spec, settings_options(), SETTINGS * sizeof spec[0]);
         spec[SETTINGS] = help_option;
-        if (options_parse(spec, SETTINGS + 1, argc, argv, r.given, &words, &err) < 0 ||
-            (words.count && err_set(&err, ERR_INVALID, "run takes no words, not '%s'", words.word[0])) ||
+        int rc = options_parse(spec, SETTINGS + 1, argc, argv, r.given, &words, &err);
+        if (rc == 0 && r.given[SETTINGS].count) {
+                usage(stdout, spec);
+                return EXIT_DONE;
+        }
+        if (rc < 0 || (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
             settings_read(r.given, &r.settings, &err) < 0) {
                 fprintf(stderr, "halflife run: %s\n", err.text);
                 return EXIT_MISUSED;
         }
-        if (r.given[SETTINGS].count) {
-                usage(stdout, spec);
-                settings_release(&r.settings);
-                return EXIT_DONE;
-        }
         log_as_set(&r.settings);
         make_identity(r.identity, sizeof r.identity);
         signal(SIGPIPE, SIG_IGN);
-        int rc = start(&r, &access, &err);
+        rc = start(&r, &access, &err);
         if (rc == 0) {
                 log_info("halflife runs", KV("version", version_text()), KV("access", access_source(access)),
                          KV("identity", r.identity));

@@ -28,6 +28,10 @@ const char *version_user_agent(void)
 
 int cmd_version(int argc, char **argv)
 {
+        if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
+                printf("usage: halflife version\n\nThe version, and those of the libraries it runs with.\n");
+                return EXIT_DONE;
+        }
         if (argc > 1) {
                 fprintf(stderr, "halflife version: takes no arguments, not '%s'\n", argv[1]);
                 return EXIT_MISUSED;

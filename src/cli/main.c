@@ -38,7 +38,7 @@ int main(int argc, char **argv)
         if (strcmp(name, "--version") == 0)
                 return cmd_version(1, argv);
         if (*name)
-                fprintf(stderr, "halflife: there is no command '%s'\n", name);
+                fprintf(stderr, "halflife: there is no command '%s'; halflife --help lists them\n", name);
         else
                 usage(stderr);
         return EXIT_MISUSED;

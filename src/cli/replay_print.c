@@ -110,9 +110,10 @@ static void add_score(struct table *t, const char *name, enum resource q, const 
         const char *unit = q == CPU ? "core-h" : "GiB-h";
         table_add(t, mem_string(name));
         table_add(t, mem_string(resource_name(q)));
-        table_add(t, mem_printf("%.2f%%", 100 * score_slack(s)));
-        table_add(t, mem_printf("%.3f%%", 100 * score_overrun(s)));
-        table_add(t, mem_printf("%.2f", score_changes_per_week(s)));
+        bool scored = s->requested_hours > 0;
+        table_add(t, scored ? mem_printf("%.2f%%", 100 * score_slack(s)) : NULL);
+        table_add(t, scored ? mem_printf("%.3f%%", 100 * score_overrun(s)) : NULL);
+        table_add(t, scored ? mem_printf("%.2f", score_changes_per_week(s)) : NULL);
         table_add(t, mem_printf("%.2f %s", s->requested_hours / hours_unit[q], unit));
         table_add(t, mem_printf("%.2f %s", s->used_hours / hours_unit[q], unit));
 }

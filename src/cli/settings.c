@@ -60,8 +60,15 @@ const struct option_spec *settings_options(void)
         static char help[SETTINGS][256];
         for (int i = 0; i < SETTINGS; i++) {
                 const struct setting *s = &setting_table[i];
-                snprintf(help[i], sizeof help[i], "%s%s%s%s", s->help, *s->standard ? " (default " : "", s->standard,
-                         *s->standard ? ")" : "");
+                if (!*s->standard)
+                        snprintf(help[i], sizeof help[i], "%s", s->help);
+                else if (s->kind == SETTING_TEXT)
+                        snprintf(help[i], sizeof help[i], "%s (default %s)", s->help, s->standard);
+                else if (s->choices)
+                        snprintf(help[i], sizeof help[i], "%s (%s, default %s)", s->help, s->choices, s->standard);
+                else
+                        snprintf(help[i], sizeof help[i], "%s (%s to %s, default %s)", s->help, s->least, s->most,
+                                 s->standard);
                 spec[i] = (struct option_spec){.name = s->name, .value = s->value, .help = help[i]};
         }
         return spec;
@@ -167,7 +174,8 @@ static int read_file(struct settings *to, const char *path, struct err *err)
         {
                 int id = id_of(name);
                 if (id < 0)
-                        return err_set(err, ERR_INVALID, "settings '%s': there is no setting '%s'", path, name);
+                        return err_set(err, ERR_INVALID, "settings '%s': there is no setting '%s'; --help lists them",
+                                       path, name);
                 if (json_is_object(value) || json_is_array(value))
                         return err_set(err, ERR_INVALID, "settings '%s': '%s' wants a single value", path, name);
                 AUTO(mem_free)

@@ -212,7 +212,10 @@ static int open_socket(const char *listen_on, struct err *err)
         if (at.ss_family == AF_INET6)
                 (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){listen_on[0] != ':'}, sizeof(int));
         if (bind(fd, (struct sockaddr *)&at, len) < 0 || listen(fd, SOMAXCONN) < 0) {
-                err_set(err, errno == EADDRINUSE ? ERR_CONFLICT : ERR_IO, "%m");
+                if (errno == EADDRINUSE)
+                        err_set(err, ERR_CONFLICT, "another process listens there: give another port, or 0 for any");
+                else
+                        err_set(err, ERR_IO, "%m");
                 close(fd);
                 return err->code;
         }
