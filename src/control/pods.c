@@ -98,8 +98,12 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->node_pressure = v->node_pressure;
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
-        if (uid_none(p->owner_uid) && v->meta.owner.kind.len) {
-                uid_bytes(v->meta.owner.uid, p->owner_uid);
+        uint8_t owner[UID_BYTES] = {0};
+        if (v->meta.owner.kind.len)
+                uid_bytes(v->meta.owner.uid, owner);
+        if (memcmp(owner, p->owner_uid, UID_BYTES) != 0) {
+                memcpy(p->owner_uid, owner, UID_BYTES);
+                owner_unlink(&p->owner, owner);
                 w->changed = true;
         }
 }

@@ -83,17 +83,22 @@ static void workload_drop(struct world *w, struct workload *wl)
         w->changed = true;
 }
 
+/* A walk for each generation of owners that becomes free: as many as the longest chain has links. */
 void workloads_free_gone(struct world *w)
 {
-        for (struct workload **link = &w->gone; *link;) {
-                struct workload *wl = *link;
-                if (wl->children > 0) {
-                        link = &wl->next_gone;
-                        continue;
+        bool again = true;
+        while (again) {
+                again = false;
+                for (struct workload **link = &w->gone; *link;) {
+                        struct workload *wl = *link;
+                        if (wl->children > 0) {
+                                link = &wl->next_gone;
+                                continue;
+                        }
+                        *link = wl->next_gone;
+                        again |= wl->owner && wl->owner->gone && wl->owner->children == 1;
+                        workload_free(w, wl);
                 }
-                *link = wl->next_gone;
-                workload_free(w, wl);
-                link = &w->gone; /* its owner may have become free */
         }
 }
 
@@ -195,6 +200,15 @@ static void rollout_set(struct workload *wl, const struct workload_view *v)
         wl->status_replicas = v->status_replicas;
 }
 
+/* Orphaned, or adopted by another: the next settle links it afresh. */
+void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES])
+{
+        if (!*owner || memcmp((*owner)->uid, uid, UID_BYTES) == 0)
+                return;
+        (*owner)->children--;
+        *owner = NULL;
+}
+
 static void workload_set(struct world *w, struct workload *wl, const struct workload_view *v, uint64_t digest)
 {
         workload_clear(w, wl);
@@ -208,6 +222,7 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
                 wl->owner_ref.name = intern_text(w->names, v->meta.owner.name);
                 uid_bytes(v->meta.owner.uid, wl->owner_ref.uid);
         }
+        owner_unlink(&wl->owner, wl->owner_ref.uid);
         if (workload_is_link(wl))
                 return;
         labels_join(w, wl, v);
@@ -231,7 +246,13 @@ static int workload_take(struct world *w, struct watched_kind *k, struct text js
         struct workload *wl = map_get(&w->workloads, text_of(key));
         uint8_t uid[UID_BYTES];
         uid_bytes(view->meta.uid, uid);
-        if (wl && memcmp(uid, wl->uid, UID_BYTES) != 0) { /* deleted and made again while nobody looked */
+        bool known = wl && memcmp(uid, wl->uid, UID_BYTES) == 0;
+        if (!known && events) { /* an answer makes nothing: the watch may have seen it go already */
+                err_set(err, ERR_NOTFOUND, "%s '%.*s' was deleted meanwhile", k->kind, TEXT_ARG(view->meta.name));
+                arena_reset(&w->scratch);
+                return ERR_NOTFOUND;
+        }
+        if (wl && !known) { /* deleted and made again while nobody looked */
                 workload_drop(w, wl);
                 wl = NULL;
         }
@@ -304,14 +325,27 @@ static struct workload *owner_find(struct world *w, const uint8_t uid[static UID
         return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
 }
 
-/* Link what could not be linked before; a link once made stands, for a controller owner never changes. */
+/* Owners that lead back to their own object are somebody's mistake: such a link is not made, so that every walk up a
+ * chain ends. */
+static bool leads_to(const struct workload *from, const struct workload *to)
+{
+        while (from && from != to)
+                from = from->owner;
+        return from != NULL;
+}
+
+/* Link what could not be linked before; a link once made stands until the object names another owner. */
 void workloads_settle(struct world *w)
 {
         struct workload *wl;
         struct pod *p;
-        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                if (!wl->owner && (wl->owner = owner_find(w, wl->owner_ref.uid)))
-                        wl->owner->children++;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                struct workload *owner = wl->owner ? NULL : owner_find(w, wl->owner_ref.uid);
+                if (!owner || leads_to(owner, wl))
+                        continue;
+                wl->owner = owner;
+                owner->children++;
+        }
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_find(w, p->owner_uid)))
                         p->owner->children++;

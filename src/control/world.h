@@ -310,7 +310,8 @@ void pod_swept(struct world *w, uint32_t epoch);
 int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
 /*
  * The same by the answer to a request of ours that began when the watch had brought so many events of the object. An
- * answer may come after later events: it never takes the cache back to what was before them.
+ * answer may come after later events: it never takes the cache back to what was before them, and makes nothing that is
+ * not there (ERR_NOTFOUND): the watch may have seen it go.
  */
 int workload_answer(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
                     struct err *err);
@@ -352,6 +353,9 @@ struct range_facts {
 void range_facts(struct world *w, const char *ns, struct range_facts *ret);
 struct published *published_get(struct world *w, struct text key); /* made when unknown */
 void published_set_status(struct world *w, struct published *p, const json_t *status);
+
+/* An object named this controller owner: a link to another one is undone. */
+void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 
 /* Parts of world_settle and world_release. */
 void workloads_settle(struct world *w); /* owners */

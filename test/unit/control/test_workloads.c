@@ -1,0 +1,135 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../src/control/world.h"
+
+static const struct now start = {{1000000000}, {1700000000000}};
+
+/* Names are letters: the UID of 'a' is made of it, and so is its controller owner's ("" : none). */
+static struct workload *put(struct world *w, const char *kind, const char *name, const char *owner)
+{
+        char json[1024], ref[256] = "";
+        struct err err = {0};
+        struct watched_kind *k = kind_watched(w, TEXT("apps"), text_of(kind));
+        if (*owner)
+                snprintf(ref, sizeof ref,
+                         ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\","
+                         "\"uid\":\"00000000-0000-0000-0000-00000000000%s\",\"controller\":true}]",
+                         owner, owner);
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"00000000-0000-0000-0000-00000000000%"
+                 "s\","
+                 "\"generation\":1%s},\"spec\":{\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}}}",
+                 name, name, ref);
+        if (workload_upsert(w, k, text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", json, err.text);
+        return workload_find(w, "apps", kind, "web", name);
+}
+
+static void drop(struct world *w, const char *kind, const char *name)
+{
+        char json[256];
+        snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"x\"}}", name);
+        workload_remove(w, kind_watched(w, TEXT("apps"), text_of(kind)), text_of(json));
+}
+
+static size_t gone(const struct world *w)
+{
+        size_t n = 0;
+        for (const struct workload *wl = w->gone; wl; wl = wl->next_gone)
+                n++;
+        return n;
+}
+
+static void test_owner_cycles(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        struct workload *a = put(&w, "Deployment", "a", "b"), *b = put(&w, "Deployment", "b", "c"),
+                        *c = put(&w, "Deployment", "c", "a"), *d = put(&w, "Deployment", "d", "d");
+        world_settle(&w, start); /* it ends */
+        assert_null(d->owner);
+        assert_int_equal(!a->owner + !b->owner + !c->owner, 1);
+        world_release(&w);
+}
+
+static void test_adopted_by_another(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        struct workload *a = put(&w, "Deployment", "a", ""), *set = put(&w, "ReplicaSet", "c", "a");
+        world_settle(&w, start);
+        assert_ptr_equal(set->owner, a);
+        drop(&w, "Deployment", "a"); /* --cascade=orphan */
+        put(&w, "ReplicaSet", "c", "");
+        world_settle(&w, start);
+        assert_null(set->owner);
+        workloads_free_gone(&w);
+        assert_int_equal(gone(&w), 0);
+        struct workload *b = put(&w, "Deployment", "b", "");
+        put(&w, "ReplicaSet", "c", "b");
+        world_settle(&w, start);
+        assert_ptr_equal(set->owner, b);
+        world_release(&w);
+}
+
+static void test_gone_chains_are_freed(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        put(&w, "Deployment", "a", "");
+        put(&w, "ReplicaSet", "b", "a");
+        put(&w, "ReplicaSet", "c", "b");
+        put(&w, "ReplicaSet", "d", "a");
+        world_settle(&w, start);
+        drop(&w, "ReplicaSet", "c");
+        drop(&w, "Deployment", "a");
+        drop(&w, "ReplicaSet", "b");
+        world_settle(&w, start);
+        workloads_free_gone(&w);
+        assert_int_equal(gone(&w), 1); /* a: d is still there */
+        drop(&w, "ReplicaSet", "d");
+        world_settle(&w, start);
+        workloads_free_gone(&w);
+        assert_int_equal(gone(&w), 0);
+        world_release(&w);
+}
+
+static void test_an_answer_makes_nothing(void **state)
+{
+        (void)state;
+        static const char other[] = "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"another\","
+                                    "\"generation\":1},\"spec\":{\"template\":{\"spec\":{\"containers\":[]}}}}";
+        struct world w;
+        struct err err = {0};
+        world_init(&w, "halflife", "halflife");
+        struct watched_kind *k = kind_watched(&w, TEXT("apps"), TEXT("Deployment"));
+        assert_int_equal(workload_answer(&w, k, text_of(other), 1, 0, &err), ERR_NOTFOUND);
+        assert_string_equal(err.text, "Deployment 'a' was deleted meanwhile");
+        assert_int_equal(w.workloads.count, 0);
+        struct workload *a = put(&w, "Deployment", "a", "");
+        assert_int_equal(workload_answer(&w, k, text_of(other), 1, 1, &err), ERR_NOTFOUND);
+        assert_ptr_equal(workload_find(&w, "apps", "Deployment", "web", "a"), a);
+        assert_false(a->gone);
+        world_release(&w);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_owner_cycles),
+                cmocka_unit_test(test_adopted_by_another),
+                cmocka_unit_test(test_gone_chains_are_freed),
+                cmocka_unit_test(test_an_answer_makes_nothing),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
