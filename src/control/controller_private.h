@@ -126,6 +126,8 @@ void ingest_start(struct controller *c);   /* poll; calls cycle_polled at the en
 void cycle_polled(struct controller *c);   /* controller.c */
 void ingest_running(struct controller *c); /* minutes with a running pod */
 void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall date); /* one item of the poll */
+/* The history of a pod's container, made when unknown; NULL: the pod has no target, or that has no profile any more. */
+struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc);
 
 /* oom.c */
 void oom_count(struct controller *c);

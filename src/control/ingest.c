@@ -18,16 +18,18 @@ static void lend(struct history *h, const struct usage_room *room)
         mem_free(histogram_lend(&h->usage.of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
-static struct history *history_of(struct controller *c, struct pod *p, struct pod_container *pc)
+struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc)
 {
+        struct target *t = p->target;
         bool ignore;
+        if (!t || !t->profile)
+                return NULL;
         if (pc->history)
                 return pc->history;
-        const struct resource_policy *policy =
-                profile_spec_container(&p->target->profile->spec, text_of(pc->name), &ignore);
-        pc->history = history_get(&c->world, p->target, pc->name, policy);
+        pc->history = history_get(&c->world, t, pc->name,
+                                  profile_spec_container(&t->profile->spec, text_of(pc->name), &ignore));
         if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
-                pc->history->cpu_weight = plan_cpu_weight(&c->world, p->target, pc);
+                pc->history->cpu_weight = plan_cpu_weight(&c->world, t, pc);
         return pc->history;
 }
 
@@ -44,7 +46,9 @@ static void count_run(struct history *h, const struct pod *p)
 static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
                            const struct pod_metrics_container_view *v)
 {
-        struct history *h = history_of(c, p, pc);
+        struct history *h = ingest_history(c, p, pc);
+        if (!h)
+                return; /* its profile went while the answer was under way */
         struct now now = loop_now(c->loop);
         struct wall latest = c->date.ms > now.wall.ms ? c->date : now.wall;
         struct sample s = {
@@ -119,16 +123,16 @@ static void polled(void *arg, const struct metrics_result *r)
         struct controller *c = arg;
         c->poll = NULL;
         c->count.unread_items += (uint64_t)r->refused;
+        if (r->err.code == 0 && c->poll_left > 0) {
+                poll_next(c);
+                return;
+        }
+        c->poll_left = 0;
         if (r->err.code != 0 && r->pods == 0)
                 source_went(c, r); /* a list cut in its middle is a gap: what came counts */
         else
                 source_came(c);
-        if (r->err.code != 0)
-                c->poll_left = 0;
-        if (c->poll_left > 0)
-                poll_next(c);
-        else
-                cycle_polled(c);
+        cycle_polled(c);
 }
 
 static void poll_next(struct controller *c)

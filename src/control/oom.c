@@ -12,16 +12,6 @@ static double limit_that_killed(const struct pod *p, const struct pod_container 
         return near || !p->node_pressure ? (double)pc->memory_limit.value : 0;
 }
 
-static struct history *history_of(struct controller *c, struct pod *p, struct pod_container *pc)
-{
-        struct target *t = p->target;
-        bool ignore;
-        if (pc->history || !t || !t->profile)
-                return pc->history;
-        const struct resource_policy *policy = profile_spec_container(&t->profile->spec, text_of(pc->name), &ignore);
-        return pc->history = history_get(&c->world, t, pc->name, policy);
-}
-
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc)
 {
         bool ignore;
@@ -31,7 +21,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         if (restarts <= pc->kills_counted) /* the store knew of it */
                 return;
         pc->kills_counted = restarts;
-        struct history *h = history_of(c, p, pc);
+        struct history *h = ingest_history(c, p, pc);
         if (!h || pc->role == ROLE_INIT)
                 return;
         const struct resource_policy *policy =
