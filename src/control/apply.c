@@ -23,6 +23,8 @@ struct applying {
         } * sent;
         int sents;
         char note[512];
+        char *payer; /* key of the profile whose budget it is of */
+        int64_t cost;
 };
 
 static void applying_free(struct applying *a)
@@ -32,6 +34,7 @@ static void applying_free(struct applying *a)
                 mem_free(a->sent[i].container);
         mem_free(a->sent);
         mem_free(a->path);
+        mem_free(a->payer);
         mem_free(a);
 }
 
@@ -261,17 +264,26 @@ static void denied(struct target *t, const char *text)
         t->denied_told = false;
 }
 
+static void refused(struct applying *a, const struct answer *answer)
+{
+        struct target *t = a->target;
+        if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
+                budget_refund(a->controller, t, a->payer, a->cost);
+        if (answer->err.code == ERR_DENIED) {
+                denied(t, answer->err.text);
+                if (!t->denied_told)
+                        tell_event(a->controller, t, true, "Denied", answer->err.text);
+        }
+        applying_end(a, &answer->err, answer->retry_after_ms);
+}
+
 static void patched(void *arg, const struct answer *answer)
 {
         struct applying *a = arg;
         struct controller *c = a->controller;
         struct target *t = a->target;
         if (answer->err.code != 0) {
-                if (answer->err.code == ERR_DENIED)
-                        denied(t, answer->err.text);
-                if (answer->err.code == ERR_DENIED && !t->denied_told)
-                        tell_event(c, t, true, "Denied", answer->err.text);
-                applying_end(a, &answer->err, answer->retry_after_ms);
+                refused(a, answer);
                 return;
         }
         char changed[256] = "";
@@ -334,7 +346,8 @@ static void fetched(void *arg, const struct answer *answer)
                 applying_end(a, &err, 0);
                 return;
         }
-        budget_spend(c, &plan);
+        a->payer = mem_string(t->profile ? t->profile->key : "");
+        a->cost = budget_spend(c, &plan);
         patch_send(c->client, a->path, patch, false, patched, a);
         json_decref(patch);
         arena_reset(&c->plans);

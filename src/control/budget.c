@@ -5,6 +5,8 @@
  *
  * A change that is larger than the whole hour's budget passes when nothing was spent: else it never would.
  */
+#include <string.h>
+
 #include "controller_private.h"
 
 int64_t budget_cost(const struct plan *p)
@@ -49,10 +51,10 @@ void budget_settle(struct controller *c)
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
                 p->rolling = p->spent_millicores = 0;
         for (size_t i = 0; i < c->spendings; i++) {
-                c->spent_millicores += c->spent[i].millicores;
+                c->spent_millicores = add_saturated(c->spent_millicores, c->spent[i].millicores);
                 p = map_get(&c->world.profiles, text_of(c->spent[i].profile));
                 if (p)
-                        p->spent_millicores += c->spent[i].millicores;
+                        p->spent_millicores = add_saturated(p->spent_millicores, c->spent[i].millicores);
         }
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
                 t->rolling = still_rolling(t);
@@ -64,7 +66,7 @@ void budget_settle(struct controller *c)
 
 static bool within(int64_t limit, int64_t already, int64_t cost)
 {
-        return limit == 0 || already == 0 || already + cost <= limit;
+        return limit == 0 || already == 0 || add_saturated(already, cost) <= limit;
 }
 
 bool budget_allows(const struct controller *c, const struct plan *p)
@@ -82,22 +84,44 @@ bool budget_allows(const struct controller *c, const struct plan *p)
         return profile->spec.budget_workloads == 0 || profile->rolling < profile->spec.budget_workloads;
 }
 
-void budget_spend(struct controller *c, const struct plan *p)
+/* The ledger has one entry a minute and profile, as of its latest change: an hour of many changes stays short. */
+static struct spending *entry_of(struct controller *c, const char *profile, int64_t at_ms)
+{
+        for (size_t i = c->spendings; i > 0 && c->spent[i - 1].at_ms / MINUTE_MS == at_ms / MINUTE_MS; i--)
+                if (strcmp(c->spent[i - 1].profile, profile) == 0)
+                        return &c->spent[i - 1];
+        c->spent = mem_resize(c->spent, c->spendings + 1, sizeof *c->spent);
+        c->spent[c->spendings] = (struct spending){.profile = mem_string(profile)};
+        return &c->spent[c->spendings++];
+}
+
+int64_t budget_spend(struct controller *c, const struct plan *p)
 {
         struct target *t = p->target;
         int64_t cost = budget_cost(p);
-        c->spent = mem_resize(c->spent, c->spendings + 1, sizeof *c->spent);
-        c->spent[c->spendings++] = (struct spending){
-                .at_ms = p->now.ms,
-                .millicores = cost,
-                .profile = mem_string(t->profile ? t->profile->key : ""),
-        };
-        c->spent_millicores += cost;
+        struct spending *entry = entry_of(c, t->profile ? t->profile->key : "", p->now.ms);
+        entry->at_ms = p->now.ms;
+        entry->millicores = add_saturated(entry->millicores, cost);
+        c->spent_millicores = add_saturated(c->spent_millicores, cost);
         c->rolling++;
         t->rolling = true;
         if (t->profile) {
-                t->profile->spent_millicores += cost;
+                t->profile->spent_millicores = add_saturated(t->profile->spent_millicores, cost);
                 t->profile->rolling++;
         }
         persist_budget(c);
+        return cost;
+}
+
+void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost)
+{
+        t->rolling = false;
+        for (size_t i = c->spendings; i > 0; i--) {
+                struct spending *entry = &c->spent[i - 1];
+                if (strcmp(entry->profile, profile) != 0 || entry->millicores < cost)
+                        continue;
+                entry->millicores -= cost;
+                persist_budget(c);
+                return;
+        }
 }

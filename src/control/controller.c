@@ -41,21 +41,27 @@ void decide(struct controller *c, struct target *t, struct plan *ret)
 
 /* --- totals --- */
 
+static int64_t in_force(const struct plan *p, enum resource r)
+{
+        __int128 less = 0;
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].ours[r])
+                        less += p->container[i].facts.original[r].value - p->container[i].facts.current[r].value;
+        less *= p->target->workload->replicas;
+        return less > INT64_MAX ? INT64_MAX : less < INT64_MIN ? INT64_MIN : (int64_t)less;
+}
+
 static void tally_resource(struct controller *c, const struct plan *p, enum resource r)
 {
-        struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL);
-        int64_t now = 0;
-        for (int i = 0; i < p->containers; i++) {
+        struct profile *profile = p->target->profile;
+        for (int i = 0; i < p->containers; i++)
                 if (plan_wants_change(&p->container[i], r))
                         c->next_reason[p->container[i].advice.gate[r].hold]++;
-                if (p->container[i].ours[r])
-                        now += p->container[i].facts.original[r].value - p->container[i].facts.current[r].value;
-        }
-        int64_t saving = original.set ? plan_saving(p, r) : 0;
-        c->next_saving[r] += saving;
-        c->next_in_force[r] += now * p->target->workload->replicas;
-        if (p->target->profile)
-                p->target->profile->next_saving[r] += saving;
+        int64_t saving = plan_saving(p, r);
+        c->next_saving[r] = add_saturated(c->next_saving[r], saving);
+        c->next_in_force[r] = add_saturated(c->next_in_force[r], in_force(p, r));
+        if (profile)
+                profile->next_saving[r] = add_saturated(profile->next_saving[r], saving);
 }
 
 static void tally(struct controller *c, const struct plan *p)

@@ -165,7 +165,9 @@ void contest_changed(struct controller *c, struct target *t, const char *what); 
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
 bool budget_allows(const struct controller *c, const struct plan *p);
-void budget_spend(struct controller *c, const struct plan *p);
+int64_t budget_spend(struct controller *c, const struct plan *p); /* returns what it costs */
+/* The change was refused: what it cost its profile (by key) is free again, from the next settle on. */
+void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost);
 int64_t budget_cost(const struct plan *p); /* millicores of request changed, over all replicas */
 
 /* tell.c */

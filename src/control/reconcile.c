@@ -219,6 +219,8 @@ static void summarize(struct plan *plan)
 
 bool rollout_done(const struct workload *wl)
 {
+        if (wl->kind->flags & KIND_BY_RUNS)
+                return true; /* a CronJob's next run starts no rollout */
         bool tells = wl->observed_generation > 0 || wl->status_replicas > 0;
         if (!tells && !kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)))
                 return true; /* a kind of somebody's own, which says nothing of rollouts */
@@ -231,7 +233,7 @@ static void rollout_facts(const struct target *t, struct plan *plan)
         const struct workload *wl = t->workload;
         const char *why = "";
         if (wl->kind->flags & KIND_BY_RUNS)
-                return; /* a CronJob's next run starts no rollout */
+                return;
         if (wl->paused)
                 why = "the rollout is paused";
         else if (wl->on_delete)
@@ -531,12 +533,12 @@ struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_a
                 if (!a.set)
                         continue;
                 any = true;
-                if (c->role == ROLE_INIT && a.value + sidecars > most_init)
-                        most_init = a.value + sidecars;
+                if (c->role == ROLE_INIT && add_saturated(a.value, sidecars) > most_init)
+                        most_init = add_saturated(a.value, sidecars);
                 if (c->role != ROLE_INIT)
-                        together += a.value;
+                        together = add_saturated(together, a.value);
                 if (c->role == ROLE_SIDECAR)
-                        sidecars += a.value;
+                        sidecars = add_saturated(sidecars, a.value);
         }
         return (struct amount){any, together > most_init ? together : most_init};
 }

@@ -410,6 +410,12 @@ static inline bool uid_none(const uint8_t uid[static UID_BYTES])
         static const uint8_t none[UID_BYTES];
         return memcmp(uid, none, UID_BYTES) == 0;
 }
+/* Sums of what a cluster asks for: held within what the type can say. */
+static inline int64_t add_saturated(int64_t a, int64_t b)
+{
+        int64_t sum;
+        return __builtin_add_overflow(a, b, &sum) ? (a > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
 void labels_set(struct labels *l, const struct label_pair *pair, size_t count);
 void labels_release(struct labels *l);
 void key_split(struct text api_version, struct text *ret_group, struct text *ret_version);

@@ -1,0 +1,112 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+
+/* One target with one container of 1000m, for which a gate is open to so many millicores. */
+struct fixture {
+        struct controller c;
+        struct watched_kind kind;
+        struct workload workload;
+        struct profile profile;
+        struct target target;
+        struct plan_container container;
+        struct plan plan;
+};
+
+static int set_up(void **state)
+{
+        struct fixture *f = MEM_NEW(struct fixture);
+        f->c.loop = loop_new();
+        world_init(&f->c.world, "halflife", "halflife");
+        f->workload = (struct workload){.kind = &f->kind, .replicas = 2};
+        f->profile.key = mem_string("/shared");
+        f->target = (struct target){.workload = &f->workload, .profile = &f->profile};
+        f->container.facts.current[CPU] = (struct amount){true, 1000};
+        f->container.advice.gate[CPU] = (struct gate_verdict){.value = 600};
+        f->container.advice.gate[MEMORY].hold = REASON_MEMORY_OFF;
+        f->plan = (struct plan){
+                .target = &f->target, .container = &f->container, .containers = 1, .now = loop_now(f->c.loop).wall};
+        *state = f;
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        struct fixture *f = *state;
+        for (size_t i = 0; i < f->c.spendings; i++)
+                mem_free(f->c.spent[i].profile);
+        mem_free(f->c.spent);
+        mem_free(f->profile.key);
+        world_release(&f->c.world);
+        loop_free(f->c.loop);
+        mem_free(f);
+        return 0;
+}
+
+static void test_a_refused_change_costs_nothing(void **state)
+{
+        struct fixture *f = *state;
+        f->c.options.budget_cores_per_hour = 1000;
+        for (int n = 0; n < 100; n++) {
+                assert_true(budget_allows(&f->c, &f->plan));
+                int64_t cost = budget_spend(&f->c, &f->plan);
+                assert_int_equal(cost, 800);
+                assert_false(budget_allows(&f->c, &f->plan));
+                budget_refund(&f->c, &f->target, "/shared", cost);
+                budget_settle(&f->c);
+        }
+        assert_int_equal(f->c.spent_millicores, 0);
+        assert_false(f->target.rolling);
+}
+
+static void test_the_ledger_stays_short(void **state)
+{
+        struct fixture *f = *state;
+        f->plan.now.ms -= f->plan.now.ms % MINUTE_MS; /* all in one minute */
+        for (int n = 0; n < 1000; n++, f->plan.now.ms += 10)
+                budget_spend(&f->c, &f->plan);
+        assert_int_equal(f->c.spendings, 1);
+        assert_int_equal(f->c.spent[0].millicores, 800 * 1000);
+        f->plan.now.ms += MINUTE_MS;
+        budget_spend(&f->c, &f->plan);
+        assert_int_equal(f->c.spendings, 2);
+}
+
+static void test_sums_end(void **state)
+{
+        struct fixture *f = *state;
+        f->container.facts.current[CPU].value = INT64_MAX;
+        for (int n = 0; n < 3; n++)
+                assert_int_equal(budget_spend(&f->c, &f->plan), INT64_MAX);
+        assert_int_equal(f->c.spent_millicores, INT64_MAX);
+        f->c.options.budget_cores_per_hour = 1000;
+        assert_false(budget_allows(&f->c, &f->plan));
+}
+
+static void test_a_cron_job_rolls_nothing(void **state)
+{
+        struct fixture *f = *state;
+        f->workload.generation = 3;
+        f->kind = (struct watched_kind){.group = "batch", .kind = "CronJob", .flags = KIND_BY_RUNS};
+        assert_true(rollout_done(&f->workload));
+        f->kind = (struct watched_kind){.group = "apps", .kind = "Deployment"};
+        assert_false(rollout_done(&f->workload));
+}
+
+int main(void)
+{
+#define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
+        const struct CMUnitTest tests[] = {
+                TEST(test_a_refused_change_costs_nothing),
+                TEST(test_the_ledger_stays_short),
+                TEST(test_sums_end),
+                TEST(test_a_cron_job_rolls_nothing),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
