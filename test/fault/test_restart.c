@@ -9,6 +9,7 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../support/beside.h"
 #include "../support/pick.h"
 #include "../support/story.h"
 #include "base/clock.h"
@@ -340,15 +341,15 @@ static void test_oom_while_down(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_sigterm),
-                cmocka_unit_test(test_kill),
-                cmocka_unit_test(test_kill_before_the_answer),
-                cmocka_unit_test(test_kill_before_the_patch),
-                cmocka_unit_test(test_kill_anywhere),
-                cmocka_unit_test(test_while_down),
-                cmocka_unit_test(test_oom),
-                cmocka_unit_test(test_oom_while_down),
+        static const struct beside tests[] = {
+                BESIDE(test_sigterm),
+                BESIDE(test_kill),
+                BESIDE(test_kill_before_the_answer),
+                BESIDE(test_kill_before_the_patch),
+                BESIDE(test_kill_anywhere),
+                BESIDE(test_while_down),
+                BESIDE(test_oom),
+                BESIDE(test_oom_while_down),
         };
-        return cmocka_run_group_tests_name("restart", tests, NULL, NULL);
+        return beside_run("restart", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

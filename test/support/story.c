@@ -329,6 +329,11 @@ static bool usage(void *arg, const char *ns, const char *pod, const char *contai
         return mib >= 0;
 }
 
+void stories_metrics(struct fake *f, enum fake_metrics_mode mode)
+{
+        fake_set_metrics(f, &(struct fake_metrics){.mode = mode, .usage = usage, .step_ms = POLL_STEP_MS});
+}
+
 struct fake *stories_server(struct story *stories, size_t count)
 {
         struct fake *f = fake_new(&(struct fake_options){.seed = 11});
@@ -336,7 +341,7 @@ struct fake *stories_server(struct story *stories, size_t count)
         cast.count = count;
         if (!f || !fake_load(f, "crds"))
                 abort();
-        fake_set_metrics(f, &(struct fake_metrics){.usage = usage, .step_ms = POLL_STEP_MS});
+        stories_metrics(f, FAKE_METRICS_ON);
         return f;
 }
 

@@ -118,6 +118,7 @@ int stories_main(const char *group, struct story *stories, size_t count, const c
 
 /* For those who run a server and a halflife of their own. */
 struct fake *stories_server(struct story *stories, size_t count); /* CRDs loaded, usage scraped every second */
+void stories_metrics(struct fake *f, enum fake_metrics_mode mode);
 bool stories_run(struct fake *f, struct story *stories, size_t count, int64_t timeout_ms); /* all told to their end */
 char *story_path(const struct story *s, const char *path);
 /* Is the field so now? *ret_is (mem_free; NULL: not wanted) is what it is. */
