@@ -99,9 +99,10 @@ int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epo
                         standing_read(p, json);
                 }
                 p->epoch = epoch;
-                p->created_ms = view.created.ms;
-                if (p->generation != view.generation) { /* our own status writes do not count */
+                /* Our own status writes do not count; one deleted and made again while nobody looked does. */
+                if (p->generation != view.generation || p->created_ms != view.created.ms) {
                         p->generation = view.generation;
+                        p->created_ms = view.created.ms;
                         profile_read(p, json);
                         w->changed = true;
                 }

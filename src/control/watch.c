@@ -8,21 +8,37 @@
 
 /* --- owners of informers --- */
 
-/* hasty: it changes decisions at once, not only at the next cycle. */
+/* What is taken in tells by world.changed whether it matters; an HPA's own status, and ours of a profile, do not. */
+static bool take_begin(struct controller *c)
+{
+        bool before = c->world.changed;
+        c->world.changed = false;
+        return before;
+}
+
+static void take_end(struct controller *c, bool before, bool hasty)
+{
+        if (hasty && c->world.changed)
+                nudge(c);
+        c->world.changed |= before;
+}
+
+/* hasty: what changes by it is decided at once, not only at the next cycle. */
 #define OWNER(name, hasty)                                                                                             \
         static int name##_in(void *arg, struct text object, uint32_t epoch, struct err *err)                           \
         {                                                                                                              \
                 struct watch *w = arg;                                                                                 \
-                if (hasty)                                                                                             \
-                        nudge(w->controller);                                                                          \
-                return name##_upsert(&w->controller->world, object, epoch, err);                                       \
+                bool before = take_begin(w->controller);                                                               \
+                int rc = name##_upsert(&w->controller->world, object, epoch, err);                                     \
+                take_end(w->controller, before, hasty);                                                                \
+                return rc;                                                                                             \
         }                                                                                                              \
         static void name##_out(void *arg, struct text object)                                                          \
         {                                                                                                              \
                 struct watch *w = arg;                                                                                 \
-                if (hasty)                                                                                             \
-                        nudge(w->controller);                                                                          \
+                bool before = take_begin(w->controller);                                                               \
                 name##_remove(&w->controller->world, object);                                                          \
+                take_end(w->controller, before, hasty);                                                                \
         }                                                                                                              \
         static void name##_whole(void *arg, uint32_t epoch)                                                            \
         {                                                                                                              \
@@ -39,9 +55,9 @@ OWNER(published, false)
 static int profile_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
         struct watch *w = arg;
+        bool before = take_begin(w->controller);
         int rc = profile_upsert(&w->controller->world, w->cluster, object, epoch, err);
-        if (w->controller->world.changed) /* not for the echo of our own status */
-                nudge(w->controller);
+        take_end(w->controller, before, true);
         return rc;
 }
 
@@ -168,7 +184,7 @@ static void discovered(void *arg, const struct api_resource *r, const struct err
                 if (err->code == ERR_NOTFOUND && !k->missing && !(k->flags & KIND_DEFAULT))
                         log_warn("a profile names a kind that the server does not have; asking again each cycle",
                                  KV("group", k->group), KV("kind", k->kind));
-                k->missing = true;
+                k->missing |= err->code == ERR_NOTFOUND;
                 return;
         }
         k->missing = false;

@@ -230,8 +230,10 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
 
 /* --- HPAs --- */
 
-static void hpa_free(struct hpa *h)
+static void hpa_free(struct world *w, struct hpa *h)
 {
+        intern_drop(w->names, h->target_group);
+        intern_drop(w->names, h->target_kind);
         mem_free(h->key);
         mem_free(h->target_name);
         mem_free(h);
@@ -245,6 +247,23 @@ struct text key_of_object(struct world *w, const struct object_view *view)
         key[view->ns.len] = '/';
         memcpy(key + view->ns.len + 1, view->name.p, view->name.len);
         return (struct text){key, len};
+}
+
+static bool hpa_same(const struct hpa *a, const struct hpa *b)
+{
+        return a->target_group == b->target_group && a->target_kind == b->target_kind &&
+               strcmp(a->target_name, b->target_name) == 0 &&
+               memcmp(a->utilization, b->utilization, sizeof a->utilization) == 0;
+}
+
+/* Its status changes every few seconds: only what it scales, and on what, counts as a change. */
+static void hpa_keep(struct world *w, struct hpa *h)
+{
+        struct hpa *old = map_drop(&w->hpas, text_of(h->key));
+        w->changed |= !old || !hpa_same(old, h);
+        if (old)
+                hpa_free(w, old);
+        map_put(&w->hpas, text_of(h->key), h);
 }
 
 int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
@@ -264,11 +283,7 @@ int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
                 for (int i = 0; i < view->metrics; i++)
                         if (view->metric[i].utilization)
                                 h->utilization[view->metric[i].resource] = true;
-                struct hpa *old = map_drop(&w->hpas, key);
-                if (old)
-                        hpa_free(old);
-                map_put(&w->hpas, text_of(h->key), h);
-                w->changed = true;
+                hpa_keep(w, h);
         }
         arena_reset(&w->scratch);
         return rc;
@@ -280,7 +295,7 @@ void hpa_remove(struct world *w, struct text json)
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
                 struct hpa *h = map_drop(&w->hpas, key_of_object(w, &view));
                 if (h)
-                        hpa_free(h);
+                        hpa_free(w, h);
                 w->changed = true;
         }
         arena_reset(&w->scratch);
@@ -292,7 +307,7 @@ void hpa_swept(struct world *w, uint32_t epoch)
         for (size_t at = 0; (h = map_each(&w->hpas, &at));)
                 if (h->epoch != epoch) {
                         map_drop(&w->hpas, text_of(h->key));
-                        hpa_free(h);
+                        hpa_free(w, h);
                         w->changed = true;
                 }
 }
@@ -322,7 +337,7 @@ void world_release(struct world *w)
         profiles_release(w);
         published_release(w);
         for (size_t at = 0; (h = map_each(&w->hpas, &at));)
-                hpa_free(h);
+                hpa_free(w, h);
         map_release(&w->hpas);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
                 while (ns->ranges)
