@@ -254,14 +254,15 @@ static void remember(struct applying *a, struct text answer, const char *admitte
         a->controller->count.applied++;
 }
 
-/* What was forbidden is told once, for as long as it is the same. */
-static void denied(struct target *t, const char *text)
+/* What was forbidden is told once, for as long as it is the same: is it new? */
+static bool denied(struct target *t, const char *text)
 {
         if (text && t->denied && strcmp(t->denied, text) == 0)
-                return;
+                return false;
         mem_free(t->denied);
         t->denied = mem_string(text);
-        t->denied_told = false;
+        t->told = 0;
+        return true;
 }
 
 static void refused(struct applying *a, const struct answer *answer)
@@ -269,11 +270,8 @@ static void refused(struct applying *a, const struct answer *answer)
         struct target *t = a->target;
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
                 budget_refund(a->controller, t, a->payer, a->cost);
-        if (answer->err.code == ERR_DENIED) {
-                denied(t, answer->err.text);
-                if (!t->denied_told)
-                        tell_event(a->controller, t, true, "Denied", answer->err.text);
-        }
+        if (answer->err.code == ERR_DENIED && denied(t, answer->err.text))
+                tell_event(a->controller, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
 
@@ -297,7 +295,7 @@ static void patched(void *arg, const struct answer *answer)
         if (wl)
                 (void)workload_answer(&c->world, wl->kind, answer->body, wl->epoch, a->events, &err);
         remember(a, answer->body, admitted);
-        denied(t, NULL);
+        (void)denied(t, NULL);
         if (changed[0]) {
                 contest_changed(c, t, changed);
                 tell_event(c, t, true, "Contested", changed);

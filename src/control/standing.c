@@ -53,8 +53,22 @@ struct verdict {
         char ready_message[512], degraded_message[512];
 };
 
-static void judge(const struct controller *c, const struct profile *p, struct verdict *v)
+/* A kind that it names and the server lacks; NULL: none. */
+static const struct watched_kind *missing_kind(struct controller *c, const struct profile *p)
 {
+        for (int i = 0; i < p->spec.targets; i++) {
+                struct text group, version;
+                key_split(text_of(p->spec.target[i].api_version), &group, &version);
+                const struct watched_kind *k = kind_watched(&c->world, group, text_of(p->spec.target[i].kind));
+                if (k->missing)
+                        return k;
+        }
+        return NULL;
+}
+
+static void judge(struct controller *c, const struct profile *p, struct verdict *v)
+{
+        const struct watched_kind *missing = missing_kind(c, p);
         const char *blind = watch_blind(c);
         *v = (struct verdict){
                 .ready = !p->error, .ready_reason = p->error ? "Invalid" : "Accepted", .degraded_reason = "AsExpected"};
@@ -73,6 +87,11 @@ static void judge(const struct controller *c, const struct profile *p, struct ve
         } else if (p->trouble) {
                 v->degraded_reason = "UnknownTimeZone";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);
+        } else if (missing) {
+                v->degraded_reason = "KindNotFound";
+                snprintf(v->degraded_message, sizeof v->degraded_message,
+                         "the server has no kind %s in group '%s': install it, or take it out of targets",
+                         missing->kind, missing->group);
         } else {
                 for (int i = 0; i < c->watches && !v->degraded_message[0]; i++)
                         if (c->watch[i].trouble[0]) {
@@ -109,6 +128,16 @@ struct standing {
         uint64_t digest;
 };
 
+/* Tried again next cycle, not at each pass; told once until it goes through. */
+static void refused(const struct controller *c, struct profile *p, const struct err *err)
+{
+        p->retry_ms = loop_now(c->loop).wall.ms + c->options.interval_ms;
+        if (!p->refused && err->code != ERR_NOTFOUND)
+                log_warn("the profile's status was not written, will try again", KV("profile", p->name),
+                         KV("error", err->text));
+        p->refused = true;
+}
+
 static void written(void *arg, const struct answer *a)
 {
         struct standing *s = arg;
@@ -117,12 +146,12 @@ static void written(void *arg, const struct answer *a)
         if (p) {
                 p->busy = false;
                 if (a->err.code == 0) {
+                        p->refused = false;
                         p->written = s->digest;
                         p->written_ms = loop_now(s->controller->loop).wall.ms;
                         memcpy(p->saving_written, p->saving, sizeof p->saving);
-                } else if (a->err.code != ERR_NOTFOUND) {
-                        log_warn("the profile's status was not written, will try again", KV("profile", p->name),
-                                 KV("error", a->err.text));
+                } else {
+                        refused(s->controller, p, &a->err);
                 }
         }
         mem_free(s->key);
@@ -169,7 +198,7 @@ void standing_publish(struct controller *c)
         int64_t now = loop_now(c->loop).wall.ms;
         for (size_t at = 0; may_write(c) && (p = map_each(&c->world.profiles, &at));) {
                 struct verdict v;
-                if (p->busy)
+                if (p->busy || (p->refused && now < p->retry_ms))
                         continue;
                 judge(c, p, &v);
                 turn(v.ready, &p->was_ready, &p->ready_since_ms, now);

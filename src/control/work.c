@@ -6,7 +6,8 @@
 
 void work_add(struct controller *c, struct target *t)
 {
-        (void)queue_add(c->work, t); /* full: the next cycle finds it again */
+        if (t->failures == 0)                /* else it waits for its back-off */
+                (void)queue_add(c->work, t); /* full: the next cycle finds it again */
 }
 
 /* A Recommendation whose target has lost workload or profile: gone at once without a profile, with its workload after
@@ -50,6 +51,7 @@ void work_pump(struct controller *c)
                 c->writing++;
                 if (!start_write(c, t)) {
                         t->busy = false;
+                        t->failures = 0;
                         c->writing--;
                         queue_done(c->work, t);
                 }
@@ -57,13 +59,12 @@ void work_pump(struct controller *c)
         }
 }
 
+/* Each kind of refusal once, until a write goes through; what was forbidden, the condition goes on telling. */
 static void tell_failure(struct controller *c, struct target *t, const struct err *err)
 {
-        if (err->code == ERR_STALE)
-                return; /* read again: nothing anyone has to know */
-        if (err->code == ERR_DENIED && t->denied_told)
-                return; /* the condition goes on telling it */
-        t->denied_told = err->code == ERR_DENIED && t->denied;
+        if (err->code == ERR_STALE || err->code == t->told)
+                return; /* stale: read again, nothing anyone has to know */
+        t->told = err->code;
         log_warn("write refused, will try again", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
                  KV("code", err_name(err->code)), KV("error", err->text), KV_INT("cycle", c->cycle));
 }
@@ -75,13 +76,16 @@ void work_done(struct controller *c, struct target *t, const struct err *err, in
         c->writing--;
         if (err->code == 0) {
                 t->failures = 0;
+                if (!t->denied)
+                        t->told = 0;
                 queue_done(c->work, t);
                 queue_add(c->work, t); /* once more: a patch wants its status told, a status may free a patch */
         } else if (err->code == ERR_NOTFOUND) {
+                t->failures = 0;
                 queue_done(c->work, t); /* the object or its namespace is going: the watch will tell */
         } else {
-                if (t->failures++ == 0 || err->code == ERR_INVALID)
-                        tell_failure(c, t, err);
+                t->failures++;
+                tell_failure(c, t, err);
                 queue_retry(c->work, t, now.mono, retry_after_ms > 0 ? retry_after_ms : 0);
         }
         work_pump(c);

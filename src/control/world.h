@@ -50,7 +50,7 @@ struct watched_kind {
         const char *template_path;
         unsigned flags; /* enum kind_flags */
         bool asked;     /* discovery is under way or done */
-        bool missing;   /* the server has no such kind */
+        bool missing;   /* the server says that it has no such kind */
         struct informer *informer;
 };
 
@@ -236,10 +236,9 @@ struct target {
         bool deed_dirty;         /* to be stored */
         bool busy;               /* a write about it is under way */
         bool rolling;            /* a rollout that we started is not yet done */
-        int64_t retry_ms;        /* not before that (back-off after a failed write) */
-        int failures;
-        char *denied;     /* what the API server forbade to write into the workload; NULL */
-        bool denied_told; /* in the log */
+        int failures;            /* writes refused in a row: the next waits for its back-off */
+        int told;                /* code of the refusal that the log told last; 0: none */
+        char *denied;            /* what the API server forbade to write into the workload; NULL */
 };
 
 struct profile {
@@ -251,7 +250,7 @@ struct profile {
         struct profile_spec spec;
         bool valid;    /* spec is one that could be read: the present one or, where error tells, the last good one */
         char *error;   /* why the present spec cannot be read: nothing is applied by it meanwhile; NULL */
-        char *trouble; /* an unknown zone, a kind the server lacks: what to do about it; NULL */
+        char *trouble; /* an unknown zone: what to do about it; NULL */
         struct zone *zone[PROFILE_WINDOWS];
         bool window_open;
         /* counted afresh each settle and reconcile */
@@ -264,7 +263,9 @@ struct profile {
         uint64_t written;
         int64_t written_ms, saving_written[RESOURCES], ready_since_ms, degraded_since_ms;
         bool was_ready, was_degraded;
-        bool busy; /* a write is under way */
+        bool busy;        /* a write is under way */
+        bool refused;     /* the last write was; the log told it */
+        int64_t retry_ms; /* no write before that */
 };
 
 struct world {
