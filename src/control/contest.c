@@ -35,21 +35,26 @@ static bool any_reset(const struct plan *p)
         return false;
 }
 
-/* Once per change of ours: back at the original with nothing else changed, soon after our write, or a second time
- * within cooldown. */
+/*
+ * Once per change of ours: a request is back at the original with nothing else changed, soon after our write, or a
+ * second time within cooldown. A reset that came with other changes is a deploy, and one of a change that stood longer
+ * is no fight either: both begin the count afresh.
+ */
 void contest_watch(struct controller *c, struct target *t, const struct plan *p)
 {
         struct deed *d = &t->deed;
-        if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || p->carries || !any_reset(p))
+        if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
-        int64_t now = p->now.ms, passed = now - d->changed_ms;
-        d->reset_seen_ms = now;
-        if (t->workload->digest != d->digest) { /* a deploy: its owner is not fighting us */
+        int64_t passed = p->now.ms - d->changed_ms;
+        bool soon = passed <= CONTEST_SOON_MS, within = t->profile && passed <= t->profile->spec.apply.cooldown_ms;
+        d->reset_seen_ms = p->now.ms;
+        if (t->workload->digest != d->digest || (!soon && !within)) {
                 d->resets = 0;
-        } else if (passed <= CONTEST_SOON_MS) {
+                d->contest_step_ms = 0;
+        } else if (soon) {
                 contest(c, t, mem_string("the requests went back to the original within 15 min of our change"));
                 return;
-        } else if (t->profile && passed <= t->profile->spec.apply.cooldown_ms && ++d->resets >= 2) {
+        } else if (++d->resets >= 2) {
                 contest(c, t, mem_string("the requests went back to the original twice in a row"));
                 return;
         }

@@ -1,0 +1,88 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+
+enum { CHANGED_MS = 1000000000 };
+
+static const struct {
+        const char *what;
+        bool deploy, carries; /* the template changed otherwise; another of our requests still stands */
+        int64_t passed_ms;
+        int resets; /* before */
+        bool contested;
+        int resets_after;
+} row[] = {
+        {"soon", false, false, 10 * MINUTE_MS, 0, true, 0},
+        {"soon, one of two", false, true, 10 * MINUTE_MS, 0, true, 0},
+        {"soon, with a deploy", true, false, 10 * MINUTE_MS, 1, false, 0},
+        {"later, the first", false, false, HOUR_MS, 0, false, 1},
+        {"later, the second in a row", false, false, HOUR_MS, 1, true, 0},
+        {"later, with a deploy", true, true, HOUR_MS, 1, false, 0},
+        {"after cooldown", false, false, 169 * (int64_t)HOUR_MS, 1, false, 0},
+};
+
+static void test_resets(void **state)
+{
+        (void)state;
+        struct controller c = {.loop = loop_new()};
+        struct profile profile = {.spec.apply.cooldown_ms = 168 * (int64_t)HOUR_MS};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct workload wl = {.digest = row[i].deploy ? 2 : 1};
+                struct plan_container container = {
+                        .name = "app", .reset = {true, false}, .ours = {false, row[i].carries}};
+                struct target t = {.ns = "web",
+                                   .kind = "Deployment",
+                                   .name = "shop",
+                                   .workload = &wl,
+                                   .profile = &profile,
+                                   .deed = {.changed_ms = CHANGED_MS, .digest = 1, .resets = row[i].resets}};
+                struct plan plan = {.target = &t,
+                                    .now = {CHANGED_MS + row[i].passed_ms},
+                                    .container = &container,
+                                    .containers = 1,
+                                    .carries = row[i].carries};
+                contest_watch(&c, &t, &plan);
+                bool contested = t.deed.contested_ms > 0;
+                contest_watch(&c, &t, &plan); /* seen once */
+                if (contested != row[i].contested || t.deed.resets != row[i].resets_after)
+                        fail_msg("%s: contested %d, resets %d", row[i].what, contested, t.deed.resets);
+                mem_free(t.deed.contest);
+        }
+        loop_free(c.loop);
+}
+
+/* 24 h, doubling to 168 h, and 24 h again once a change was let stand. */
+static void test_steps(void **state)
+{
+        (void)state;
+        static const int hours[] = {24, 48, 96, 168, 168};
+        struct controller c = {.loop = loop_new()};
+        struct workload wl = {.digest = 1};
+        struct plan_container container = {.name = "app", .reset = {true, false}};
+        struct target t = {.ns = "web", .kind = "Deployment", .name = "shop", .workload = &wl};
+        struct plan plan = {.target = &t, .container = &container, .containers = 1};
+        for (int i = 0; i < 5; i++) {
+                contest_changed(&c, &t, "changed to 500m by admission");
+                assert_int_equal(t.deed.contest_step_ms, hours[i] * (int64_t)HOUR_MS);
+        }
+        t.deed.changed_ms = CHANGED_MS;
+        plan.now.ms = CHANGED_MS + 30 * (int64_t)DAY_MS;
+        contest_watch(&c, &t, &plan);
+        assert_int_equal(t.deed.contest_step_ms, 0);
+        mem_free(t.deed.contest);
+        loop_free(c.loop);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_resets),
+                cmocka_unit_test(test_steps),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
