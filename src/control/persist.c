@@ -150,6 +150,15 @@ struct told {
         struct store_result result;
 };
 
+/* Doors that closed ahead of the clock would refuse every sample until then. */
+static void doors_back(const struct history *h)
+{
+        for (struct pod *p = h->target->pods; p; p = p->next_of_target)
+                for (int i = 0; i < p->containers; i++)
+                        if (p->container[i].name == h->container && p->container[i].door.last_ms > h->usage.newest_ms)
+                                p->container[i].door.last_ms = h->usage.newest_ms;
+}
+
 static void recalled(struct controller *c, const struct store_result *r)
 {
         struct target *t;
@@ -169,6 +178,7 @@ static void recalled(struct controller *c, const struct store_result *r)
                         }
                         h->usage = u;
                         h->dirty = true;
+                        doors_back(h);
                         log_warn("a history was ahead of every clock: taken back to the checkpoint before",
                                  KV("namespace", t->ns), KV("name", t->name), KV("container", h->container));
                 }

@@ -30,23 +30,14 @@ static void publishing_end(struct publishing *p, const struct answer *a)
         work_done(c, t, &a->err, a->retry_after_ms);
 }
 
-static struct published *published_of(struct controller *c, struct target *t)
-{
-        if (!t->published) {
-                char *key = mem_printf("%s/%s", t->ns, t->recommendation);
-                t->published = published_get(&c->world, text_of(key));
-                t->published->target = t;
-                mem_free(key);
-        }
-        return t->published;
-}
-
 static void status_written(void *arg, const struct answer *a)
 {
         struct publishing *p = arg;
+        struct target *t = p->target;
         if (a->err.code == 0) {
-                published_set_status(&p->controller->world, published_of(p->controller, p->target), p->status);
-                p->target->status_ms = loop_now(p->controller->loop).wall.ms;
+                if (t->published) /* else it was deleted meanwhile */
+                        published_set_status(&p->controller->world, t->published, p->status);
+                t->status_ms = loop_now(p->controller->loop).wall.ms;
         }
         publishing_end(p, a);
 }
@@ -54,7 +45,7 @@ static void status_written(void *arg, const struct answer *a)
 static void send_status(struct publishing *p)
 {
         struct target *t = p->target;
-        json_object_set_new(p->status, "observedGeneration", json_integer(published_of(p->controller, t)->generation));
+        json_object_set_new(p->status, "observedGeneration", json_integer(t->published ? t->published->generation : 0));
         json_t *body = json_pack("{s:s, s:s, s:{s:s, s:s}, s:O}", "apiVersion", "halflife.dev/v1alpha1", "kind",
                                  "Recommendation", "metadata", "name", t->recommendation, "namespace", t->ns, "status",
                                  p->status);
@@ -72,10 +63,16 @@ static void head_written(void *arg, const struct answer *a)
                 return;
         }
         struct world *w = &p->controller->world;
-        struct published *now = published_of(p->controller, p->target);
-        struct err err = {0};
-        if (published_upsert(w, a->body, now->epoch, &err) == 0)
-                p->target->published->labels_written = p->labels;
+        struct target *t = p->target;
+        struct answer said = *a;
+        AUTO(mem_free) char *key = mem_printf("%s/%s", t->ns, t->recommendation);
+        if (published_upsert(w, a->body, t->published ? t->published->epoch : 0, &said.err) < 0) {
+                publishing_end(p, &said);
+                return;
+        }
+        t->published = published_get(w, text_of(key));
+        t->published->target = t;
+        t->published->labels_written = p->labels;
         send_status(p);
 }
 

@@ -193,67 +193,75 @@ static uint64_t feed_amount(uint64_t digest, enum resource r, struct amount a)
         return feed(digest, r == CPU ? quantity_print_cpu(a.value, text) : quantity_print_memory(a.value, text));
 }
 
+static uint64_t digest_condition(const char *type, const char *status, const char *reason, const char *message)
+{
+        return feed(feed(feed(feed(0, type), status), reason), message);
+}
+
+/* Lists are mixed by addition: the server may give them back in another order. */
+static uint64_t feed_sum(uint64_t digest, uint64_t sum)
+{
+        return digest_bytes(digest, &sum, sizeof sum);
+}
+
+static uint64_t digest_container(const struct plan *p, const struct plan_container *c)
+{
+        uint64_t digest = feed(feed(0, c->name), state_name(container_state(p, c)));
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                digest = feed_amount(digest, r, c->facts.original[r]);
+                digest = feed_amount(digest, r, c->running[r]);
+        }
+        return digest;
+}
+
 uint64_t publish_plan_digest(const struct plan *p)
 {
         char text[WALL_TEXT_MAX];
-        uint64_t digest = feed(0, state_name(p->state));
+        uint64_t digest = feed(0, state_name(p->state)), conditions = 0, containers = 0;
         if (carries_applied(p)) {
                 digest = feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
                 digest = feed(digest, p->target->deed.containers);
         }
         for (int i = 0; i < p->conditions; i++) {
                 const struct plan_condition *c = &p->condition[i];
-                digest = feed(digest, c->type);
-                digest = feed(digest, c->status ? "True" : "False");
-                digest = feed(digest, c->reason);
-                digest = feed(digest, c->message);
+                conditions += digest_condition(c->type, c->status ? "True" : "False", c->reason, c->message);
         }
-        for (int i = 0; i < p->containers; i++) {
-                const struct plan_container *c = &p->container[i];
-                digest = feed(digest, c->name);
-                digest = feed(digest, state_name(container_state(p, c)));
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        digest = feed_amount(digest, r, c->facts.original[r]);
-                        digest = feed_amount(digest, r, c->running[r]);
-                }
-        }
-        return digest;
+        for (int i = 0; i < p->containers; i++)
+                containers += digest_container(p, &p->container[i]);
+        return feed_sum(feed_sum(digest, conditions), containers);
 }
 
-static uint64_t feed_string(uint64_t digest, const json_t *object, const char *key)
+static const char *string_of(const json_t *object, const char *key)
 {
-        return feed(digest, json_string_value(json_object_get(object, key)));
+        return json_string_value(json_object_get(object, key));
+}
+
+static uint64_t digest_published(const json_t *container)
+{
+        uint64_t digest = feed(feed(0, string_of(container, "name")), string_of(container, "state"));
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                const json_t *of = json_object_get(container, resource_name(r));
+                digest = feed(feed(digest, string_of(of, "original")), string_of(of, "current"));
+        }
+        return digest;
 }
 
 uint64_t publish_status_digest(const json_t *status)
 {
         size_t i;
         json_t *item;
-        uint64_t digest = feed_string(0, status, "state");
+        uint64_t digest = feed(0, string_of(status, "state")), conditions = 0, containers = 0;
         json_t *applied = json_object_get(status, "applied");
         if (applied) {
-                char *containers = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
-                digest = feed_string(digest, applied, "time");
-                digest = feed(digest, containers);
-                free(containers);
+                char *rows = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
+                digest = feed(feed(digest, string_of(applied, "time")), rows);
+                free(rows);
         }
-        json_array_foreach(json_object_get(status, "conditions"), i, item)
-        {
-                digest = feed_string(digest, item, "type");
-                digest = feed_string(digest, item, "status");
-                digest = feed_string(digest, item, "reason");
-                digest = feed_string(digest, item, "message");
-        }
-        json_array_foreach(json_object_get(status, "containers"), i, item)
-        {
-                digest = feed_string(digest, item, "name");
-                digest = feed_string(digest, item, "state");
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        digest = feed_string(digest, json_object_get(item, resource_name(r)), "original");
-                        digest = feed_string(digest, json_object_get(item, resource_name(r)), "current");
-                }
-        }
-        return digest;
+        json_array_foreach(json_object_get(status, "conditions"), i, item) conditions +=
+                digest_condition(string_of(item, "type"), string_of(item, "status"), string_of(item, "reason"),
+                                 string_of(item, "message"));
+        json_array_foreach(json_object_get(status, "containers"), i, item) containers += digest_published(item);
+        return feed_sum(feed_sum(digest, conditions), containers);
 }
 
 /* --- when to write --- */
