@@ -164,34 +164,32 @@ static char *address_of(struct halflife *h)
         return mem_string(at);
 }
 
+static bool is_given(const char *const *args, const char *option)
+{
+        for (; args && *args; args++)
+                if (strcmp(*args, option) == 0)
+                        return true;
+        return false;
+}
+
 struct halflife *halflife_start(struct fake *f, const char *database, const char *const *args)
 {
         static int started;
         AUTO(mem_free) char *name = mem_printf("kubeconfig-%d", started++);
         AUTO(mem_free) char *kubeconfig = tmp_path(name);
         AUTO(mem_free) char *db = database ? tmp_path(database) : mem_string("/dev/null/none");
-        const char *argv[ARGS_MAX] = {"run",
-                                      "--kubeconfig",
-                                      kubeconfig,
-                                      "--database",
-                                      db,
-                                      "--interval",
-                                      "1s",
-                                      "--checkpoint-interval",
-                                      "1s",
-                                      "--status-interval",
-                                      "1s",
-                                      "--leader-elect",
-                                      "false",
-                                      "--namespace",
-                                      "halflife-system",
-                                      "--api-rate",
-                                      "1000",
-                                      "--listen",
-                                      "127.0.0.1:0"};
-        int n = 0;
-        while (argv[n])
-                n++;
+        const char *const standard[][2] = {
+                {"--kubeconfig", kubeconfig},       {"--database", db},          {"--interval", "1s"},
+                {"--checkpoint-interval", "1s"},    {"--status-interval", "1s"}, {"--leader-elect", "false"},
+                {"--namespace", "halflife-system"}, {"--api-rate", "1000"},      {"--listen", "127.0.0.1:0"},
+        };
+        const char *argv[ARGS_MAX] = {"run"};
+        int n = 1;
+        for (size_t i = 0; i < sizeof standard / sizeof standard[0]; i++)
+                if (!is_given(args, standard[i][0])) {
+                        argv[n++] = standard[i][0];
+                        argv[n++] = standard[i][1];
+                }
         for (; args && *args && n < ARGS_MAX - 1; args++)
                 argv[n++] = *args;
         if (!fake_write_kubeconfig(f, kubeconfig))

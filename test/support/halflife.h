@@ -14,7 +14,7 @@ struct halflife;
 
 /*
  * halflife run against f, with --interval 1s, --checkpoint-interval 1s, --status-interval 1s, --leader-elect false and
- * a server on a free port; then these arguments (NULL at the end), of which later ones win. database: a file's name in
+ * a server on a free port; then these arguments (NULL at the end), which replace those. database: a file's name in
  * the test's own folder, NULL: /dev/null's folder, where none can be. Waits until it listens. Aborts when it cannot be
  * started.
  */
