@@ -14,6 +14,7 @@
 
 enum {
         TRIES_AGAIN_MAX = 10,
+        TRIES_AGAIN_READ = 2, /* of a list that is read as it comes: its owner backs off himself, and tells of it */
         BODY_MAX = 4 << 20,
         ERROR_BODY_MAX = 64 << 10,
         CALL_MS = 30 * SECOND_MS,
@@ -194,7 +195,7 @@ static bool renew(struct client_call *k, const struct answer *a)
 
 static bool may_try_again(const struct client_call *k, const struct answer *a)
 {
-        if (k->r.stream || k->fed || k->tries_again >= TRIES_AGAIN_MAX)
+        if (k->r.stream || k->fed || k->tries_again >= (k->stream.data ? TRIES_AGAIN_READ : TRIES_AGAIN_MAX))
                 return false; /* watches have an owner who backs off for as long as it takes */
         if (k->r.method != HTTP_GET)
                 return a->status == 429;

@@ -449,6 +449,8 @@ static const char *cure_of(CURLcode rc)
         switch (rc) {
         case CURLE_PEER_FAILED_VERIFICATION:
                 return "; is this the certificate authority of that server, and tls-server-name, where set, its name?";
+        case CURLE_SSL_CONNECT_ERROR: /* also of an authority of the right name with another key */
+                return "; does that port speak TLS, and is this the certificate authority of that server?";
         case CURLE_SSL_CERTPROBLEM:
                 return "; do the client certificate and its key belong together?";
         case CURLE_SSL_CACERT_BADFILE:

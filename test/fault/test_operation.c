@@ -272,7 +272,7 @@ static void test_bad_credentials(void **state)
         AUTO(mem_free) char *wrong_ca = tmp_file("wrong-ca.pem", fake_ca(stranger));
         const struct {
                 const char *ca, *token, *says;
-        } row[] = {{ca, "wrong", "401"}, {wrong_ca, "right", "certificate"}};
+        } row[] = {{ca, "wrong", "401"}, {wrong_ca, "right", "is this the certificate authority of that server?"}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free)
                 char *text =
