@@ -155,6 +155,7 @@ static void settle(struct controller *c)
         oom_count(c);
         pods_free_dropped(&c->world);
         workloads_free_gone(&c->world);
+        namespaces_sweep(&c->world);
         watch_kinds(c);
         windows_settle(c);
         budget_settle(c);

@@ -134,6 +134,7 @@ void target_free(struct world *w, struct target *t)
         mem_free(t->recommendation);
         mem_free(t->denied);
         map_drop(&w->targets, text_of(t->key));
+        w->ns_gone = true;
         mem_free(t->key);
         mem_free(t);
 }

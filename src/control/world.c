@@ -110,11 +110,13 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
         return rc;
 }
 
+/* The entry stays while pods, targets and others are of it: they share its name. */
 static void ns_forget(struct world *w, struct ns *ns)
 {
-        labels_release(&ns->labels); /* the entry stays: pods and targets may still be of it */
+        labels_release(&ns->labels);
         ns->known = ns->apply_never = false;
         w->changed = true;
+        w->ns_gone = true;
 }
 
 void ns_remove(struct world *w, struct text json)
@@ -225,6 +227,56 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
                         keep_larger(&ret->min[i], r->min[i]);
                         keep_smaller(&ret->ratio[i], r->ratio[i]);
                         keep_larger(&ret->default_request[i], r->default_request[i]);
+                }
+}
+
+/* --- namespaces that are gone --- */
+
+static void ns_use(struct world *w, const char *name)
+{
+        struct ns *ns = name ? map_get(&w->namespaces, text_of(name)) : NULL;
+        if (ns)
+                ns->used = true;
+}
+
+static void ns_free(struct world *w, struct ns *ns)
+{
+        while (ns->ranges)
+                range_free(range_take(ns, text_of(ns->ranges->name)));
+        labels_release(&ns->labels);
+        intern_drop(w->names, ns->name);
+        mem_free(ns);
+}
+
+void namespaces_sweep(struct world *w)
+{
+        const struct workload *wl;
+        const struct profile *profile;
+        const struct target *t;
+        const struct hpa *h;
+        const struct pod *p;
+        struct ns *ns;
+        if (!w->ns_gone)
+                return;
+        w->ns_gone = false;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                ns->used = ns->known || ns->ranges;
+        for (size_t at = 0; (p = map_each(&w->pods, &at));)
+                ns_use(w, p->ns);
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                ns_use(w, wl->ns);
+        for (wl = w->gone; wl; wl = wl->next_gone)
+                ns_use(w, wl->ns);
+        for (size_t at = 0; (t = map_each(&w->targets, &at));)
+                ns_use(w, t->ns);
+        for (size_t at = 0; (h = map_each(&w->hpas, &at));)
+                ns_use(w, h->ns);
+        for (size_t at = 0; (profile = map_each(&w->profiles, &at));)
+                ns_use(w, profile->ns);
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                if (!ns->used) {
+                        map_drop(&w->namespaces, text_of(ns->name));
+                        ns_free(w, ns);
                 }
 }
 
@@ -339,12 +391,8 @@ void world_release(struct world *w)
         for (size_t at = 0; (h = map_each(&w->hpas, &at));)
                 hpa_free(w, h);
         map_release(&w->hpas);
-        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
-                while (ns->ranges)
-                        range_free(range_take(ns, text_of(ns->ranges->name)));
-                labels_release(&ns->labels);
-                mem_free(ns);
-        }
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                ns_free(w, ns);
         map_release(&w->namespaces);
         while (w->kinds) {
                 struct watched_kind *k = w->kinds;

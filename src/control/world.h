@@ -38,6 +38,7 @@ struct ns {
         const char *name; /* interned */
         uint32_t epoch;
         bool known; /* the API server has it; else only something in it was seen */
+        bool used;  /* something in it is held: by the last namespaces_sweep */
         bool apply_never;
         struct labels labels;
         struct limit_range *ranges;
@@ -289,6 +290,7 @@ struct world {
         struct map profiles;   /* key -> struct profile */
         struct map published;  /* "ns/name" -> struct published */
         struct map targets;    /* key -> struct target */
+        bool ns_gone;          /* something that held a namespace went: look for those to forget */
         bool changed;          /* links may be other than at the last settle */
 };
 
@@ -360,6 +362,7 @@ void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 
 /* Parts of world_settle and world_release. */
 void workloads_settle(struct world *w); /* owners */
+void namespaces_sweep(struct world *w); /* those that are gone, once nothing of theirs is held */
 void workloads_free_gone(struct world *w);
 void pods_release(struct world *w);
 void workloads_release(struct world *w);

@@ -317,8 +317,16 @@ static void scale_set(struct fake *f, struct kind *sets, const json_t *rs, json_
 
 struct rollout {
         const json_t *new, *old; /* old: one that still has replicas */
-        json_int_t total, highest;
+        const json_t *oldest;    /* of those without, kept as history */
+        json_int_t total, highest, history;
 };
+
+static void count_history(struct rollout *r, const json_t *rs)
+{
+        r->history++;
+        if (!r->oldest || revision_of(rs) < revision_of(r->oldest))
+                r->oldest = rs;
+}
 
 static struct rollout rollout_of(const struct kind *sets, const json_t *d, const char *hash)
 {
@@ -333,6 +341,8 @@ static struct rollout rollout_of(const struct kind *sets, const json_t *d, const
                         r.new = rs;
                 else if (number_at(rs, "spec.replicas", 0) > 0)
                         r.old = rs;
+                else if (number_at(rs, "status.replicas", 0) == 0)
+                        count_history(&r, rs);
         }
         return r;
 }
@@ -369,6 +379,12 @@ static bool deployment_status(struct fake *f, struct kind *k, const json_t *d, c
         return write_status(f, k, d, status);
 }
 
+static void forget_set(struct fake *f, struct kind *sets, const json_t *rs)
+{
+        AUTO(mem_free) char *ns = mem_string(object_ns(rs)), *name = mem_string(object_name(rs));
+        delete_cascade(f, sets, ns, name);
+}
+
 static bool look_at_deployment(struct fake *f, struct kind *k, const json_t *d)
 {
         struct kind *sets = fake_kind_find(f, "apps", "v1", "replicasets");
@@ -391,6 +407,8 @@ static bool look_at_deployment(struct fake *f, struct kind *k, const json_t *d)
                 scale_set(f, sets, r.new, r.old ? new + 1 : want);
         else if (r.old)
                 scale_set(f, sets, r.old, number_at(r.old, "spec.replicas", 0) - 1);
+        else if (r.history > number_at(d, "spec.revisionHistoryLimit", 10))
+                forget_set(f, sets, r.oldest);
         else
                 return false;
         return true;
