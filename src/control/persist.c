@@ -354,6 +354,16 @@ static int pack_target(struct store_batch *b, struct target *t)
         return rows;
 }
 
+/* Nothing is written where nothing is to be said; b NULL: there is no store. */
+static void submit_rows(struct controller *c, struct store_batch *b)
+{
+        if (b && store_batch_rows(b) > 0)
+                submit(c, b);
+        else
+                store_batch_free(b);
+}
+
+/* With it go the kills that no pod can tell of any more. */
 bool persist_pack(struct controller *c)
 {
         struct target *t;
@@ -370,14 +380,14 @@ bool persist_pack(struct controller *c)
                         return false;
         }
         if (store_batch_rows(c->packing) > 0)
-                submit(c, c->packing);
-        else
-                store_batch_free(c->packing);
+                store_batch_forget_kills(c->packing,
+                                         (struct wall){loop_now(c->loop).wall.ms - c->options.retention_ms});
+        submit_rows(c, c->packing);
         c->packing = NULL;
         return true;
 }
 
-/* What vanished longer ago than the retention time is forgotten; so is a kill that no pod can tell of any more. */
+/* What vanished longer ago than the retention time is forgotten. */
 void persist_retention(struct controller *c)
 {
         int64_t now = loop_now(c->loop).wall.ms;
@@ -393,10 +403,7 @@ void persist_retention(struct controller *c)
                 queue_forget(c->work, t);
                 target_free(&c->world, t);
         }
-        if (!b)
-                return;
-        store_batch_forget_kills(b, (struct wall){now - c->options.retention_ms});
-        submit(c, b);
+        submit_rows(c, b);
 }
 
 /* Three cycles in a row ahead of our clock and of the server's: our clock was wrong when it was learned. */

@@ -43,7 +43,6 @@ struct plan {
         int conditions;
         int64_t samples, since_ms, last_ms;
         int confidence_percent;
-        int64_t again_ms; /* > 0: worth another look after that long */
 };
 
 /* Workload-wide facts that are not in the world: settings and what the loop knows. */

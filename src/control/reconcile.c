@@ -399,9 +399,6 @@ static void applied_condition(struct plan *plan)
                         wanted = true;
                         if (plan->hold == REASON_NONE)
                                 plan->hold = c->advice.gate[r].hold;
-                        int64_t again = c->advice.gate[r].again_ms;
-                        if (again > 0 && (plan->again_ms == 0 || again < plan->again_ms))
-                                plan->again_ms = again;
                 }
         if (!wanted && !plan->orphaned) {
                 say(plan, "Applied", plan->carries, plan->carries ? "UpToDate" : "NothingToChange");
