@@ -73,7 +73,10 @@ static void head_written(void *arg, const struct answer *a)
         t->published = published_get(w, text_of(key));
         t->published->target = t;
         t->published->labels_written = p->labels;
-        send_status(p);
+        if (may_write(p->controller)) /* the Lease may have gone meanwhile */
+                send_status(p);
+        else
+                publishing_end(p, a);
 }
 
 static void send_head(struct publishing *p)
