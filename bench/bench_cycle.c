@@ -13,6 +13,7 @@
 #include "../src/control/controller_private.h"
 #include "../test/support/tmp.h"
 #include "base/mem.h"
+#include "line.h"
 
 enum { CONTAINERS = 100000, WARM = 3, CYCLES = 10, INTERVAL_MS = 2500, MOST_S = 300 };
 
@@ -33,12 +34,6 @@ static void fail(const char *what)
 {
         fprintf(stderr, "bench_cycle: %s\n", what);
         exit(1);
-}
-
-static void line(const char *name, double value, const char *unit, const char *budget)
-{
-        printf("%-44s %12.3f %-6s %s\n", name, value, unit, budget);
-        fflush(stdout);
 }
 
 static double thread_seconds(void)
@@ -176,20 +171,21 @@ static void steady(struct bench *b)
         }
         qsort(took, CYCLES, sizeof took[0], by_value);
         qsort(wall, CYCLES, sizeof wall[0], by_value);
-        line("cycle CPU, 100000 containers, median", took[CYCLES / 2], "s", "0.3");
-        line("cycle CPU, 100000 containers, most", took[CYCLES - 1], "s", "");
-        line("cycle time, test server's included, median", wall[CYCLES / 2], "s", "");
-        line("cycle samples folded", (double)(c->count.samples[SAMPLE_ACCEPTED] - samples) / CYCLES, "", "100000");
-        line("cycle API writes in ten quiet ones", (double)(writes_of(c) - writes), "", "0");
+        bench_line("cycle CPU, 100000 containers, median", took[CYCLES / 2], "s", "<= 0.3");
+        bench_line("cycle CPU, 100000 containers, most", took[CYCLES - 1], "s", "");
+        bench_line("cycle time, test server's included, median", wall[CYCLES / 2], "s", "");
+        bench_line("cycle samples folded", (double)(c->count.samples[SAMPLE_ACCEPTED] - samples) / CYCLES, "",
+                   "= 100000");
+        bench_line("cycle API writes in ten quiet ones", (double)(writes_of(c) - writes), "", "= 0");
 }
 
 static void memory(double begun)
 {
         double bytes = resident(), budget = 64 * 1048576.0 + 800.0 * CONTAINERS;
         char text[64];
-        snprintf(text, sizeof text, "%.3f", budget / 1e6);
-        line("memory, 100000 containers", bytes / 1e6, "MB", text);
-        line("memory a container, over an empty process", (bytes - begun) / CONTAINERS, "B", "");
+        snprintf(text, sizeof text, "<= %.3f", budget / 1e6);
+        bench_line("memory, 100000 containers", bytes / 1e6, "MB", text);
+        bench_line("memory a container, over an empty process", (bytes - begun) / CONTAINERS, "B", "");
 }
 
 int main(int argc, char **argv)
@@ -201,7 +197,7 @@ int main(int argc, char **argv)
         double begun = resident();
         controller_begin(&b);
         double took = publish_all(&b);
-        line("cycle first publishing, 20000 targets", took, "s", "");
+        bench_line("cycle first publishing, 20000 targets", took, "s", "");
         for (int i = 0; i < WARM; i++)
                 next_cycle(&b);
         memory(begun);

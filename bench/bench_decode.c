@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "kube/decode.h"
+#include "line.h"
 #include "net/stream.h"
 
 enum { PODS = 100000, WORKLOADS = 20000, CHUNK = 16384, BEST_OF = 3 };
@@ -21,11 +22,6 @@ static double cpu_seconds(void)
         struct timespec t;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
         return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void line(const char *name, double value, const char *unit, const char *budget)
-{
-        printf("%-36s %12.1f %-12s %s\n", name, value, unit, budget);
 }
 
 static char *read_sample(const char *path, size_t *ret_len)
@@ -52,8 +48,8 @@ static void bench_pods(void)
                         abort();
         }
         double took = cpu_seconds() - begin;
-        line("decode_pod", took / PODS * 1e9, "ns", "");
-        line("decode_pod throughput", (double)len * PODS / took / 1e6, "MB/s", "");
+        bench_line("decode a pod", took / PODS * 1e9, "ns", "");
+        bench_line("decode pods", (double)len * PODS / took / 1e6, "MB/s", "");
         mem_free(text);
         arena_release(&a);
 }
@@ -70,7 +66,7 @@ static void bench_workloads(void)
                 if (decode_workload((struct text){text, len}, "/spec/template", "halflife", &a, &view, NULL) < 0)
                         abort();
         }
-        line("decode_workload", (cpu_seconds() - begin) / WORKLOADS * 1e9, "ns", "");
+        bench_line("decode a workload", (cpu_seconds() - begin) / WORKLOADS * 1e9, "ns", "");
         mem_free(text);
         arena_release(&a);
 }
@@ -147,9 +143,9 @@ static void bench_metrics(void)
                 double took = read_list(&list);
                 best = took < best ? took : best;
         }
-        line("metrics of 100 000 pods", best * 1e3, "ms", "part of 300");
-        line("metrics throughput", (double)list.len / best / 1e6, "MB/s", "");
-        line("metrics memory above the text", peak_mib() - before, "MiB", "");
+        bench_line("decode PodMetricsList, 100000 pods", best * 1e3, "ms", "<= 300, part of the cycle");
+        bench_line("decode PodMetricsList", (double)list.len / best / 1e6, "MB/s", "");
+        bench_line("decode PodMetricsList, memory above the text", peak_mib() - before, "MiB", "");
         buf_release(&list);
 }
 

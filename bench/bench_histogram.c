@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/recommend.h"
+#include "line.h"
 
 enum { HISTORIES = 200000, REPLICAS = 5, CONTAINERS = HISTORIES * REPLICAS, CYCLES = 3 };
 
@@ -37,11 +38,6 @@ static double cpu_seconds(void)
         struct timespec t;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
         return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
-
-static void line(const char *name, double value, const char *unit, const char *budget)
-{
-        printf("%-36s %12.1f %-12s %s\n", name, value, unit, budget);
 }
 
 /* As slabs lend: eight doubles at a time. Returns the bytes more. */
@@ -126,10 +122,10 @@ static void bench_fold(struct fixture *f)
                 double took = fold(f, begin + (int64_t)cycle * MINUTE_MS);
                 best = took < best ? took : best;
         }
-        line("usage_fold_1m_containers", CONTAINERS / best * 1e-6, "M samples/s", ">= 10 with names matched");
-        line("usage_bytes_a_container",
-             (double)(HISTORIES * sizeof(struct usage) + f->lent) / CONTAINERS + sizeof(struct sample_door), "B",
-             "<= 800 with all else");
+        bench_line("usage fold, 1000000 containers, no names", CONTAINERS / best * 1e-6, "M samples/s", ">= 10");
+        bench_line("usage bytes a container",
+                   (double)(HISTORIES * sizeof(struct usage) + f->lent) / CONTAINERS + sizeof(struct sample_door), "B",
+                   "<= 800, with all else");
         for (int run = 0; run < CYCLES; run++) {
                 double start = cpu_seconds();
                 for (int i = 0; i < CONTAINERS; i++)
@@ -138,7 +134,7 @@ static void bench_fold(struct fixture *f)
                 double took = cpu_seconds() - start;
                 add = took < add ? took : add;
         }
-        line("histogram_add_1m_containers", add / CONTAINERS * 1e9, "ns", "-");
+        bench_line("histogram add, 1000000 containers", add / CONTAINERS * 1e9, "ns", "");
 }
 
 static void bench_ask(struct fixture *f)
@@ -149,14 +145,14 @@ static void bench_ask(struct fixture *f)
         for (int i = 0; i < HISTORIES; i++)
                 if (histogram_percentile(&f->history[i].of[MEMORY], 990, NULL, &got) == 0)
                         sum += got;
-        line("histogram_percentile", (cpu_seconds() - start) / HISTORIES * 1e9, "ns", "-");
+        bench_line("histogram percentile", (cpu_seconds() - start) / HISTORIES * 1e9, "ns", "");
         start = cpu_seconds();
         for (int i = 0; i < HISTORIES; i++) {
                 struct recommendation r;
                 recommend(&f->history[i], policy, &facts, &r);
                 sum += (double)r.of[CPU].model;
         }
-        line("recommend", (cpu_seconds() - start) / HISTORIES * 1e9, "ns", "-");
+        bench_line("recommend, one history", (cpu_seconds() - start) / HISTORIES * 1e9, "ns", "");
         assert(sum > 0);
 }
 
@@ -176,9 +172,9 @@ static void bench_store(const struct fixture *f)
                 assert(rc == 0);
                 (void)rc;
         }
-        line("usage_pack", pack / HISTORIES * 1e9, "ns", "-");
-        line("usage_unpack", (cpu_seconds() - start - pack) / HISTORIES * 1e9, "ns", "-");
-        line("usage_packed_bytes_a_history", (double)bytes / HISTORIES, "B", "-");
+        bench_line("usage pack, one history", pack / HISTORIES * 1e9, "ns", "");
+        bench_line("usage unpack, one history", (cpu_seconds() - start - pack) / HISTORIES * 1e9, "ns", "");
+        bench_line("usage packed, one history", (double)bytes / HISTORIES, "B", "");
 }
 
 int main(void)

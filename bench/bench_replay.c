@@ -4,8 +4,9 @@
 
 #include "../src/cli/replay.h"
 #include "base/buf.h"
+#include "line.h"
 
-enum { ENTITIES = 100, ROWS = 10000, STEP_S = 300, RUNS = 3, TRACE_MAX = 64 << 20, BUDGET = 1000000 };
+enum { ENTITIES = 100, ROWS = 10000, STEP_S = 300, RUNS = 3, TRACE_MAX = 64 << 20 };
 
 struct bytes {
         const char *p;
@@ -76,8 +77,8 @@ int main(void)
                 struct buf b __attribute__((cleanup(buf_release_auto)));
                 buf_init(&b, TRACE_MAX);
                 make_trace(&b, mixed);
-                printf("%-36s %12.0f %-12s >= %d\n", mixed ? "replay_rows_interleaved" : "replay_rows", best_rate(&b),
-                       "rows/s", BUDGET);
+                bench_line(mixed ? "replay, rows interleaved" : "replay, rows by entity", best_rate(&b), "rows/s",
+                           ">= 1000000");
         }
         return 0;
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "kube/decode.h"
+#include "line.h"
 #include "net/stream.h"
 
 enum { PODS = 100000, LABELS = 5, RUNS = 5, LIST_MAX = 128 << 20, CHUNK = 16 << 10 };
@@ -91,9 +92,9 @@ int main(void)
 
         int64_t before = peak_kib();
         double cut = best_rate(&list, false), decoded = best_rate(&list, true);
-        printf("%-36s %12.0f %-12s >= %d\n", "stream_cut_podmetrics", cut, "MB/s", 1000);
-        printf("%-36s %12.0f %-12s >= %d\n", "stream_decode_podmetrics", decoded, "MB/s", 200);
-        printf("%-36s %12.1f %-12s\n", "stream_podmetrics_size", (double)list.len / 1e6, "MB");
-        printf("%-36s %12lld %-12s <= %d\n", "stream_podmetrics_memory", (long long)(peak_kib() - before), "KiB", 1024);
+        bench_line("stream cut, PodMetricsList", cut, "MB/s", ">= 1000");
+        bench_line("stream cut and decoded, PodMetricsList", decoded, "MB/s", ">= 200");
+        bench_line("stream size, 100000 pods", (double)list.len / 1e6, "MB", "");
+        bench_line("stream peak memory above the text", (double)(peak_kib() - before), "KiB", "<= 1024");
         return 0;
 }
