@@ -119,6 +119,8 @@ void watch_start(struct controller *c);
 void watch_kinds(struct controller *c); /* kinds that profiles name and nobody watches yet */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
+/* Would its workload be known if it were there? Not while its kind is still to be listed. */
+bool watch_sees(const struct controller *c, const struct target *t);
 void watch_stop(struct controller *c);
 
 /* ingest.c */

@@ -395,7 +395,7 @@ void persist_retention(struct controller *c)
         struct store_batch *b = c->store ? store_batch_new() : NULL;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
                 bool over = t->gone_ms && now - t->gone_ms >= c->options.retention_ms;
-                if (!over || t->busy || (t->published && t->published->known))
+                if (!over || t->busy || (t->published && t->published->known) || !watch_sees(c, t))
                         continue;
                 struct store_key key = key_of(t, "");
                 if (b)

@@ -242,9 +242,18 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
 const char *watch_blind(const struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                if (c->watch[i].needed_to_apply && (!informer_stats(c->watch[i].informer)->synced))
+                if (c->watch[i].needed_to_apply &&
+                    (!informer_stats(c->watch[i].informer)->synced || c->watch[i].trouble[0]))
                         return c->watch[i].trouble[0] ? c->watch[i].trouble : c->watch[i].what;
         return NULL;
+}
+
+bool watch_sees(const struct controller *c, const struct target *t)
+{
+        for (const struct watched_kind *k = c->world.kinds; k; k = k->next)
+                if (k->group == t->group && k->kind == t->kind)
+                        return k->missing || (k->informer && informer_stats(k->informer)->synced);
+        return true;
 }
 
 void watch_stop(struct controller *c)
