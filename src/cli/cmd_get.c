@@ -299,7 +299,9 @@ int cmd_get(int argc, char **argv)
                         g.ns = access_namespace(g.session.access);
                 header(&g);
                 if (get_all(&g, &err) < 0) {
-                        fprintf(stderr, "halflife get: %s\n", err.text);
+                        bool no_kind = err.code == ERR_NOTFOUND && !g.name;
+                        fprintf(stderr, "halflife get: %s%s\n", err.text,
+                                no_kind ? "; are halflife's CRDs installed? kubectl apply -k manifests" : "");
                         code = EXIT_FAILED;
                 } else {
                         print(&g);
