@@ -1,0 +1,268 @@
+/* From a world to a plan: what is ours, what the owner said, and what is to be done. Usage is 250m, so the target is
+ * 285m. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../../src/control/plan.h"
+
+#define RECORDED(cpu) "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu "\\\"}}}"
+#define CARRIES(original, applied)                                                                                     \
+        "\"halflife.dev/original-resources\":\"" RECORDED(                                                             \
+                original) "\",\"halflife.dev/applied-resources\":\"" RECORDED(applied) "\""
+#define ROLLOUT "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90}}"
+#define LOOK    "{\"apply\":{\"minHistory\":\"1m\"}}"
+
+enum { SAMPLES = 120 };
+static const int64_t base_ms = 1763700000000;
+
+struct row {
+        const char *what;
+        const char *spec;        /* of the profile; NULL: none */
+        const char *request;     /* "": none */
+        const char *annotations; /* of the template */
+        const char *more;        /* members of the workload's spec */
+        const char *admitted;    /* what admission made of ours; NULL */
+        int samples;
+        /* wanted */
+        int64_t original, target, value; /* value: what would be written; 0: nothing is */
+        const char *reason, *condition;  /* a condition that must be there; NULL */
+        bool carries;
+};
+
+static const struct row rows[] = {
+        {.what = "lowered",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "only told",
+         .spec = LOOK,
+         .request = "1",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "RecommendOnly"},
+        {.what = "nothing learned",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .samples = 0,
+         .original = 1000,
+         .target = 1000,
+         .reason = "Learning"},
+        {.what = "learning",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .samples = 10,
+         .original = 1000,
+         .target = 1000,
+         .reason = "Learning"},
+        {.what = "ours stands",
+         .spec = ROLLOUT,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "ours, in another spelling",
+         .spec = ROLLOUT,
+         .request = "0.285",
+         .annotations = CARRIES("1000m", "285m"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "ours of an older revision",
+         .spec = ROLLOUT,
+         .request = "500m",
+         .annotations = CARRIES("1", "500m"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "the owner has spoken",
+         .spec = ROLLOUT,
+         .request = "600m",
+         .annotations = CARRIES("1", "285m"),
+         .samples = SAMPLES,
+         .original = 600,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "the owner wants less than we",
+         .spec = ROLLOUT,
+         .request = "200m",
+         .annotations = CARRIES("1", "285m"),
+         .samples = SAMPLES,
+         .original = 200,
+         .target = 200,
+         .reason = "AtOriginal",
+         .condition = "UnderProvisioned"},
+        {.what = "admission's value is not the owner's",
+         .spec = ROLLOUT,
+         .request = "500m",
+         .annotations = CARRIES("1", "285m"),
+         .admitted = "{\"app\":{\"requests\":{\"cpu\":\"500m\"}}}",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "a record that somebody broke",
+         .spec = ROLLOUT,
+         .request = "285m",
+         .annotations = "\"halflife.dev/original-resources\":\"{\",\"halflife.dev/applied-resources\":\"nonsense\"",
+         .samples = SAMPLES,
+         .original = 285,
+         .target = 285,
+         .reason = "AtOriginal"},
+        {.what = "no request",
+         .spec = ROLLOUT,
+         .request = "",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = -1,
+         .target = 285,
+         .reason = "NoOriginal"},
+        {.what = "a rollout that waits",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .more = "\"paused\":true,",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "RolloutBlocked"},
+        {.what = "orphaned by its mode",
+         .spec = LOOK,
+         .request = "500m",
+         .annotations = CARRIES("1", "500m"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Orphaned",
+         .carries = true},
+        {.what = "paused",
+         .spec = "{\"paused\":true,\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}",
+         .request = "1",
+         .annotations = "",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Paused"},
+};
+
+static struct watched_kind *deployments(struct world *w)
+{
+        for (struct watched_kind *k = w->kinds; k; k = k->next)
+                if (strcmp(k->kind, "Deployment") == 0 && strcmp(k->group, "apps") == 0)
+                        return k;
+        return NULL;
+}
+
+static void make_world(struct world *w, const struct row *r)
+{
+        char json[4000], requests[100] = "{}";
+        struct err err = {0};
+        world_init(w, "halflife", "halflife-system");
+        if (*r->request)
+                snprintf(requests, sizeof requests, "{\"requests\":{\"cpu\":\"%s\"}}", r->request);
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
+                 "000000000001\","
+                 "\"generation\":1},\"spec\":{%s\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{%s}},"
+                 "\"spec\":{"
+                 "\"containers\":[{\"name\":\"app\",\"resources\":%s}]}}},\"status\":{\"observedGeneration\":1,"
+                 "\"replicas\":2,"
+                 "\"updatedReplicas\":2,\"availableReplicas\":2}}",
+                 r->more ? r->more : "", r->annotations, requests);
+        if (workload_upsert(w, deployments(w), text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", r->what, err.text);
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":%s}", r->spec);
+        if (profile_upsert(w, false, text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", r->what, err.text);
+}
+
+static void lend(struct usage *u, const struct usage_room *room)
+{
+        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)room->cap, sizeof(double)), room->cap));
+}
+
+static void learn(struct world *w, struct target *t, int samples)
+{
+        struct sample_door door = {0};
+        enum sample_verdict verdict;
+        struct usage_room room;
+        struct history *h = history_get(w, t, t->workload->container[0].name, t->profile->spec.of);
+        for (int i = 0; i < samples; i++) {
+                struct sample s = {
+                        .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
+                while (usage_add(&h->usage, &door, &s, s.at, &verdict, &room) == ERR_NOSPACE)
+                        lend(&h->usage, &room);
+                assert_int_equal(verdict, SAMPLE_ACCEPTED);
+        }
+}
+
+static void check(const struct row *r, const struct plan *p)
+{
+        const struct plan_container *c = &p->container[0];
+        struct amount original = c->facts.original[CPU], target = c->advice.of[CPU].target;
+        const struct gate_verdict *gate = &c->advice.gate[CPU];
+        int64_t was = original.set ? original.value : -1, value = gate->hold ? 0 : gate->value;
+        const char *reason = reason_name(c->advice.reason[CPU]);
+        if (was != r->original || !target.set || target.value != r->target || value != r->value ||
+            strcmp(reason, r->reason) != 0 || p->carries != r->carries || p->apply != (r->value > 0))
+                fail_msg("%s: original %lld, target %lld, written %lld, %s, carries %d, apply %d", r->what,
+                         (long long)was, (long long)target.value, (long long)value, reason, p->carries, p->apply);
+        if (r->condition && !plan_condition(p, r->condition))
+                fail_msg("%s: no condition %s", r->what, r->condition);
+}
+
+static void test_rows(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                const struct row *r = &rows[i];
+                struct world w;
+                struct arena a = {0};
+                struct plan plan;
+                struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
+                make_world(&w, r);
+                world_settle(&w, now);
+                struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+                assert_non_null(t->workload);
+                t->profile->window_open = true; /* the clock's part */
+                learn(&w, t, r->samples);
+                target_set_admitted(&w, t, r->admitted);
+                struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
+                reconcile(&w, t, &facts, &a, &plan);
+                check(r, &plan);
+                arena_release(&a);
+                world_release(&w);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+        return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);
+}
