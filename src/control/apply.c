@@ -7,7 +7,6 @@
 
 #include "base/yaml.h"
 #include "controller_private.h"
-#include "core/quantity.h"
 
 struct applying {
         struct controller *controller;
@@ -48,15 +47,6 @@ static void applying_end(struct applying *a, const struct err *err, int64_t retr
 
 /* --- annotations --- */
 
-static void put_quantity(json_t *to, enum resource r, struct amount amount)
-{
-        char text[QUANTITY_TEXT_MAX];
-        if (amount.set)
-                json_object_set_new(to, resource_name(r),
-                                    json_string(r == CPU ? quantity_print_cpu(amount.value, text)
-                                                         : quantity_print_memory(amount.value, text)));
-}
-
 static void put_resources(json_t *row, const char *key, json_t *values)
 {
         if (json_object_size(values) > 0)
@@ -81,8 +71,8 @@ static char *annotation_original(const struct plan *p)
                         continue;
                 json_t *row = json_object(), *requests = json_object(), *limits = json_object();
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        put_quantity(requests, r, c->raw[r]);
-                        put_quantity(limits, r, c->raw_limit[r]);
+                        amount_put(requests, resource_name(r), r, c->raw[r]);
+                        amount_put(limits, resource_name(r), r, c->raw_limit[r]);
                 }
                 put_resources(row, "requests", requests);
                 put_resources(row, "limits", limits);
@@ -99,9 +89,9 @@ static char *annotation_applied(const struct plan *p)
                 json_t *requests = json_object();
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         if (is_ours_after(c, r))
-                                put_quantity(requests, r,
-                                             c->advice.gate[r].hold ? c->facts.current[r]
-                                                                    : (struct amount){true, c->advice.gate[r].value});
+                                amount_put(requests, resource_name(r), r,
+                                           c->advice.gate[r].hold ? c->facts.current[r]
+                                                                  : (struct amount){true, c->advice.gate[r].value});
                 if (json_object_size(requests) > 0)
                         json_object_set_new(all, c->name, json_pack("{s:o}", "requests", requests));
                 else
@@ -127,9 +117,9 @@ static void note_change(struct applying *a, const struct plan_container *c, enum
         size_t at = strlen(a->note);
         struct amount current = c->facts.current[r];
         if (current.set)
-                (r == CPU ? quantity_print_cpu : quantity_print_memory)(current.value, from);
+                amount_print(r, current.value, from);
         if (to.set)
-                (r == CPU ? quantity_print_cpu : quantity_print_memory)(to.value, into);
+                amount_print(r, to.value, into);
         snprintf(a->note + at, sizeof a->note - at, "%s%s %s %s -> %s", at ? ", " : "", c->name, resource_name(r), from,
                  into);
 }
@@ -139,7 +129,8 @@ static void applied_row(struct applying *a, const struct plan_container *c)
         json_t *row = json_pack("{s:s}", "name", c->name);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 if (is_ours_after(c, r))
-                        put_quantity(row, r, c->advice.gate[r].hold ? c->facts.current[r] : to_write(c, r));
+                        amount_put(row, resource_name(r), r,
+                                   c->advice.gate[r].hold ? c->facts.current[r] : to_write(c, r));
         if (json_object_size(row) > 1)
                 json_array_append_new(a->containers, row);
         else
@@ -226,9 +217,9 @@ static char *find_changed(const struct applying *a, const struct workload_view *
                         char text[QUANTITY_TEXT_MAX] = "nothing";
                         if (!came_back_other(s, got, r))
                                 continue;
-                        put_quantity(requests, r, got->request[r]);
+                        amount_put(requests, resource_name(r), r, got->request[r]);
                         if (got->request[r].set)
-                                (r == CPU ? quantity_print_cpu : quantity_print_memory)(got->request[r].value, text);
+                                amount_print(r, got->request[r].value, text);
                         if (!*ret_what)
                                 snprintf(ret_what, size, "%s of '%s' changed to %s by admission", resource_name(r),
                                          s->container, text);

@@ -6,7 +6,6 @@
 
 #include "base/yaml.h"
 #include "controller_private.h"
-#include "core/quantity.h"
 
 static const struct container_spec *spec_of(const struct workload *wl, const char *container)
 {
@@ -37,15 +36,11 @@ static bool carries(const struct workload *wl)
 static json_t *applied_rows(const struct workload *wl)
 {
         json_t *list = json_array();
-        char text[QUANTITY_TEXT_MAX];
         for (int i = 0; i < wl->applied.rows; i++) {
                 const struct record_row *of = &wl->applied.row[i];
                 json_t *row = json_pack("{s:s}", "name", of->container);
-                if (of->request[CPU].set)
-                        json_object_set_new(row, "cpu", json_string(quantity_print_cpu(of->request[CPU].value, text)));
-                if (of->request[MEMORY].set)
-                        json_object_set_new(row, "memory",
-                                            json_string(quantity_print_memory(of->request[MEMORY].value, text)));
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        amount_put(row, resource_name(r), r, of->request[r]);
                 json_array_append_new(list, row);
         }
         return list;

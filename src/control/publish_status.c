@@ -4,20 +4,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "core/quantity.h"
 #include "publish.h"
-
-static json_t *amount_json(enum resource r, struct amount a)
-{
-        char text[QUANTITY_TEXT_MAX];
-        return json_string(r == CPU ? quantity_print_cpu(a.value, text) : quantity_print_memory(a.value, text));
-}
-
-static void put_amount(json_t *to, const char *key, enum resource r, struct amount a)
-{
-        if (a.set)
-                json_object_set_new(to, key, amount_json(r, a));
-}
 
 static void put_time(json_t *to, const char *key, int64_t ms)
 {
@@ -48,7 +35,7 @@ static json_t *container_json(const struct plan *p, const struct plan_container 
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 json_t *of = json_object();
                 for (int i = 0; i < FIELDS; i++)
-                        put_amount(of, fields[i].key, r, plan_amount_of(c, r, fields[i].which));
+                        amount_put(of, fields[i].key, r, plan_amount_of(c, r, fields[i].which));
                 json_object_set_new(of, "reason", json_string(reason_name(c->advice.reason[r])));
                 json_object_set_new(to, resource_name(r), of);
         }
@@ -61,7 +48,7 @@ static json_t *pod_json(const struct plan *p)
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 json_t *of = json_object();
                 for (int i = 0; i < FIELDS; i++)
-                        put_amount(of, fields[i].key, r, plan_pod_amount(p, r, fields[i].which));
+                        amount_put(of, fields[i].key, r, plan_pod_amount(p, r, fields[i].which));
                 json_object_set_new(to, resource_name(r), of);
         }
         return to;
@@ -71,7 +58,7 @@ static json_t *saving_json(const struct plan *p)
 {
         json_t *to = json_object();
         for (enum resource r = CPU; r < RESOURCES; r++)
-                put_amount(to, resource_name(r), r, (struct amount){true, plan_saving(p, r)});
+                amount_put(to, resource_name(r), r, (struct amount){true, plan_saving(p, r)});
         return to;
 }
 
@@ -190,7 +177,7 @@ static uint64_t feed_amount(uint64_t digest, enum resource r, struct amount a)
         char text[QUANTITY_TEXT_MAX];
         if (!a.set)
                 return feed(digest, NULL);
-        return feed(digest, r == CPU ? quantity_print_cpu(a.value, text) : quantity_print_memory(a.value, text));
+        return feed(digest, amount_print(r, a.value, text));
 }
 
 static uint64_t digest_condition(const char *type, const char *status, const char *reason, const char *message)

@@ -26,6 +26,13 @@ uint64_t digest_bytes(uint64_t seed, const void *p, size_t len)
         return hash;
 }
 
+void amount_put(json_t *to, const char *key, enum resource r, struct amount a)
+{
+        char text[QUANTITY_TEXT_MAX];
+        if (a.set)
+                json_object_set_new(to, key, json_string(amount_print(r, a.value, text)));
+}
+
 void labels_release(struct labels *l)
 {
         mem_free(l->pair);
