@@ -103,10 +103,13 @@ func (t *T) startPeer(recommender, source string) *plane.Process {
 	return p
 }
 
-func (t *T) vpas() string {
-	return "/apis/autoscaling.k8s.io/v1/namespaces/" + t.NS + "/verticalpodautoscalers"
+func (t *T) vpas() string { return t.ofPeer("verticalpodautoscalers") }
+
+func (t *T) ofPeer(plural string) string {
+	return "/apis/autoscaling.k8s.io/v1/namespaces/" + t.NS + "/" + plural
 }
 
+// peerReady is an error until every VPA has its recommendation and its first checkpoint is written.
 func (t *T) peerReady() error {
 	list, err := t.Get(t.vpas())
 	if err != nil {
@@ -118,8 +121,12 @@ func (t *T) peerReady() error {
 			count++
 		}
 	}
-	if count != fleetSize {
-		return fmt.Errorf("%d of %d", count, fleetSize)
+	saved, err := t.Get(t.ofPeer("verticalpodautoscalercheckpoints"))
+	if err != nil {
+		return err
+	}
+	if kept := len(saved.List("items")); count != fleetSize || kept != fleetSize {
+		return fmt.Errorf("%d recommendations and %d checkpoints of %d", count, kept, fleetSize)
 	}
 	return nil
 }
