@@ -36,11 +36,25 @@ static void target_link_published(struct world *w, struct target *t)
         }
 }
 
+static char *put_part(char *at, struct text part, char end)
+{
+        if (part.len)
+                memcpy(at, part.p, part.len);
+        at[part.len] = end;
+        return at + part.len + 1;
+}
+
+/* "ns/group/Kind/name"; by hand, because a start makes some hundred thousand. */
+static char *key_new(struct text ns, struct text group, struct text kind, struct text name)
+{
+        char *key = mem_new(ns.len + group.len + kind.len + name.len + 4);
+        put_part(put_part(put_part(put_part(key, ns, '/'), group, '/'), kind, '/'), name, '\0');
+        return key;
+}
+
 struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
 {
-        size_t size = ns.len + group.len + kind.len + name.len + 4;
-        char *key = mem_new(size);
-        snprintf(key, size, "%.*s/%.*s/%.*s/%.*s", TEXT_ARG(ns), TEXT_ARG(group), TEXT_ARG(kind), TEXT_ARG(name));
+        char *key = key_new(ns, group, kind, name);
         struct target *t = map_get(&w->targets, text_of(key));
         if (t) {
                 mem_free(key);
@@ -48,7 +62,7 @@ struct target *target_get(struct world *w, struct text ns, struct text group, st
         }
         t = MEM_NEW(struct target);
         t->key = key;
-        t->name = key + size - 1 - name.len;
+        t->name = key + ns.len + group.len + kind.len + 3;
         t->ns = ns_get(w, ns)->name;
         t->group = intern_text(w->names, group);
         t->kind = intern_text(w->names, kind);
