@@ -67,11 +67,11 @@ static void test_settings_are_read_again(void **state)
         PLAY(f, h,
              STORY("settings", AT_ONCE(""), WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.reason", "OptedOut"),
                    CYCLES(2), CHECK("deployments/web", "metadata.generation", "1")));
-        AUTO(mem_free) char *bad = tmp_file("settings.yaml", "apply: perhaps\n");
+        mem_free(tmp_file("settings.yaml", "apply: perhaps\n"));
         halflife_signal(h, SIGHUP);
         assert_true(halflife_await_log(h, "not one of allow|never", 1, LONG_MS));
         PLAY(f, h, STORY("settings", CYCLES(2), CHECK("deployments/web", "metadata.generation", "1")));
-        AUTO(mem_free) char *good = tmp_file("settings.yaml", "apply: allow\n");
+        mem_free(tmp_file("settings.yaml", "apply: allow\n"));
         halflife_signal(h, SIGHUP);
         PLAY(f, h, STORY("settings", LOWERED));
         end(f, h);
@@ -171,7 +171,7 @@ static void test_token_rotates(void **state)
         AUTO(mem_free) char *kubeconfig = tmp_file("rotating.yaml", text);
         struct halflife *h = halflife_start(f, "token.db", (const char *const[]){"--kubeconfig", kubeconfig, NULL});
         PLAY(f, h, STORY("token", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready")));
-        AUTO(mem_free) char *same = tmp_file("token", "second\n");
+        mem_free(tmp_file("token", "second\n"));
         fake_set_token(f, "second");
         fake_end_watches(f);
         PLAY(f, h,

@@ -283,7 +283,7 @@ double halflife_metric(struct halflife *h, const char *name)
                 if (strncmp(line, name, len) == 0 && line[len] == ' ')
                         return strtod(line + len, NULL);
         }
-        return NAN;
+        return (double)NAN;
 }
 
 struct metric_wanted {
