@@ -179,7 +179,7 @@ static void discovered(void *arg, const struct api_resource *r, const struct err
         struct controller *c = a->controller;
         struct watched_kind *k = a->kind;
         mem_free(a);
-        k->asked = false;
+        k->asking = NULL;
         if (err->code != 0) {
                 if (err->code == ERR_NOTFOUND && !k->missing && !(k->flags & KIND_DEFAULT))
                         log_warn("a profile names a kind that the server does not have; asking again each cycle",
@@ -203,13 +203,13 @@ void watch_kinds(struct controller *c)
                         (void)kind_watched(&c->world, group, text_of(p->spec.target[i].kind));
                 }
         for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
-                if (k->informer || k->asked || c->watches == WATCHES_MAX)
+                if (k->informer || k->asking || c->watches == WATCHES_MAX)
                         continue;
                 struct asking *a = MEM_NEW(struct asking);
                 *a = (struct asking){c, k};
-                k->asked = true;
+                k->asking = a;
                 if (client_discover(c->client, k->group, k->kind, discovered, a) < 0) {
-                        k->asked = false;
+                        k->asking = NULL;
                         mem_free(a);
                 }
         }

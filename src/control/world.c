@@ -404,6 +404,7 @@ void world_release(struct world *w)
         while (w->kinds) {
                 struct watched_kind *k = w->kinds;
                 w->kinds = k->next;
+                mem_free(k->asking);
                 mem_free(k);
         }
         arena_release(&w->scratch);

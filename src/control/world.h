@@ -51,7 +51,7 @@ struct watched_kind {
         const char *group, *version, *kind, *plural; /* interned */
         const char *template_path;
         unsigned flags; /* enum kind_flags */
-        bool asked;     /* discovery is under way or done */
+        void *asking;   /* discovery is under way; NULL: it is not */
         bool missing;   /* the server says that it has no such kind */
         struct informer *informer;
 };
