@@ -12,7 +12,7 @@
 /* Connections are shared within a class only, so that a stuck list costs neither a watch nor a lease. */
 enum class { CLASS_SHORT, CLASS_STREAM, CLASS_URGENT };
 
-enum { IDLE_CONNECTIONS = 8 };
+enum { IDLE_CONNECTIONS = 8, PIONEER_MS = 500 };
 
 /* The connections of one class to one peer as it was at one revision. */
 struct pool {
@@ -25,6 +25,11 @@ struct pool {
         int running;
         CURLM *multi;
         struct loop_timer timer;
+        /* Over TLS the first call goes alone until it is answered, or for a moment: then others can share its
+         * connection. */
+        struct http_call *pioneer;
+        bool open;
+        struct loop_timer opening;
 };
 
 struct list {
@@ -182,6 +187,7 @@ static void pool_free(struct pool *p)
         *at = p->next;
         curl_multi_cleanup(p->multi);
         loop_timer_stop(p->http->loop, &p->timer);
+        loop_timer_stop(p->http->loop, &p->opening);
         mem_free(p);
 }
 
@@ -210,6 +216,21 @@ static void pools_sweep(struct http *h)
 
 /* --- a call's end --- */
 
+/* Others need not wait for the pioneer any more; open: nor will later ones. */
+static void pool_opened(struct pool *p, bool open)
+{
+        p->open |= open;
+        p->pioneer = NULL;
+        loop_timer_stop(p->http->loop, &p->opening);
+}
+
+static void on_opening_late(void *arg)
+{
+        struct pool *p = arg;
+        pool_opened(p, true);
+        kick(p->http);
+}
+
 /* Off its list, its timers and its connection. */
 static void detach(struct http_call *c)
 {
@@ -221,6 +242,8 @@ static void detach(struct http_call *c)
         if (c->pool) {
                 CURLMcode rc = curl_multi_remove_handle(c->pool->multi, c->easy);
                 assert(rc == CURLM_OK);
+                if (c->pool->pioneer == c)
+                        pool_opened(c->pool, c->any_byte);
                 c->pool->running--;
                 c->pool = NULL;
                 h->busy -= counts(c);
@@ -291,6 +314,10 @@ static void call_run(struct http_call *c)
         list_drop(c);
         list_add(c, CALL_RUNNING);
         c->pool = pool_for(h, c);
+        if (!c->pool->open && !c->pool->pioneer) {
+                c->pool->pioneer = c;
+                loop_timer_set(h->loop, &c->pool->opening, PIONEER_MS, on_opening_late, c->pool);
+        }
         c->pool->running++;
         h->busy += counts(c);
         if (c->r.silence_ms)
@@ -318,11 +345,24 @@ static int64_t take_token(struct http *h)
         return 0;
 }
 
+static bool waits_for_pioneer(struct http *h, const struct http_call *c)
+{
+        struct pool *p = pool_for(h, c);
+        if (p->pioneer && p->pioneer->any_byte)
+                pool_opened(p, true);
+        return p->pioneer && strncmp(c->r.peer->base_url, "https:", 6) == 0;
+}
+
 static void start_what_may(struct http *h)
 {
-        for (struct http_call *c; (c = h->list[CALL_PROMPT].first);)
-                call_run(c);
+        for (struct http_call *c = h->list[CALL_PROMPT].first, *next; c; c = next) {
+                next = c->after;
+                if (!waits_for_pioneer(h, c))
+                        call_run(c);
+        }
         while (h->list[CALL_WAITING].first && (h->concurrency == 0 || h->busy < h->concurrency)) {
+                if (waits_for_pioneer(h, h->list[CALL_WAITING].first))
+                        return;
                 int64_t wait_ms = take_token(h);
                 if (wait_ms > 0) {
                         loop_timer_set(h->loop, &h->pump, wait_ms, on_pump, h);

@@ -260,9 +260,9 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_PROTOCOLS, (long)(CURLPROTO_HTTP | CURLPROTO_HTTPS));
 #endif
         SET(CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-        /* Many requests begun at once wait for the first one's connection, which TLS tells to be HTTP/2 or not; without
-         * TLS only an answer would tell, and a watch may be long in answering. */
-        SET(CURLOPT_PIPEWAIT, strncmp(c->r.peer->base_url, "https:", 6) == 0 ? 1L : 0L);
+        /* Who waits for whose connection is http.c's to say: libcurl wakes those that it lets wait one at a time, as
+         * others end or are answered, and watches do neither for long. */
+        SET(CURLOPT_PIPEWAIT, 0L);
         SET(CURLOPT_CONNECTTIMEOUT_MS, (long)CONNECT_MS);
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
         SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
