@@ -389,6 +389,8 @@ static void applied_condition(struct plan *plan)
                 [REASON_ORPHANED] = "no profile selects it any more, but it still carries values of halflife",
                 [REASON_LEARNING] = "not enough was learned yet",
                 [REASON_STALE] = "no fresh usage",
+                [REASON_CONTESTED] = "somebody else sets these requests; condition Contested says who",
+                [REASON_MANAGED] = "another controller writes the template; condition Managed says which",
         };
         bool wanted = false;
         for (int i = 0; i < plan->containers; i++)
@@ -400,11 +402,12 @@ static void applied_condition(struct plan *plan)
                         if (plan->hold == REASON_NONE)
                                 plan->hold = c->advice.gate[r].hold;
                 }
-        if (!wanted && !plan->orphaned) {
+        bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
+        if (!wanted && !plan->orphaned && (plan->carries || !young)) {
                 say(plan, "Applied", plan->carries, plan->carries ? "UpToDate" : "NothingToChange");
                 return;
         }
-        enum reason hold = plan->orphaned ? REASON_ORPHANED : plan->hold;
+        enum reason hold = plan->orphaned ? REASON_ORPHANED : wanted ? plan->hold : REASON_LEARNING;
         struct plan_condition *c = say(plan, "Applied", false, hold ? reason_name(hold) : "Pending");
         if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
