@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,6 +141,7 @@ struct halflife *halflife_command(const char *const *args)
                 abort();
         }
         if (h->pid == 0) {
+                prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that fails leaves none behind */
                 dup2(pipes[1], STDOUT_FILENO);
                 dup2(pipes[1], STDERR_FILENO);
                 execv(program, (char *const *)(uintptr_t)argv);
