@@ -46,7 +46,9 @@ static void count_run(struct history *h, const struct pod *p)
 static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
                            const struct pod_metrics_container_view *v)
 {
-        struct history *h = ingest_history(c, p, pc);
+        struct history *h = pc->history; /* nearly always: the target, which is far off in memory, is not asked */
+        if (!h)
+                h = ingest_history(c, p, pc);
         if (!h)
                 return; /* its profile went while the answer was under way */
         struct now now = loop_now(c->loop);
