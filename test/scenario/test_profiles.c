@@ -27,7 +27,7 @@ static struct story stories[] = {
               PROFILE("high", "{priority: 2, apply: {minHistory: 2s}}"), WEB(LIMITED),
               EXPECT(REC, "status.containers[app].cpu.target", "285m"), CHECK(REC, "spec.profileRef.name", "high"),
               EXPECT("profiles/low", "status.targets.matched", "0"),
-              EXPECT("profiles/low", "status.conditions[Ready].message", "~belong to Profile 'high'"),
+              EXPECT("profiles/low", "status.conditions[Ready].message", "~comes before it, Profile 'high'"),
               DELETE("profiles/high"), EXPECT(REC, "spec.profileRef.name", "low"),
               EXPECT(REC, "status.containers[app].cpu.target", "518m")),
         STORY("team-beats-platform",
