@@ -160,7 +160,23 @@ check-core: $(CORE_ONE) ## core calls memory and maths only, and holds no data b
 	@size -A $< | awk '($$1 ~ /^\.(data|bss)/) && $$2 > 0 { print "core has mutable data: " $$1; bad = 1 } END { exit bad }'
 	@echo "core is pure"
 
-.PHONY: mutate
+coverage: ## lines and branches of core that its unit tests take
+	@$(MAKE) --no-print-directory coverage-run MODE=cov
+CORE_TESTS := $(filter $(OUT)/test/unit/core/%,$(TESTS))
+coverage-run: $(CORE_TESTS)
+	@find $(OUT) -name '*.gcda' -delete
+	@for t in $(CORE_TESTS); do $$t >/dev/null 2>&1 || { echo "$$t fails"; exit 1; }; done
+	@for f in $(CORE_SRC); do gcov -b -n -o $(OUT)/src/core $$f; done 2>/dev/null | awk -F "'" \
+		'/^File/ { own = $$2 ~ /^src\/core/; if (own) printf "%-28s", $$2 } own && /^(Lines|Branches|Taken)/ \
+		{ sub(/ executed/, ""); printf "  %-32s", $$0 } own && /^(Taken|No branches)/ { print ""; own = 0 }'
+
+fuzz: ## every fuzz target for SECONDS (60), with clang
+	@$(MAKE) --no-print-directory fuzz-run MODE=fuzz CC=clang
+fuzz-run: $(FUZZERS)
+	@for f in $(FUZZERS); do name=$${f##*/fuzz_}; mkdir -p $(OUT)/corpus/$$name; \
+		$$f -max_total_time=$(or $(SECONDS),60) $(OUT)/corpus/$$name test/data/$$name || exit 1; done
+
+.PHONY: mutate coverage-run fuzz-run
 mutate: ## change one comparison or constant of core at a time, and expect a failing test (half an hour; FILES=… for some)
 	@test/mutate $(FILES)
 
