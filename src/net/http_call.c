@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <strings.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 
@@ -231,6 +232,14 @@ static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
         return CURL_SOCKOPT_OK;
 }
 
+/* Forgotten before it is closed: from then on its number may be that of another thread's. arg: the loop, which outlives
+ * all. */
+static int on_socket_closing(void *arg, curl_socket_t fd)
+{
+        (void)loop_watch(arg, fd, 0, NULL, NULL);
+        return close(fd);
+}
+
 /* --- what libcurl is told --- */
 
 #define SET(option, value)                                                                                             \
@@ -268,6 +277,8 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
         SET(CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
         SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
+        SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
+        SET(CURLOPT_CLOSESOCKETDATA, http_loop(c->http));
         SET(CURLOPT_PROXY, c->r.peer->proxy_url ? c->r.peer->proxy_url : ""); /* "": not the environment's either */
         SET(CURLOPT_NOPROXY, "");
         SET(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
