@@ -1,13 +1,15 @@
 /*
- * The one deploy answer: what requests a pod template deploys with, and why. The same function for the rollout's patch,
- * and later for REST, render, admission and the command line, so that they cannot disagree.
+ * The answers: what a rollout of ours would change now (advise), and what requests a pod template or a pod deploys with
+ * (advise_deploy), each with why. REST, render, admission and the command line all ask here, so that they cannot
+ * disagree.
  */
 #ifndef HALFLIFE_CORE_ADVISE_H
 #define HALFLIFE_CORE_ADVISE_H
 
 #include "core/correct.h"
 
-/* One container of the template, with what was learned of it. */
+/* One container of the template, with what was learned of it. At a deploy the template is the owner's, so current is
+ * what a deploy before wrote (its applied-resources); unset: none did. */
 struct advise_container {
         enum container_role role;
         bool ignored;
@@ -34,6 +36,24 @@ struct advice {
 /* Judge n containers; ret has n elements. Returns whether anything is to be written now (any gate open with a changed
  * value). */
 bool advise(const struct advise_facts *f, const struct advise_container *c, size_t n, struct advice *ret);
+
+/*
+ * What n containers deploy with. state is the workload's: where it is Held, paused, opted out or recommend-only, an HPA
+ * holds the resource, or it is contested or orphaned, the original stands and the reason says which.
+ *
+ *   state of the container    at a deploy
+ *   NoData, Learning          the static factor where the profile has one, else what was published last, else the
+ * original Ready                     the target (overcommit Static: the static factor) Stale                     what
+ * was published last, else as Learning
+ */
+struct deploy_advice {
+        struct correction of[RESOURCES];
+        struct amount request[RESOURCES]; /* to write; unset: nothing is known to ask for, leave it absent */
+        enum reason reason[RESOURCES];
+        bool ours[RESOURCES]; /* the request is below the original, so it is to be recorded as ours */
+};
+/* Returns whether any is ours. */
+bool advise_deploy(const struct advise_facts *f, const struct advise_container *c, size_t n, struct deploy_advice *ret);
 
 /* The pod's QoS class by its effective originals: Guaranteed where every container that runs has request = limit for
  * both resources. */

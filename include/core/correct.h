@@ -61,7 +61,9 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
  *
  * 1. target = ceil(model * multiplier / 1000), up to round_to, then clamped to [min, max]. Ready and Held take the
  *    model (a hold is a matter of the gates); Stale, Learning, NoData and a resource without an estimate stand on
- *    last_good (`Stale`, `Learning`), clamped as well; without one on the original.
+ *    last_good (`Stale`, `Learning`), clamped as well; without one on the original. Where the profile overcommits
+ *    statically, always or until something is learned (no model counts and no last_good is known), it is
+ *    ceil(original * static_factor / 1000), up to round_to and clamped (`Static`).
  * 2. below the original: target (`Lowered`).
  * 3. else the original (`AtOriginal`); under_provisioned tells where model * multiplier alone is above it.
  * 4. what the profile does not manage stands at its original: an init container (`Init`), an ignored container
@@ -74,11 +76,12 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
  * 8. never above the limit (`LimitBound`).
  * 9. containers that only pods have: judged as all others, but a lowered target says `NotInTemplate`.
  *
- * Rules 3, 5, 7 and 8 keep the reasons `Stale` and `Learning`.
+ * Rules 3, 5, 7 and 8 keep the reasons `Stale`, `Learning` and `Static`: the gates go by them.
  */
 struct correct_facts {
         enum resource resource;
         const struct resource_policy *policy;
+        enum overcommit overcommit;
         enum container_role role;
         bool ignored; /* containers[].mode Ignore */
         enum state state;
@@ -101,6 +104,9 @@ struct correction {
 };
 void correct(const struct correct_facts *f, struct correction *ret);
 
+/* The least request that admission lets through: the LimitRange's min, and limit / ratio; 0: any. */
+int64_t correct_floor(const struct correct_facts *f);
+
 /* ceil(value * thousandths / 1000), up to a multiple of step (>= 1); saturates at INT64_MAX. value, thousandths >= 0.
  */
 int64_t correct_scale(int64_t value, int thousandths, int64_t step);
@@ -109,7 +115,8 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
  * What the gates judge. Workload-wide facts first, then those of one container's resource. The first hold in this order
  * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
  * `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`, `Immutable`, `Orphaned`,
- * `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`.
+ * `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`. A static target is one for deploys: it
+ * holds by its own reason here.
  *
  * Windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place of the
  * cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands below
@@ -148,6 +155,20 @@ struct gate_verdict {
  * (REASON_BELOW_MIN_CHANGE where there is none): nothing is to be written and nothing is held back. current unset: what
  * stands is the original. */
 void gate(const struct gate_facts *f, struct gate_verdict *ret);
+
+/*
+ * The gates at a deploy, where the owner writes anyway and only the numbers are asked for: `RecommendOnly`, `Paused`,
+ * `OptedOut`, `HPAHold`, `Guard`, `Contested`, `Orphaned`; then the original stands (value; unset where there is none).
+ * f->current is what a deploy before wrote, unset where none did: it is kept (`below_min_change`) where the target is
+ * not far enough from it, so that the same manifest applied again changes nothing. Of f, the facts of rollouts do not
+ * count.
+ */
+struct deploy_verdict {
+        enum reason hold; /* REASON_NONE: the value is ours */
+        struct amount value;
+        bool below_min_change;
+};
+void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret);
 
 /* |target - current| / current >= percent / 100, in integers; current 0 and target > 0 counts as changed. */
 bool gate_changed_enough(int64_t current, int64_t target, int percent);

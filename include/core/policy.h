@@ -19,6 +19,7 @@ struct resource_policy {
         bool enabled;
         int percentile;       /* 500..1000 */
         int multiplier;       /* thousandths */
+        int static_factor;    /* thousandths of the original, 1..1000, where nothing is learned; 1000 does nothing */
         int64_t half_life_ms; /* 1 min .. 720 h */
         int64_t round_to;     /* >= 1 */
         int64_t min;          /* 0: none */
@@ -28,11 +29,17 @@ struct resource_policy {
         int oom_bump;         /* memory, thousandths */
 };
 
-enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT };
+/* Which factors may lower a request: what was learned, the static one, or the static one until something is learned. */
+enum overcommit { OVERCOMMIT_DYNAMIC, OVERCOMMIT_STATIC, OVERCOMMIT_STATIC_THEN_DYNAMIC };
+enum apply_mode { APPLY_RECOMMEND, APPLY_ON_DEPLOY, APPLY_ROLLOUT, APPLY_MODES };
+/* OnDeploy: what is written. Pod leaves the template as its owner wrote it. */
+enum apply_at { AT_POD, AT_WORKLOAD };
 enum hpa_mode { HPA_HOLD, HPA_IGNORE };
 
 struct apply_policy {
+        enum overcommit overcommit;
         enum apply_mode mode;
+        enum apply_at at;
         enum hpa_mode hpa;
         int64_t min_history_ms;
         int min_change_percent;

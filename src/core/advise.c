@@ -18,12 +18,13 @@ bool advise_guaranteed(const struct advise_container *c, size_t n)
         return n > 0 && fixed == n;
 }
 
-static void judge(const struct advise_facts *f, const struct advise_container *c, enum resource r, bool guaranteed,
-                  struct correction *ret)
+static struct correct_facts correct_facts_of(const struct advise_facts *f, const struct advise_container *c,
+                                             enum resource r, bool guaranteed)
 {
-        struct correct_facts facts = {
+        return (struct correct_facts){
                 .resource = r,
                 .policy = &c->policy[r],
+                .overcommit = f->workload.apply->overcommit,
                 .role = c->role,
                 .ignored = c->ignored,
                 .state = c->learned.state,
@@ -36,11 +37,10 @@ static void judge(const struct advise_facts *f, const struct advise_container *c
                 .guaranteed = guaranteed,
                 .keep_guaranteed = f->workload.apply->keep_guaranteed,
         };
-        correct(&facts, ret);
 }
 
-static void pass_gates(const struct advise_facts *f, const struct advise_container *c, enum resource r,
-                       const struct correction *of, struct gate_verdict *ret)
+static struct gate_facts gate_facts_of(const struct advise_facts *f, const struct advise_container *c, enum resource r,
+                                       const struct correction *of)
 {
         struct gate_facts facts = f->workload;
         facts.resource = r;
@@ -49,7 +49,7 @@ static void pass_gates(const struct advise_facts *f, const struct advise_contain
         facts.original = c->original[r];
         facts.target = of->target;
         facts.rule = of->reason;
-        gate(&facts, ret);
+        return facts;
 }
 
 static enum reason reason_shown(const struct advise_facts *f, enum resource r, const struct correction *of,
@@ -67,10 +67,40 @@ bool advise(const struct advise_facts *f, const struct advise_container *c, size
         bool guaranteed = advise_guaranteed(c, n), any = false;
         for (size_t i = 0; i < n; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        judge(f, &c[i], r, guaranteed, &ret[i].of[r]);
-                        pass_gates(f, &c[i], r, &ret[i].of[r], &ret[i].gate[r]);
+                        struct correct_facts facts = correct_facts_of(f, &c[i], r, guaranteed);
+                        correct(&facts, &ret[i].of[r]);
+                        struct gate_facts change = gate_facts_of(f, &c[i], r, &ret[i].of[r]);
+                        gate(&change, &ret[i].gate[r]);
                         ret[i].reason[r] = reason_shown(f, r, &ret[i].of[r], &ret[i].gate[r]);
                         any |= !ret[i].gate[r].hold;
+                }
+        return any;
+}
+
+static void answer(const struct advise_facts *f, const struct advise_container *c, enum resource r, bool guaranteed,
+                   struct deploy_advice *ret)
+{
+        struct correct_facts facts = correct_facts_of(f, c, r, guaranteed);
+        correct(&facts, &ret->of[r]);
+        struct gate_facts deploy = gate_facts_of(f, c, r, &ret->of[r]);
+        if (deploy.current.set && deploy.current.value < correct_floor(&facts))
+                deploy.current.set = false; /* admission would refuse it by now */
+        struct deploy_verdict verdict;
+        gate_deploy(&deploy, &verdict);
+        ret->request[r] = verdict.value;
+        ret->reason[r] = verdict.hold               ? verdict.hold
+                         : verdict.below_min_change ? REASON_BELOW_MIN_CHANGE
+                                                    : ret->of[r].reason;
+        ret->ours[r] = verdict.value.set && verdict.value.value < c->original[r].value;
+}
+
+bool advise_deploy(const struct advise_facts *f, const struct advise_container *c, size_t n, struct deploy_advice *ret)
+{
+        bool guaranteed = advise_guaranteed(c, n), any = false;
+        for (size_t i = 0; i < n; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        answer(f, &c[i], r, guaranteed, &ret[i]);
+                        any |= ret[i].ours[r];
                 }
         return any;
 }

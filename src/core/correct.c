@@ -79,10 +79,11 @@ static void keep_original(const struct correct_facts *f, struct correction *c, e
         c->reason = why;
 }
 
-/* A rule that only moves the target leaves it said that nothing new was learned: the gates go by that. */
+/* A rule that only moves the target leaves it said that nothing new was learned, or asked: the gates go by that. */
 static enum reason unless_unlearned(const struct correction *c, enum reason why)
 {
-        return c->reason == REASON_LEARNING || c->reason == REASON_STALE ? c->reason : why;
+        return c->reason == REASON_LEARNING || c->reason == REASON_STALE || c->reason == REASON_STATIC ? c->reason
+                                                                                                       : why;
 }
 
 typedef void correct_rule(const struct correct_facts *f, struct correction *c);
@@ -93,9 +94,23 @@ static bool model_counts(const struct correct_facts *f)
         return f->estimate.known && (f->state == STATE_READY || f->state == STATE_HELD);
 }
 
+static bool is_static(const struct correct_facts *f)
+{
+        if (!f->original.set || f->overcommit == OVERCOMMIT_DYNAMIC)
+                return false;
+        return f->overcommit == OVERCOMMIT_STATIC || (!model_counts(f) && !f->last_good.set);
+}
+
+static void scale_original(const struct correct_facts *f, struct correction *c)
+{
+        if (is_static(f))
+                set_target(c, correct_scale(f->original.value, f->policy->static_factor, f->policy->round_to),
+                           REASON_STATIC);
+}
+
 static void scale_model(const struct correct_facts *f, struct correction *c)
 {
-        if (model_counts(f))
+        if (model_counts(f) && !is_static(f))
                 set_target(c, correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to),
                            REASON_LOWERED);
 }
@@ -103,7 +118,7 @@ static void scale_model(const struct correct_facts *f, struct correction *c)
 /* A restart, a lost database or a silent source never takes back what was published. */
 static void stand_on_last_good(const struct correct_facts *f, struct correction *c)
 {
-        if (model_counts(f))
+        if (model_counts(f) || is_static(f))
                 return;
         c->reason = f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
         c->target = f->last_good.set ? f->last_good : f->original;
@@ -146,8 +161,7 @@ static void leave_unmanaged(const struct correct_facts *f, struct correction *c)
                 keep_original(f, c, why);
 }
 
-/* The least that admission lets through: LimitRange min, and limit / maxLimitRequestRatio. */
-static int64_t range_floor(const struct correct_facts *f)
+int64_t correct_floor(const struct correct_facts *f)
 {
         int64_t least = f->range_min.set ? f->range_min.value : 0;
         if (f->range_ratio.set && f->range_ratio.value > 0 && f->limit.set) {
@@ -161,7 +175,7 @@ static int64_t range_floor(const struct correct_facts *f)
 
 static void raise_to_range(const struct correct_facts *f, struct correction *c)
 {
-        int64_t least = range_floor(f);
+        int64_t least = correct_floor(f);
         if (f->original.set && f->original.value < least)
                 least = f->original.value;
         if (c->target.set && c->target.value < least)
@@ -203,8 +217,8 @@ static void mark_injected(const struct correct_facts *f, struct correction *c)
 }
 
 static correct_rule *const rules[] = {
-        scale_model,    stand_on_last_good, clamp_to_policy, stop_at_original, tell_under_provisioned, leave_unmanaged,
-        raise_to_range, need_original,      keep_qos,        stop_at_limit,    mark_injected,
+        scale_original,  scale_model,    stand_on_last_good, clamp_to_policy, stop_at_original, tell_under_provisioned,
+        leave_unmanaged, raise_to_range, need_original,      keep_qos,        stop_at_limit,    mark_injected,
 };
 
 void correct(const struct correct_facts *f, struct correction *ret)

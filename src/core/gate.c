@@ -35,7 +35,7 @@ static enum reason by_rule(const struct gate_facts *f, const struct move *m, str
 {
         (void)v;
         bool asks = m->put_back || (f->target.set && f->rule != REASON_NO_ORIGINAL && f->rule != REASON_LEARNING &&
-                                    f->rule != REASON_STALE);
+                                    f->rule != REASON_STALE && f->rule != REASON_STATIC);
         if (asks && f->rule != REASON_INIT && f->rule != REASON_NOT_IN_TEMPLATE && m->from != m->to)
                 return REASON_NONE;
         return f->rule ? f->rule : REASON_BELOW_MIN_CHANGE;
@@ -175,4 +175,32 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret)
                 ret->value = step_floor(f, m.from);
                 ret->step_limited = true;
         }
+}
+
+/* --- at a deploy --- */
+
+static gate_rule *const deploy_gates[] = {by_mode, by_pause, by_opt_out, by_hpa, by_guard, by_contest, by_orphan};
+
+/* Still worth keeping: what a deploy before wrote, unless the owner asks for less by now, or a rule for the original.
+ */
+static bool is_kept(const struct gate_facts *f)
+{
+        bool by_usage = f->target.value < f->original.value || f->rule == REASON_AT_ORIGINAL;
+        return by_usage && f->current.set && f->current.value <= f->original.value &&
+               !gate_changed_enough(f->current.value, f->target.value, f->apply->min_change_percent);
+}
+
+void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
+{
+        struct move m = {.from = f->original.value, .to = f->target.value};
+        struct gate_verdict unused = {0};
+        *ret = (struct deploy_verdict){.value = f->original};
+        if (!f->original.set || !f->target.set)
+                return;
+        for (size_t i = 0; i < sizeof deploy_gates / sizeof deploy_gates[0] && !ret->hold; i++)
+                ret->hold = deploy_gates[i](f, &m, &unused);
+        if (ret->hold)
+                return;
+        ret->below_min_change = is_kept(f);
+        ret->value = ret->below_min_change ? f->current : f->target;
 }

@@ -9,12 +9,14 @@ static const struct resource_policy resource_default[RESOURCES] = {
         [CPU] = {.enabled = true,
                  .percentile = 950,
                  .multiplier = 1100,
+                 .static_factor = 1000,
                  .half_life_ms = DAY_MS,
                  .round_to = 1,
                  .min = 10},
         [MEMORY] = {.enabled = false,
                     .percentile = 990,
                     .multiplier = 1150,
+                    .static_factor = 1000,
                     .half_life_ms = DAY_MS,
                     .round_to = MEBIBYTE,
                     .min = INT64_C(16) * MEBIBYTE,
@@ -22,8 +24,15 @@ static const struct resource_policy resource_default[RESOURCES] = {
                     .oom_bump = 1200},
 };
 
-static const struct apply_policy apply_default[] = {
+static const struct apply_policy apply_default[APPLY_MODES] = {
         [APPLY_RECOMMEND] = {.mode = APPLY_RECOMMEND,
+                             .hpa = HPA_HOLD,
+                             .min_history_ms = DAY_MS,
+                             .min_change_percent = 10,
+                             .max_decrease_percent = 50,
+                             .cooldown_ms = INT64_C(12) * HOUR_MS,
+                             .min_replicas = 2},
+        [APPLY_ON_DEPLOY] = {.mode = APPLY_ON_DEPLOY,
                              .hpa = HPA_HOLD,
                              .min_history_ms = DAY_MS,
                              .min_change_percent = 10,
@@ -48,6 +57,6 @@ void resource_policy_defaults(enum resource r, struct resource_policy *ret)
 
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
 {
-        assert(mode <= APPLY_ROLLOUT);
+        assert(mode < APPLY_MODES);
         *ret = apply_default[mode];
 }

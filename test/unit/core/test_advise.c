@@ -171,13 +171,189 @@ static void test_guaranteed(void **state)
         assert_false(advise_guaranteed(NULL, 0));
 }
 
+/* --- at a deploy --- */
+
+static void learn(struct advise_container *c, enum state state, int64_t model)
+{
+        c->learned.state = state;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                c->learned.of[r] = (struct estimate){.known = model > 0, .model = r == CPU ? model : model * MI};
+}
+
+/* The table of states: original 2000, static factor 0.5, model 400 x 1.1, published last 600. */
+static void test_deploy_states(void **state)
+{
+        (void)state;
+        static const struct {
+                enum overcommit overcommit;
+                enum state state;
+                bool published;
+                int64_t want;
+                enum reason reason;
+        } row[] = {
+                {OVERCOMMIT_DYNAMIC, STATE_NO_DATA, false, 2000, REASON_LEARNING},
+                {OVERCOMMIT_DYNAMIC, STATE_LEARNING, false, 2000, REASON_LEARNING},
+                {OVERCOMMIT_DYNAMIC, STATE_LEARNING, true, 600, REASON_LEARNING},
+                {OVERCOMMIT_DYNAMIC, STATE_READY, true, 440, REASON_LOWERED},
+                {OVERCOMMIT_DYNAMIC, STATE_STALE, true, 600, REASON_STALE},
+                {OVERCOMMIT_DYNAMIC, STATE_STALE, false, 2000, REASON_STALE},
+                {OVERCOMMIT_STATIC, STATE_NO_DATA, false, 1000, REASON_STATIC},
+                {OVERCOMMIT_STATIC, STATE_READY, true, 1000, REASON_STATIC},
+                {OVERCOMMIT_STATIC, STATE_STALE, true, 1000, REASON_STATIC},
+                {OVERCOMMIT_STATIC_THEN_DYNAMIC, STATE_NO_DATA, false, 1000, REASON_STATIC},
+                {OVERCOMMIT_STATIC_THEN_DYNAMIC, STATE_LEARNING, false, 1000, REASON_STATIC},
+                {OVERCOMMIT_STATIC_THEN_DYNAMIC, STATE_LEARNING, true, 600, REASON_LEARNING},
+                {OVERCOMMIT_STATIC_THEN_DYNAMIC, STATE_READY, true, 440, REASON_LOWERED},
+                {OVERCOMMIT_STATIC_THEN_DYNAMIC, STATE_STALE, true, 600, REASON_STALE},
+                {OVERCOMMIT_STATIC_THEN_DYNAMIC, STATE_STALE, false, 1000, REASON_STATIC},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                struct deploy_advice d;
+                scene_init(&s);
+                apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+                s.apply.overcommit = row[i].overcommit;
+                s.policy[CPU].static_factor = 500;
+                s.c[0].current[CPU].set = false;
+                s.facts.workload.state = row[i].state;
+                learn(&s.c[0], row[i].state, row[i].state == STATE_NO_DATA ? 0 : 400);
+                s.c[0].last_good[CPU] = (struct amount){row[i].published, 600};
+                s.policy[MEMORY].enabled = false;
+                assert_int_equal(advise_deploy(&s.facts, s.c, 1, &d), row[i].want < 2000);
+                if (d.request[CPU].value != row[i].want || d.reason[CPU] != row[i].reason ||
+                    d.ours[CPU] != (row[i].want < 2000))
+                        fail_msg("row %zu: %lld, '%s'", i, (long long)d.request[CPU].value, reason_name(d.reason[CPU]));
+        }
+}
+
+/* Each hold gives the owner's values, whatever is known. */
+static void test_deploy_holds(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 8; i++) {
+                struct scene s;
+                struct deploy_advice d;
+                scene_init(&s);
+                apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+                struct gate_facts *w = &s.facts.workload;
+                enum reason want = REASON_LOWERED;
+                switch (i) {
+                case 0:
+                        break;
+                case 1:
+                        s.apply.mode = APPLY_RECOMMEND, want = REASON_RECOMMEND_ONLY;
+                        break;
+                case 2:
+                        w->paused = true, want = REASON_PAUSED;
+                        break;
+                case 3:
+                        w->apply_never = true, want = REASON_OPTED_OUT;
+                        break;
+                case 4:
+                        s.facts.hpa_holds[CPU] = true, want = REASON_HPA_HOLD;
+                        break;
+                case 5:
+                        w->state = STATE_HELD, want = REASON_GUARD;
+                        break;
+                case 6:
+                        w->state = STATE_HELD, w->contested = true, want = REASON_CONTESTED;
+                        break;
+                default:
+                        w->state = STATE_HELD, w->orphaned = true, want = REASON_ORPHANED;
+                }
+                s.c[0].current[CPU] = YES(1500);
+                assert_true(advise_deploy(&s.facts, s.c, 1, &d) == (i == 0 || i == 4));
+                if (d.reason[CPU] != want || d.request[CPU].value != (i == 0 ? 1320 : 2000) || d.ours[CPU] != (i == 0))
+                        fail_msg("row %d: %lld, '%s'", i, (long long)d.request[CPU].value, reason_name(d.reason[CPU]));
+        }
+}
+
+/* What does not count at a deploy: cooldown, window, budget, rollout, managed, immutable, maxDecreasePercent. */
+static void test_deploy_ignores_rollout_gates(void **state)
+{
+        (void)state;
+        struct scene s;
+        struct deploy_advice d;
+        scene_init(&s);
+        learn(&s.c[0], STATE_READY, 100);
+        struct gate_facts *w = &s.facts.workload;
+        w->window_open = w->budget_left = false;
+        w->rollout_blocked = w->managed = w->immutable = w->source_away = true;
+        w->changed_ms = w->now.ms - 1;
+        assert_true(advise_deploy(&s.facts, s.c, 1, &d));
+        assert_int_equal(d.request[CPU].value, 110);
+}
+
+/* minChange (10 per cent) keeps what the deploy before wrote; but nothing that a rule or admission forbids by now. */
+static void test_deploy_keeps(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                int64_t before, model, original, range_min, want;
+                enum reason reason;
+        } row[] = {
+                {"first deploy", 0, 1000, 2000, 0, 1100, REASON_LOWERED},
+                {"one unit short of enough", 1000, 999, 2000, 0, 1000, REASON_BELOW_MIN_CHANGE},
+                {"just enough", 1000, 1000, 2000, 0, 1100, REASON_LOWERED},
+                {"down, short", 1000, 820, 2000, 0, 1000, REASON_BELOW_MIN_CHANGE},
+                {"down, enough", 1000, 818, 2000, 0, 900, REASON_LOWERED},
+                {"equal", 1100, 1000, 2000, 0, 1100, REASON_BELOW_MIN_CHANGE},
+                {"near the original", 1900, 1900, 2000, 0, 1900, REASON_BELOW_MIN_CHANGE},
+                {"at the original", 2000, 1900, 2000, 0, 2000, REASON_BELOW_MIN_CHANGE},
+                {"the owner asks for less by now", 1000, 930, 950, 0, 950, REASON_AT_ORIGINAL},
+                {"admission would refuse it", 1000, 1000, 2000, 1050, 1100, REASON_LOWERED},
+                {"the floor itself", 1050, 1000, 2000, 1050, 1050, REASON_BELOW_MIN_CHANGE},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                struct deploy_advice d;
+                scene_init(&s);
+                apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+                learn(&s.c[0], STATE_READY, row[i].model);
+                s.c[0].original[CPU].value = row[i].original;
+                s.c[0].current[CPU] = (struct amount){row[i].before > 0, row[i].before};
+                s.facts.range_min[CPU] = (struct amount){row[i].range_min > 0, row[i].range_min};
+                (void)advise_deploy(&s.facts, s.c, 1, &d);
+                if (d.request[CPU].value != row[i].want || d.reason[CPU] != row[i].reason)
+                        fail_msg("%s: %lld, '%s'", row[i].name, (long long)d.request[CPU].value,
+                                 reason_name(d.reason[CPU]));
+        }
+        struct scene s;
+        struct deploy_advice d;
+        scene_init(&s);
+        s.policy[MEMORY].enabled = false; /* switched off since: the original comes back however near it is */
+        s.c[0].current[MEMORY] = YES(4000 * MI);
+        (void)advise_deploy(&s.facts, s.c, 1, &d);
+        assert_int_equal(d.request[MEMORY].value, 4096 * MI);
+        assert_int_equal(d.reason[MEMORY], REASON_MEMORY_OFF);
+        assert_false(d.ours[MEMORY]);
+}
+
+/* Nothing is invented where the owner asks for nothing. */
+static void test_deploy_without_original(void **state)
+{
+        (void)state;
+        struct scene s;
+        struct deploy_advice d;
+        scene_init(&s);
+        s.apply.overcommit = OVERCOMMIT_STATIC;
+        s.c[0].original[CPU].set = s.c[0].current[CPU].set = false;
+        (void)advise_deploy(&s.facts, s.c, 1, &d);
+        assert_false(d.request[CPU].set);
+        assert_false(d.ours[CPU]);
+        assert_int_equal(d.reason[CPU], REASON_NO_ORIGINAL);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_all_is_lowered), cmocka_unit_test(test_each_judged_by_its_own_facts),
                 cmocka_unit_test(test_reasons_shown),  cmocka_unit_test(test_namespace_range),
                 cmocka_unit_test(test_last_good),      cmocka_unit_test(test_guaranteed_pod),
-                cmocka_unit_test(test_guaranteed),
+                cmocka_unit_test(test_guaranteed),     cmocka_unit_test(test_deploy_states),
+                cmocka_unit_test(test_deploy_holds),   cmocka_unit_test(test_deploy_ignores_rollout_gates),
+                cmocka_unit_test(test_deploy_keeps),   cmocka_unit_test(test_deploy_without_original),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

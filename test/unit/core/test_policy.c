@@ -39,6 +39,7 @@ static void test_memory_defaults(void **state)
         assert_int_equal(p.window_ms, 0);
         assert_int_equal(p.oom_hold_ms, 168 * INT64_C(3600000));
         assert_int_equal(p.oom_bump, 1200);
+        assert_int_equal(p.static_factor, 1000);
 }
 
 static void test_apply_defaults(void **state)
@@ -48,11 +49,13 @@ static void test_apply_defaults(void **state)
                 enum apply_mode mode;
                 int min_change;
                 int64_t cooldown_h;
-        } row[] = {{APPLY_RECOMMEND, 10, 12}, {APPLY_ROLLOUT, 20, 168}};
+        } row[] = {{APPLY_RECOMMEND, 10, 12}, {APPLY_ON_DEPLOY, 10, 12}, {APPLY_ROLLOUT, 20, 168}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct apply_policy p;
                 apply_policy_defaults(row[i].mode, &p);
                 assert_int_equal(p.mode, row[i].mode);
+                assert_int_equal(p.overcommit, OVERCOMMIT_DYNAMIC);
+                assert_int_equal(p.at, AT_POD);
                 assert_int_equal(p.hpa, HPA_HOLD);
                 assert_int_equal(p.min_history_ms, DAY_MS);
                 assert_int_equal(p.min_change_percent, row[i].min_change);
