@@ -31,7 +31,7 @@ struct resource_policy {
 
 /* Which factors may lower a request: what was learned, the static one, or the static one until something is learned. */
 enum overcommit { OVERCOMMIT_DYNAMIC, OVERCOMMIT_STATIC, OVERCOMMIT_STATIC_THEN_DYNAMIC };
-enum apply_mode { APPLY_RECOMMEND, APPLY_ON_DEPLOY, APPLY_ROLLOUT, APPLY_MODES };
+enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT, APPLY_ON_DEPLOY, APPLY_MODES };
 /* OnDeploy: what is written. Pod leaves the template as its owner wrote it. */
 enum apply_at { AT_POD, AT_WORKLOAD };
 enum hpa_mode { HPA_HOLD, HPA_IGNORE };

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "control/selector.h"
 #include "core/quantity.h"
 #include "field.h"
 
@@ -403,20 +404,4 @@ void profile_spec_release(struct profile_spec *p)
         for (int i = 0; i < p->windows; i++)
                 mem_free(p->window[i].time_zone);
         *p = (struct profile_spec){0};
-}
-
-const struct resource_policy *profile_spec_container(const struct profile_spec *p, struct text name, bool *ret_ignore)
-{
-        const struct profile_container *rest = NULL;
-        for (int i = 0; i < p->containers; i++) {
-                const struct profile_container *c = &p->container[i];
-                if (text_is(name, c->name)) {
-                        *ret_ignore = c->ignore;
-                        return c->of;
-                }
-                if (strcmp(c->name, "*") == 0)
-                        rest = c;
-        }
-        *ret_ignore = rest && rest->ignore;
-        return rest ? rest->of : p->of;
 }

@@ -176,47 +176,14 @@ bool profile_system_namespace(const struct world *w, const char *ns)
                (w->own_ns && strcmp(ns, w->own_ns) == 0);
 }
 
-static bool namespace_matches(struct world *w, const struct profile *p, const struct ns *ns)
+static bool profile_matches(const struct profile *p, const struct profile_subject *s)
 {
-        if (p->ns)
-                return p->ns == ns->name;
-        if (profile_system_namespace(w, ns->name) &&
-            !selector_names(p->spec.namespace_selector, TEXT("kubernetes.io/metadata.name"), text_of(ns->name)))
-                return false;
-        return selector_match(p->spec.namespace_selector, ns->labels.pair, ns->labels.count);
+        return p->valid && profile_selects(&p->spec, text_of(p->ns), s);
 }
 
-static bool kind_matches(const struct profile *p, const struct workload *wl)
+static struct profile_rank rank_of(const struct profile *p)
 {
-        if (workload_is_link(wl))
-                return false;
-        if (p->spec.targets == 0)
-                return wl->kind->flags & KIND_DEFAULT;
-        for (int i = 0; i < p->spec.targets; i++) {
-                struct text group, version;
-                key_split(text_of(p->spec.target[i].api_version), &group, &version);
-                if (text_is(group, wl->kind->group) && strcmp(p->spec.target[i].kind, wl->kind->kind) == 0)
-                        return true;
-        }
-        return false;
-}
-
-static bool profile_matches(struct world *w, const struct profile *p, const struct workload *wl, const struct ns *ns)
-{
-        return p->valid && namespace_matches(w, p, ns) && kind_matches(p, wl) &&
-               selector_match(p->spec.selector, wl->labels.pair, wl->labels.count);
-}
-
-/* A Profile beats a ClusterProfile, then higher priority, older, name. */
-static bool profile_beats(const struct profile *a, const struct profile *b)
-{
-        if (!a->ns != !b->ns)
-                return a->ns != NULL;
-        if (a->spec.priority != b->spec.priority)
-                return a->spec.priority > b->spec.priority;
-        if (a->created_ms != b->created_ms)
-                return a->created_ms < b->created_ms;
-        return strcmp(a->name, b->name) < 0;
+        return (struct profile_rank){!p->ns, p->spec.priority, p->created_ms, p->name};
 }
 
 static void profile_lost(struct profile *loser, const struct profile *winner)
@@ -228,12 +195,25 @@ static void profile_lost(struct profile *loser, const struct profile *winner)
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count)
 {
         const struct ns *ns = ns_get(w, text_of(wl->ns));
+        const struct profile_subject subject = {
+                .ns = text_of(wl->ns),
+                .ns_label = ns->labels.pair,
+                .ns_labels = ns->labels.count,
+                .system = profile_system_namespace(w, wl->ns),
+                .group = text_of(wl->kind->group),
+                .kind = text_of(wl->kind->kind),
+                .by_default = wl->kind->flags & KIND_DEFAULT,
+                .label = wl->labels.pair,
+                .labels = wl->labels.count,
+        };
         struct profile *best = NULL, *p;
+        if (workload_is_link(wl))
+                return NULL;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
-                if (!profile_matches(w, p, wl, ns))
+                if (!profile_matches(p, &subject))
                         continue;
                 struct profile *loser = best;
-                if (!best || profile_beats(p, best))
+                if (!best || profile_beats(rank_of(p), rank_of(best)))
                         best = p;
                 else
                         loser = p;

@@ -2,22 +2,7 @@
 
 #include "base/mem.h"
 
-enum { LABELS_MAX = 16, EXPRESSIONS_MAX = 16, VALUES_MAX = 64 };
-
-enum relation { OP_IN, OP_NOT_IN, OP_EXISTS, OP_DOES_NOT_EXIST, OPERATORS };
-static const char *const operator_name[OPERATORS] = {"In", "NotIn", "Exists", "DoesNotExist"};
-
-struct requirement {
-        char *key;
-        enum relation op;
-        char *value[VALUES_MAX];
-        size_t values;
-};
-
-struct selector {
-        struct requirement of[LABELS_MAX + EXPRESSIONS_MAX];
-        size_t count;
-};
+static const char *const operator_name[RELATIONS] = {"In", "NotIn", "Exists", "DoesNotExist"};
 
 MEM_AUTO(selector_free, struct selector *)
 
@@ -91,8 +76,8 @@ static int read_labels(const json_t *json, struct selector *s, struct err *err)
                 return 0;
         if (!json_is_object(json))
                 return err_set(err, ERR_INVALID, "matchLabels is not an object of labels, such as {app: web}");
-        if (json_object_size(json) > LABELS_MAX)
-                return err_set(err, ERR_INVALID, "matchLabels has more than %d labels", LABELS_MAX);
+        if (json_object_size(json) > SELECTOR_LABELS)
+                return err_set(err, ERR_INVALID, "matchLabels has more than %d labels", SELECTOR_LABELS);
         const char *key;
         json_t *value;
         json_object_foreach((json_t *)(uintptr_t)json, key, value)
@@ -109,7 +94,7 @@ static int read_labels(const json_t *json, struct selector *s, struct err *err)
 static int read_operator(const json_t *json, enum relation *ret, struct err *err)
 {
         const char *name = json_string_value(json_object_get(json, "operator"));
-        for (int op = 0; name && op < OPERATORS; op++)
+        for (int op = 0; name && op < RELATIONS; op++)
                 if (strcmp(name, operator_name[op]) == 0) {
                         *ret = (enum relation)op;
                         return 0;
@@ -125,8 +110,8 @@ static int read_values(const json_t *list, struct requirement *r, struct err *er
                 return err_set(err, ERR_INVALID,
                                wanted ? "values: %s needs at least one value" : "values: %s takes none",
                                operator_name[r->op]);
-        if (n > VALUES_MAX)
-                return err_set(err, ERR_INVALID, "values: more than %d", VALUES_MAX);
+        if (n > SELECTOR_VALUES)
+                return err_set(err, ERR_INVALID, "values: more than %d", SELECTOR_VALUES);
         for (size_t i = 0; i < n; i++) {
                 int rc = add_value(r, json_array_get(list, i), err);
                 if (rc < 0)
@@ -153,9 +138,9 @@ static int read_expressions(const json_t *json, struct selector *s, struct err *
 {
         if (!json || json_is_null(json))
                 return 0;
-        if (!json_is_array(json) || json_array_size(json) > EXPRESSIONS_MAX)
+        if (!json_is_array(json) || json_array_size(json) > SELECTOR_EXPRESSIONS)
                 return err_set(err, ERR_INVALID, "matchExpressions is not a list of at most %d conditions",
-                               EXPRESSIONS_MAX);
+                               SELECTOR_EXPRESSIONS);
         for (size_t i = 0; i < json_array_size(json); i++)
                 if (read_expression(json_array_get(json, i), s, err) < 0)
                         return err_wrap(err, "matchExpressions[%zu]", i);
@@ -191,51 +176,4 @@ int selector_read(const json_t *json, struct selector **ret, struct err *err)
                 return rc;
         *ret = s->count ? STEAL(&s) : NULL;
         return 0;
-}
-
-/* Of a key that occurs twice the first counts: a workload's label before its template's. */
-static const struct text *find_label(const struct label_pair *label, size_t labels, const char *key)
-{
-        for (size_t i = 0; i < labels; i++)
-                if (text_is(label[i].key, key))
-                        return &label[i].value;
-        return NULL;
-}
-
-static bool has_value(const struct requirement *r, struct text value)
-{
-        for (size_t i = 0; i < r->values; i++)
-                if (text_is(value, r->value[i]))
-                        return true;
-        return false;
-}
-
-static bool meets(const struct requirement *r, const struct text *value)
-{
-        switch (r->op) {
-        case OP_IN:
-                return value && has_value(r, *value);
-        case OP_NOT_IN:
-                return !value || !has_value(r, *value);
-        case OP_EXISTS:
-                return value != NULL;
-        default:
-                return value == NULL;
-        }
-}
-
-bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels)
-{
-        for (size_t i = 0; s && i < s->count; i++)
-                if (!meets(&s->of[i], find_label(label, labels, s->of[i].key)))
-                        return false;
-        return true;
-}
-
-bool selector_names(const struct selector *s, struct text key, struct text value)
-{
-        for (size_t i = 0; s && i < s->count; i++)
-                if (s->of[i].op == OP_IN && text_is(key, s->of[i].key) && has_value(&s->of[i], value))
-                        return true;
-        return false;
 }
