@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "core/origin.h"
 #include "plan.h"
 
 /* --- originals --- */
@@ -17,40 +18,30 @@ static const struct record_row *row_of(const struct record_set *s, const char *c
         return NULL;
 }
 
-static bool amount_equal(struct amount a, struct amount b)
-{
-        return a.set == b.set && (!a.set || a.value == b.value);
-}
-
-/* The request; else the limit; else the LimitRange's default; else none. */
-static struct amount effective(struct amount request, struct amount limit, struct amount range_default)
-{
-        return request.set ? request : limit.set ? limit : range_default;
-}
-
-/*
- * The template's annotations are the only authority on what is ours: a request that equals its own applied-resources,
- * from whatever revision, is ours and its original-resources stands. If it differs, the owner has spoken: the live
- * value is the original, unless it is what admission made of our own write.
- */
-static void origin(const struct target *t, const struct container_spec *spec, const struct range_facts *range,
-                   struct plan_container *c)
+/* The deed remembers what admission made of our last write. */
+static void originate(const struct target *t, const struct container_spec *spec, const struct range_facts *range,
+                      struct plan_container *c)
 {
         const struct workload *wl = t->workload;
         const struct record_row *applied = row_of(&wl->applied, spec->name),
                                 *original = row_of(&wl->original, spec->name),
                                 *made = row_of(&t->deed.made, spec->name);
         for (int r = 0; r < RESOURCES; r++) {
-                bool written = applied && applied->request[r].set;
-                c->ours[r] =
-                        written && (amount_equal(spec->request[r], applied->request[r]) ||
-                                    (made && made->request[r].set && amount_equal(spec->request[r], made->request[r])));
-                struct amount recorded = original ? original->request[r] : (struct amount){0};
-                c->reset[r] = written && !c->ours[r] && original && amount_equal(spec->request[r], recorded);
-                c->raw[r] = c->ours[r] && original ? recorded : spec->request[r];
+                struct origin o = origin(&(struct origin_facts){
+                        .request = spec->request[r],
+                        .limit = spec->limit[r],
+                        .range_default = range->default_request[r],
+                        .applied = applied ? applied->request[r] : (struct amount){0},
+                        .recorded = original,
+                        .original = original ? original->request[r] : (struct amount){0},
+                        .admitted = made ? made->request[r] : (struct amount){0},
+                });
+                c->ours[r] = o.ours;
+                c->reset[r] = o.reset;
+                c->raw[r] = o.raw;
                 c->raw_limit[r] = spec->limit[r];
-                c->facts.original[r] = effective(c->raw[r], spec->limit[r], range->default_request[r]);
-                c->facts.current[r] = effective(spec->request[r], spec->limit[r], range->default_request[r]);
+                c->facts.original[r] = o.effective;
+                c->facts.current[r] = o.current;
                 c->facts.limit[r] = spec->limit[r];
         }
 }
@@ -63,7 +54,7 @@ double plan_cpu_weight(struct world *w, const struct target *t, const struct pod
         range_facts(w, t->ns, &range);
         for (int i = 0; wl && i < wl->containers; i++)
                 if (wl->container[i].name == pc->name)
-                        origin(t, &wl->container[i], &range, &c);
+                        originate(t, &wl->container[i], &range, &c);
         return c.facts.original[CPU].set ? (double)c.facts.original[CPU].value / 1e3 : 0;
 }
 
@@ -172,7 +163,7 @@ static void gather(struct plan *plan, const struct range_facts *range, const str
                 struct plan_container *c = &plan->container[plan->containers++];
                 c->name = wl->container[i].name;
                 c->role = c->facts.role = wl->container[i].role;
-                origin(t, &wl->container[i], range, c);
+                originate(t, &wl->container[i], range, c);
         }
         injected(newest, plan);
         for (int i = 0; i < plan->containers; i++) {

@@ -1,0 +1,29 @@
+/*
+ * What the owner asked for, as far as a template tells: its request, and what its own annotations record. They are the
+ * only authority, because they travel with the revision.
+ */
+#ifndef HALFLIFE_CORE_ORIGIN_H
+#define HALFLIFE_CORE_ORIGIN_H
+
+#include "core/correct.h"
+
+/* One container, one resource. */
+struct origin_facts {
+        struct amount request, limit; /* as the template has them */
+        struct amount range_default;  /* the namespace's LimitRange defaultRequest */
+        struct amount applied;        /* by its applied-resources; unset: we wrote none */
+        bool recorded;                /* its original-resources has the container */
+        struct amount original;       /* the request there; unset: there was none */
+        struct amount admitted;       /* what admission made of our last write */
+};
+
+struct origin {
+        bool ours;               /* the request is what we wrote (or admission made of it), from whatever revision */
+        bool reset;              /* we wrote it once, and it is back at what it was before */
+        struct amount raw;       /* the request as the owner set it: absent stays absent */
+        struct amount effective; /* the original: raw, else the limit, else the LimitRange's default, else none */
+        struct amount current;   /* the same of what the template asks for now */
+};
+struct origin origin(const struct origin_facts *f);
+
+#endif

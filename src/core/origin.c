@@ -1,0 +1,25 @@
+#include "core/origin.h"
+
+static bool equal(struct amount a, struct amount b)
+{
+        return a.set == b.set && (!a.set || a.value == b.value);
+}
+
+static struct amount effective(struct amount request, const struct origin_facts *f)
+{
+        return request.set ? request : f->limit.set ? f->limit : f->range_default;
+}
+
+/* If the request differs from what we wrote, the owner has spoken, and what he says now is the original. */
+struct origin origin(const struct origin_facts *f)
+{
+        struct origin o = {0};
+        struct amount recorded = f->recorded ? f->original : (struct amount){0};
+        bool admitted = f->admitted.set && equal(f->request, f->admitted);
+        o.ours = f->applied.set && (equal(f->request, f->applied) || admitted);
+        o.reset = f->applied.set && !o.ours && f->recorded && equal(f->request, recorded);
+        o.raw = o.ours && f->recorded ? recorded : f->request;
+        o.effective = effective(o.raw, f);
+        o.current = effective(f->request, f);
+        return o;
+}
