@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "kube/decode.h"
+#include "doc/decode.h"
 #include "line.h"
 #include "net/stream.h"
 

@@ -9,7 +9,7 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "kube/decode.h"
+#include "doc/decode.h"
 #include "line.h"
 #include "net/stream.h"
 

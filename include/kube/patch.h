@@ -7,8 +7,8 @@
 
 #include <jansson.h>
 
+#include "doc/decode.h"
 #include "kube/client.h"
-#include "kube/decode.h"
 
 /* What to set on one container of a template. */
 struct patch_container {

@@ -19,7 +19,7 @@
 #include "core/kind.h"
 #include "core/quantity.h"
 #include "core/usage.h"
-#include "kube/decode.h"
+#include "doc/decode.h"
 #include "kube/informer.h"
 
 /* Labels in one block of memory. */

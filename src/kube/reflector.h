@@ -7,7 +7,7 @@
 #ifndef HALFLIFE_KUBE_REFLECTOR_H
 #define HALFLIFE_KUBE_REFLECTOR_H
 
-#include "kube/decode.h"
+#include "doc/decode.h"
 #include "kube/informer.h"
 #include "net/retry.h"
 #include "net/stream.h"

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "doc/decode.h"
 #include "fuzz.h"
-#include "kube/decode.h"
 #include "net/stream.h"
 
 struct seen {

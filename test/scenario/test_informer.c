@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "kube/decode.h"
+#include "doc/decode.h"
 #include "kube/informer.h"
 
 enum { LONG_MS = 20000, NAMES = 20 };

@@ -3,10 +3,10 @@
  * that occur in more than one kind. Each decoder_x reads the value the reader stands at; after a refusal every one of
  * them gives its empty answer, so that a caller checks once, by decoder_end.
  */
-#ifndef HALFLIFE_KUBE_DECODER_H
-#define HALFLIFE_KUBE_DECODER_H
+#ifndef HALFLIFE_DOC_DECODER_H
+#define HALFLIFE_DOC_DECODER_H
 
-#include "kube/decode.h"
+#include "doc/decode.h"
 
 struct decoder {
         struct json j;

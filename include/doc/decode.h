@@ -3,8 +3,8 @@
  * longer. Texts that were absent are {"", 0} (len 0). Quantities are parsed: CPU in millicores, memory in bytes,
  * rounded away from zero.
  */
-#ifndef HALFLIFE_KUBE_DECODE_H
-#define HALFLIFE_KUBE_DECODE_H
+#ifndef HALFLIFE_DOC_DECODE_H
+#define HALFLIFE_DOC_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "kube/decode.h"
+#include "doc/decode.h"
 
 static inline void say(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static inline void say(struct buf *b, const char *fmt, ...)
