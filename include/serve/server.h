@@ -14,18 +14,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-
-/* Immutable once published; counted: the server and the publisher each hold it, the last one frees it. */
-struct view {
-        int refs; /* atomic; view_new gives 1 */
-        bool ready;
-        char *waiting_for; /* what keeps it from being ready; NULL */
-        char *metrics;     /* text */
-        size_t metrics_len;
-};
-struct view *view_new(void);
-struct view *view_hold(struct view *v);
-void view_drop(struct view *v); /* frees with mem_free what it points to */
+#include "serve/view.h"
 
 struct server_options {
         const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0" */

@@ -225,11 +225,12 @@ void telemetry_publish(struct controller *c)
         buf_init(&out, TEXT_MAX);
         write_all(&out, c);
         v->metrics_len = out.len;
-        v->metrics = buf_steal(&out);
+        v->metrics = arena_text(&v->arena, buf_text(&out));
+        buf_release(&out);
         v->ready = c->synced;
         if (!v->ready) {
                 watch_synced(c, waiting, sizeof waiting);
-                v->waiting_for = mem_string(waiting);
+                v->waiting_for = arena_text(&v->arena, text_of(waiting));
         }
         server_publish(c->server, v);
 }

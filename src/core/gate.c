@@ -187,6 +187,7 @@ static bool is_kept(const struct gate_facts *f)
 {
         bool by_usage = f->target.value < f->original.value || f->rule == REASON_AT_ORIGINAL;
         return by_usage && f->current.set && f->current.value <= f->original.value &&
+               f->current.value != f->target.value &&
                !gate_changed_enough(f->current.value, f->target.value, f->apply->min_change_percent);
 }
 

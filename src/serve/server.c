@@ -26,28 +26,6 @@ struct server {
 
 /* --- views --- */
 
-struct view *view_new(void)
-{
-        struct view *v = MEM_NEW(struct view);
-        v->refs = 1;
-        return v;
-}
-
-struct view *view_hold(struct view *v)
-{
-        __atomic_add_fetch(&v->refs, 1, __ATOMIC_RELAXED);
-        return v;
-}
-
-void view_drop(struct view *v)
-{
-        if (!v || __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) > 0)
-                return;
-        mem_free(v->waiting_for);
-        mem_free(v->metrics);
-        mem_free(v);
-}
-
 void server_publish(struct server *s, struct view *v)
 {
         pthread_mutex_lock(&s->lock);

@@ -1,0 +1,52 @@
+/*
+ * What a pod template (or a pod) deploys with, from a view: gathers the facts and asks core/advise. REST, render,
+ * admission and the command line all come here.
+ */
+#ifndef HALFLIFE_SERVE_DEPLOY_H
+#define HALFLIFE_SERVE_DEPLOY_H
+
+#include "core/advise.h"
+#include "core/origin.h"
+#include "serve/view.h"
+
+struct deploy_container {
+        struct text name;
+        enum container_role role;
+        struct amount request[RESOURCES], limit[RESOURCES]; /* as its owner, or an answer of ours before, wrote them */
+        /* what our annotations on the same object record; all unset where it has none */
+        struct amount applied[RESOURCES], recorded_original[RESOURCES];
+        bool recorded;
+};
+
+/* A workload about to be deployed: known to the view or not. */
+struct deploy_subject {
+        struct text ns, group, kind, name;
+        const struct label_pair *label; /* the union of the workload's and its template's: the workload's first */
+        size_t labels;
+        bool apply_never;    /* its own annotation halflife.dev/apply: Never */
+        bool hpa[RESOURCES]; /* an autoscaler in the same input scales it by utilization */
+        const struct deploy_container *container;
+        size_t containers;
+};
+
+struct deploy_row {
+        struct origin origin[RESOURCES];
+        enum state state;
+};
+
+struct deploy_answer {
+        const struct view_profile *profile; /* NULL: none selects it, and nothing is changed */
+        const struct view_target *target;   /* NULL: nothing is known of it yet */
+        enum state state;
+        bool any;                     /* some request is ours: it is to be written and recorded */
+        struct deploy_advice *advice; /* one a container, in their order */
+        struct deploy_row *row;
+};
+
+/* Everything in *ret lies in the arena or the view. */
+void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret);
+
+/* The request to write: ours, or, where the original stands, as the owner had it (absent stays absent). */
+struct amount deploy_request(const struct deploy_answer *d, size_t container, enum resource r);
+
+#endif

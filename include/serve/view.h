@@ -1,0 +1,138 @@
+/*
+ * What others may read of us: immutable once published, and counted. The controller makes one after each pass and swaps
+ * it in; whoever answers holds the one he began with, so that an answer is of one moment.
+ *
+ * Everything a view points to lies in its arena, is a constant, or is kept for it (view_keep).
+ */
+#ifndef HALFLIFE_SERVE_VIEW_H
+#define HALFLIFE_SERVE_VIEW_H
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/correct.h"
+#include "core/profile.h"
+
+/* Millicores or bytes; negative: there is none. */
+typedef int64_t view_amount;
+static inline view_amount view_amount_of(struct amount a)
+{
+        return a.set ? a.value : -1;
+}
+static inline struct amount amount_of_view(view_amount a)
+{
+        return a >= 0 ? (struct amount){true, a} : (struct amount){0};
+}
+
+/* One resource of one container, as in a Recommendation's status. */
+struct view_numbers {
+        view_amount original, current, model, target, lower, upper;
+        view_amount applied; /* what stands in the template (at Pod: in the newest pod) as ours */
+        uint8_t reason;      /* enum reason */
+        bool learned;        /* the target stands on usage, now or once: it is a last good value */
+        bool by_kill;        /* a kill, not the percentile, made the model */
+};
+
+struct view_container {
+        const char *name;
+        uint8_t role, state; /* enum container_role, enum state */
+        bool ignored;
+        struct view_numbers of[RESOURCES];
+};
+
+struct view_condition {
+        const char *type, *reason;
+        bool status;
+};
+
+struct view_profile {
+        const char *ns; /* NULL: a ClusterProfile */
+        const char *name;
+        int64_t created_ms;
+        bool unreadable; /* spec is the last good one: nothing is changed by it */
+        const struct profile_spec *spec;
+};
+
+struct view_target {
+        const char *ns, *group, *version, *kind, *name;
+        const char *recommendation; /* metadata.name of its Recommendation: with ns the key, and the order */
+        const char *labels;         /* of the workload itself: "key\0value\0" of each */
+        uint32_t labels_size;
+        uint8_t state; /* enum state */
+        bool contested, orphaned, apply_never;
+        bool hpa_holds[RESOURCES];          /* an HPA with a utilization metric on it scales this workload */
+        const char *hold;                   /* why a person holds it; NULL */
+        const struct view_profile *profile; /* NULL: orphaned */
+        int64_t replicas, saving[RESOURCES];
+        int64_t samples, since_ms, last_ms;
+        int64_t applied_ms; /* our last change; 0: never */
+        int confidence_percent;
+        uint16_t containers, conditions;
+        const struct view_container *container;
+        const struct view_condition *condition;
+};
+
+struct view_ns {
+        const char *name;
+        const char *labels; /* as a target's */
+        uint32_t labels_size;
+        bool system;      /* reached only by naming kubernetes.io/metadata.name */
+        bool apply_never; /* its annotation halflife.dev/apply */
+        struct amount default_request[RESOURCES], range_min[RESOURCES], range_ratio[RESOURCES];
+};
+
+/* An autoscaler by utilization: a workload that it names may not have been seen yet. */
+struct view_hpa {
+        const char *ns, *group, *kind, *name; /* of its target */
+        bool utilization[RESOURCES];
+};
+
+struct view {
+        int refs;
+        struct arena arena;
+        struct wall at;
+        bool ready;
+        const char *waiting_for; /* what keeps it from being ready; NULL */
+        const char *metrics;     /* Prometheus' text; NULL: none yet */
+        size_t metrics_len;
+        bool apply_never;         /* the setting */
+        const char *source_error; /* why the API server cannot be asked; NULL: it can */
+        int64_t source_since_ms;
+        const struct view_target **target; /* by (ns, recommendation) */
+        size_t targets;
+        const struct view_profile **profile; /* the one that wins first */
+        size_t profiles;
+        const struct view_ns **ns; /* by name */
+        size_t namespaces;
+        const struct view_hpa *hpa; /* in any order: there are few */
+        size_t hpas;
+        struct view_kept *kept;
+};
+
+/* Making one: fill it in, in any order, everything in its arena, then view_finish puts things in their order. */
+struct view *view_new(void); /* with one reference */
+void view_add_target(struct view *v, const struct view_target *t);
+void view_add_profile(struct view *v, const struct view_profile *p);
+void view_add_ns(struct view *v, const struct view_ns *ns);
+/* drop(p) is called with the last reference, by whichever thread gives it up. */
+void view_keep(struct view *v, void *p, void (*drop)(void *p));
+void view_finish(struct view *v);
+/* Labels as a view keeps them. Copies into the arena. */
+const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size);
+
+struct view *view_hold(struct view *v);
+void view_drop(struct view *v); /* NULL is fine */
+
+/* NULL: unknown. */
+const struct view_target *view_find(const struct view *v, struct text ns, struct text group, struct text kind,
+                                    struct text name);
+const struct view_ns *view_find_ns(const struct view *v, struct text ns);
+/* The first target behind (ns, recommendation), for pages; ns "" and recommendation "" is the beginning. */
+size_t view_after(const struct view *v, struct text ns, struct text recommendation);
+/* Unpacks at most max labels, which point into the view. Returns how many. */
+enum { VIEW_LABELS_MAX = 256 };
+size_t view_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max);
+/* The profile that a workload with these labels gets; NULL: none selects it. */
+const struct view_profile *view_choose(const struct view *v, struct text ns, struct text group, struct text kind,
+                                       const struct label_pair *label, size_t labels);
+
+#endif

@@ -1,0 +1,125 @@
+#include "serve/deploy.h"
+
+/* --- what is known of the workload --- */
+
+static const struct view_container *known_container(const struct view_target *t, struct text name)
+{
+        for (uint16_t i = 0; t && i < t->containers; i++)
+                if (text_is(name, t->container[i].name))
+                        return &t->container[i];
+        return NULL;
+}
+
+/* A published target stands on usage; what does not is no last good value. */
+static void recall(const struct view_container *known, struct advise_container *c)
+{
+        c->learned.state = known ? (enum state)known->state : STATE_NO_DATA;
+        for (enum resource r = CPU; known && r < RESOURCES; r++) {
+                const struct view_numbers *n = &known->of[r];
+                c->learned.of[r] = (struct estimate){n->model >= 0, n->by_kill, n->model, n->lower, n->upper};
+                if (n->learned)
+                        c->last_good[r] = amount_of_view(n->target);
+                c->current[r] = amount_of_view(n->applied);
+        }
+}
+
+/* --- the owner's words --- */
+
+static void read_origin(const struct deploy_container *from, const struct view_ns *ns, struct deploy_row *row,
+                        struct advise_container *c)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                row->origin[r] = origin(&(struct origin_facts){
+                        .request = from->request[r],
+                        .limit = from->limit[r],
+                        .range_default = ns ? ns->default_request[r] : (struct amount){0},
+                        .applied = from->applied[r],
+                        .recorded = from->recorded,
+                        .original = from->recorded_original[r],
+                });
+                c->original[r] = row->origin[r].effective;
+                c->limit[r] = from->limit[r];
+                if (row->origin[r].ours)
+                        c->current[r] = row->origin[r].current;
+        }
+}
+
+/* --- gathering --- */
+
+static bool hpa_scales(const struct view *v, const struct deploy_subject *s, enum resource r)
+{
+        for (size_t i = 0; i < v->hpas; i++) {
+                const struct view_hpa *h = &v->hpa[i];
+                if (h->utilization[r] && text_is(s->ns, h->ns) && text_is(s->group, h->group) &&
+                    text_is(s->kind, h->kind) && text_is(s->name, h->name))
+                        return true;
+        }
+        return s->hpa[r];
+}
+
+static void workload_facts(const struct view *v, const struct deploy_subject *s, const struct view_ns *ns,
+                           const struct deploy_answer *d, struct advise_facts *ret)
+{
+        const struct view_target *t = d->target;
+        *ret = (struct advise_facts){
+                .workload =
+                        {
+                                .now = v->at,
+                                .apply = &d->profile->spec->apply,
+                                .state = d->state,
+                                .apply_never = v->apply_never || s->apply_never || (ns && ns->apply_never) ||
+                                               (t && t->apply_never),
+                                .paused = d->profile->spec->paused || d->profile->unreadable,
+                                .held = t && t->hold,
+                                .contested = t && t->contested,
+                                .orphaned = t && t->orphaned,
+                        },
+        };
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                ret->hpa_holds[r] = d->profile->spec->apply.hpa == HPA_HOLD && hpa_scales(v, s, r);
+                ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
+                ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};
+        }
+}
+
+/* Nothing is asked for: what the owner says stands. */
+static void leave(const struct deploy_subject *s, struct deploy_answer *ret)
+{
+        for (size_t i = 0; i < s->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        ret->advice[i].request[r] = ret->row[i].origin[r].effective;
+}
+
+void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret)
+{
+        const struct view_ns *ns = view_find_ns(v, s->ns);
+        struct advise_container *c = arena_new(a, (s->containers + 1) * sizeof *c);
+        *ret = (struct deploy_answer){
+                .profile = view_choose(v, s->ns, s->group, s->kind, s->label, s->labels),
+                .target = view_find(v, s->ns, s->group, s->kind, s->name),
+                .advice = arena_new(a, (s->containers + 1) * sizeof *ret->advice),
+                .row = arena_new(a, (s->containers + 1) * sizeof *ret->row),
+        };
+        ret->state = ret->target ? (enum state)ret->target->state : STATE_NO_DATA;
+        for (size_t i = 0; i < s->containers; i++) {
+                c[i].role = s->container[i].role;
+                recall(known_container(ret->target, s->container[i].name), &c[i]);
+                read_origin(&s->container[i], ns, &ret->row[i], &c[i]);
+                ret->row[i].state = c[i].learned.state;
+        }
+        if (!ret->profile) {
+                leave(s, ret);
+                return;
+        }
+        for (size_t i = 0; i < s->containers; i++)
+                c[i].policy = profile_spec_container(ret->profile->spec, s->container[i].name, &c[i].ignored);
+        struct advise_facts facts;
+        workload_facts(v, s, ns, ret, &facts);
+        ret->any = advise_deploy(&facts, c, s->containers, ret->advice);
+}
+
+struct amount deploy_request(const struct deploy_answer *d, size_t container, enum resource r)
+{
+        const struct deploy_advice *advice = &d->advice[container];
+        return advice->ours[r] ? advice->request[r] : d->row[container].origin[r].raw;
+}

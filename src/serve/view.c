@@ -1,0 +1,212 @@
+#include "serve/view.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "core/kind.h"
+
+struct view_kept {
+        struct view_kept *next;
+        void *p;
+        void (*drop)(void *p);
+};
+
+struct view *view_new(void)
+{
+        struct view *v = MEM_NEW(struct view);
+        v->refs = 1;
+        return v;
+}
+
+struct view *view_hold(struct view *v)
+{
+        __atomic_add_fetch(&v->refs, 1, __ATOMIC_RELAXED);
+        return v;
+}
+
+static void view_free(struct view *v)
+{
+        for (struct view_kept *k = v->kept; k; k = k->next)
+                k->drop(k->p);
+        mem_free(v->target);
+        mem_free(v->profile);
+        mem_free(v->ns);
+        arena_release(&v->arena);
+        mem_free(v);
+}
+
+void view_drop(struct view *v)
+{
+        if (v && __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) == 0)
+                view_free(v);
+}
+
+void view_keep(struct view *v, void *p, void (*drop)(void *p))
+{
+        struct view_kept *k = arena_new(&v->arena, sizeof *k);
+        *k = (struct view_kept){v->kept, p, drop};
+        v->kept = k;
+}
+
+/* --- filling --- */
+
+/* Room for one more in a list that doubles. */
+static void *grown(void *list, size_t count, size_t size)
+{
+        enum { LEAST = 16 };
+        if (count == 0)
+                return mem_resize(list, LEAST, size);
+        return count >= LEAST && (count & (count - 1)) == 0 ? mem_resize(list, 2 * count, size) : list;
+}
+
+void view_add_target(struct view *v, const struct view_target *t)
+{
+        assert(t->ns && t->recommendation && t->labels_size <= UINT32_MAX);
+        v->target = grown(v->target, v->targets, sizeof *v->target);
+        v->target[v->targets++] = t;
+}
+
+void view_add_profile(struct view *v, const struct view_profile *p)
+{
+        v->profile = grown(v->profile, v->profiles, sizeof *v->profile);
+        v->profile[v->profiles++] = p;
+}
+
+void view_add_ns(struct view *v, const struct view_ns *ns)
+{
+        v->ns = grown(v->ns, v->namespaces, sizeof *v->ns);
+        v->ns[v->namespaces++] = ns;
+}
+
+const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size)
+{
+        size_t size = 0;
+        for (size_t i = 0; i < labels; i++)
+                size += label[i].key.len + label[i].value.len + 2;
+        char *packed = arena_new(&v->arena, size + 1), *at = packed;
+        for (size_t i = 0; i < labels; i++) {
+                memcpy(at, label[i].key.p, label[i].key.len);
+                at += label[i].key.len + 1;
+                if (label[i].value.len)
+                        memcpy(at, label[i].value.p, label[i].value.len);
+                at += label[i].value.len + 1;
+        }
+        *ret_size = (uint32_t)size;
+        return packed;
+}
+
+size_t view_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max)
+{
+        size_t count = 0;
+        for (const char *at = labels, *end = labels + size; at < end && count < max; count++) {
+                ret[count].key = text_of(at);
+                at += ret[count].key.len + 1;
+                ret[count].value = text_of(at);
+                at += ret[count].value.len + 1;
+        }
+        return count;
+}
+
+/* --- order --- */
+
+static int compare_target(const void *a, const void *b)
+{
+        const struct view_target *x = *(const struct view_target *const *)a, *y = *(const struct view_target *const *)b;
+        int way = strcmp(x->ns, y->ns);
+        return way ? way : strcmp(x->recommendation, y->recommendation);
+}
+
+static int compare_ns(const void *a, const void *b)
+{
+        const struct view_ns *x = *(const struct view_ns *const *)a, *y = *(const struct view_ns *const *)b;
+        return strcmp(x->name, y->name);
+}
+
+static struct profile_rank rank_of(const struct view_profile *p)
+{
+        return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
+}
+
+static int compare_profile(const void *a, const void *b)
+{
+        const struct view_profile *x = *(const struct view_profile *const *)a,
+                                  *y = *(const struct view_profile *const *)b;
+        return profile_beats(rank_of(x), rank_of(y)) ? -1 : profile_beats(rank_of(y), rank_of(x)) ? 1 : 0;
+}
+
+void view_finish(struct view *v)
+{
+        if (v->targets)
+                qsort(v->target, v->targets, sizeof *v->target, compare_target);
+        if (v->profiles)
+                qsort(v->profile, v->profiles, sizeof *v->profile, compare_profile);
+        if (v->namespaces)
+                qsort(v->ns, v->namespaces, sizeof *v->ns, compare_ns);
+}
+
+/* --- looking up --- */
+
+size_t view_after(const struct view *v, struct text ns, struct text recommendation)
+{
+        size_t low = 0, high = v->targets;
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+                int way = text_compare(text_of(v->target[mid]->ns), ns);
+                if (way == 0)
+                        way = text_compare(text_of(v->target[mid]->recommendation), recommendation);
+                if (way <= 0)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
+}
+
+const struct view_target *view_find(const struct view *v, struct text ns, struct text group, struct text kind,
+                                    struct text name)
+{
+        char key[KIND_NAME_MAX];
+        kind_recommendation_name(group, kind, name, key);
+        size_t behind = view_after(v, ns, text_of(key));
+        const struct view_target *t = behind > 0 ? v->target[behind - 1] : NULL;
+        return t && text_is(ns, t->ns) && strcmp(t->recommendation, key) == 0 ? t : NULL;
+}
+
+const struct view_ns *view_find_ns(const struct view *v, struct text ns)
+{
+        size_t low = 0, high = v->namespaces;
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+                int way = text_compare(text_of(v->ns[mid]->name), ns);
+                if (way == 0)
+                        return v->ns[mid];
+                if (way < 0)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return NULL;
+}
+
+const struct view_profile *view_choose(const struct view *v, struct text ns, struct text group, struct text kind,
+                                       const struct label_pair *label, size_t labels)
+{
+        struct label_pair ns_label[VIEW_LABELS_MAX];
+        const struct view_ns *of = view_find_ns(v, ns);
+        const struct kind *row = kind_find(group, kind);
+        const struct profile_subject subject = {
+                .ns = ns,
+                .ns_label = ns_label,
+                .ns_labels = of ? view_unpack_labels(of->labels, of->labels_size, ns_label, VIEW_LABELS_MAX) : 0,
+                .system = of && of->system,
+                .group = group,
+                .kind = kind,
+                .by_default = row && row->flags & KIND_DEFAULT,
+                .label = label,
+                .labels = labels,
+        };
+        for (size_t i = 0; i < v->profiles; i++)
+                if (profile_selects(v->profile[i]->spec, text_of(v->profile[i]->ns), &subject))
+                        return v->profile[i];
+        return NULL;
+}

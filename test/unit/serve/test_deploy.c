@@ -1,0 +1,297 @@
+/*
+ * The deploy answer as gathered from a view: the arithmetic itself is core's (test_advise), here it is whether each
+ * fact comes from where it should.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "serve/deploy.h"
+
+#define MI INT64_C(1048576)
+#define YES(v)                                                                                                         \
+        {                                                                                                              \
+                true, (v)                                                                                              \
+        }
+#define WORD(s) ((char *)(uintptr_t)(s))
+
+/* Namespace shop with Deployment web (model 400, learned, target 440) under a profile that applies on deploy, static
+ * 0.5 until learned; the manifest asks for 2 cores and 4 Gi. */
+struct scene {
+        struct profile_spec spec;
+        struct view_profile profile;
+        struct view_container known;
+        struct view_target target;
+        struct view_ns ns;
+        struct view_hpa hpa;
+        struct deploy_container container;
+        struct deploy_subject subject;
+        struct view *view;
+        struct arena arena;
+        struct deploy_answer got;
+};
+
+static void scene_init(struct scene *s)
+{
+        memset(s, 0, sizeof *s);
+        resource_policy_defaults(CPU, &s->spec.of[CPU]);
+        resource_policy_defaults(MEMORY, &s->spec.of[MEMORY]);
+        apply_policy_defaults(APPLY_ON_DEPLOY, &s->spec.apply);
+        s->spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
+        s->spec.of[CPU].static_factor = 500;
+        s->profile = (struct view_profile){.name = "pool", .spec = &s->spec};
+        s->known = (struct view_container){
+                .name = "app",
+                .state = STATE_READY,
+                .of = {[CPU] = {.original = 2000,
+                                .current = 2000,
+                                .model = 400,
+                                .target = 440,
+                                .lower = 380,
+                                .upper = 610,
+                                .applied = -1,
+                                .learned = true},
+                       [MEMORY] = {.original = 4096 * MI,
+                                   .current = -1,
+                                   .model = 812 * MI,
+                                   .target = 4096 * MI,
+                                   .lower = 1,
+                                   .upper = 2,
+                                   .applied = -1}},
+        };
+        s->target = (struct view_target){.ns = "shop",
+                                         .group = "apps",
+                                         .kind = "Deployment",
+                                         .name = "web",
+                                         .recommendation = "deployment-web",
+                                         .labels = "",
+                                         .state = STATE_READY,
+                                         .profile = &s->profile,
+                                         .containers = 1,
+                                         .container = &s->known};
+        s->ns = (struct view_ns){.name = "shop", .labels = ""};
+        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "web", {true, false}};
+        s->container = (struct deploy_container){.name = TEXT("app"), .request = {YES(2000), YES(4096 * MI)}};
+        s->subject = (struct deploy_subject){.ns = TEXT("shop"),
+                                             .group = TEXT("apps"),
+                                             .kind = TEXT("Deployment"),
+                                             .name = TEXT("web"),
+                                             .container = &s->container,
+                                             .containers = 1};
+        s->view = view_new();
+        view_add_profile(s->view, &s->profile);
+        view_add_target(s->view, &s->target);
+        view_add_ns(s->view, &s->ns);
+        view_finish(s->view);
+}
+
+static void expect(struct scene *s, int64_t want, enum reason reason)
+{
+        deploy_answer(s->view, &s->subject, &s->arena, &s->got);
+        struct amount got = deploy_request(&s->got, 0, CPU);
+        if (got.set != (want >= 0) || (got.set && got.value != want) || s->got.advice[0].reason[CPU] != reason)
+                fail_msg("%lld '%s', not %lld '%s'", (long long)(got.set ? got.value : -1),
+                         reason_name(s->got.advice[0].reason[CPU]), (long long)want, reason_name(reason));
+        struct amount memory = deploy_request(&s->got, 0, MEMORY);
+        assert_true(memory.set && memory.value == 4096 * MI);
+        view_drop(s->view);
+        arena_release(&s->arena);
+}
+
+enum {
+        LEARNED,
+        UNKNOWN,
+        NEW_CONTAINER,
+        LEARNING,
+        STALE,
+        NO_PROFILE,
+        DEPLOYED_BEFORE,
+        RENDERED,
+        OWNER_SPOKE,
+        HPA,
+        HPA_IGNORED,
+        HPA_BESIDE,
+        OTHER_HPA,
+        HOLD,
+        CONTESTED,
+        ORPHANED,
+        PAUSED,
+        UNREADABLE,
+        NEVER,
+        NEVER_NS,
+        NEVER_TARGET,
+        NEVER_ALL,
+        RANGE_DEFAULT,
+        RANGE_MIN,
+        NOTHING_ASKED,
+        LIMIT_ONLY,
+        IGNORED,
+        CASES
+};
+
+static void test_each_fact_counts(void **state)
+{
+        (void)state;
+        static const struct {
+                int what;
+                int64_t want;
+                enum reason reason;
+        } row[] = {
+                {LEARNED, 440, REASON_LOWERED},
+                {UNKNOWN, 1000, REASON_STATIC},
+                {NEW_CONTAINER, 1000, REASON_STATIC},
+                {LEARNING, 1000, REASON_STATIC},
+                {STALE, 440, REASON_STALE},
+                {NO_PROFILE, 2000, REASON_NONE},
+                {DEPLOYED_BEFORE, 450, REASON_BELOW_MIN_CHANGE},
+                {RENDERED, 440, REASON_LOWERED},
+                {OWNER_SPOKE, 440, REASON_LOWERED},
+                {HPA, 2000, REASON_HPA_HOLD},
+                {HPA_IGNORED, 440, REASON_LOWERED},
+                {HPA_BESIDE, 2000, REASON_HPA_HOLD},
+                {OTHER_HPA, 440, REASON_LOWERED},
+                {HOLD, 2000, REASON_PAUSED},
+                {CONTESTED, 2000, REASON_CONTESTED},
+                {ORPHANED, 2000, REASON_ORPHANED},
+                {PAUSED, 2000, REASON_PAUSED},
+                {UNREADABLE, 2000, REASON_PAUSED},
+                {NEVER, 2000, REASON_OPTED_OUT},
+                {NEVER_NS, 2000, REASON_OPTED_OUT},
+                {NEVER_TARGET, 2000, REASON_OPTED_OUT},
+                {NEVER_ALL, 2000, REASON_OPTED_OUT},
+                {RANGE_DEFAULT, 440, REASON_LOWERED},
+                {RANGE_MIN, 700, REASON_LIMIT_RANGE},
+                {NOTHING_ASKED, -1, REASON_NO_ORIGINAL},
+                {LIMIT_ONLY, 440, REASON_LOWERED},
+                {IGNORED, 2000, REASON_CONTAINER_IGNORED},
+        };
+        assert_int_equal(sizeof row / sizeof row[0], CASES);
+        for (size_t i = 0; i < CASES; i++) {
+                struct scene s;
+                scene_init(&s);
+                switch (row[i].what) {
+                case UNKNOWN:
+                        s.subject.name = TEXT("other");
+                        break;
+                case NEW_CONTAINER:
+                        s.container.name = TEXT("proxy");
+                        break;
+                case LEARNING:
+                        s.known.state = STATE_LEARNING;
+                        s.known.of[CPU].learned = false;
+                        break;
+                case STALE:
+                        s.known.state = STATE_STALE;
+                        break;
+                case NO_PROFILE:
+                        s.view->profiles = 0;
+                        break;
+                case DEPLOYED_BEFORE:
+                        s.known.of[CPU].applied = 450;
+                        break;
+                case RENDERED: /* an answer of ours comes back: the original is what it records */
+                        s.container.request[CPU].value = s.container.applied[CPU].value = 440;
+                        s.container.applied[CPU].set = s.container.recorded = true;
+                        s.container.recorded_original[CPU] = (struct amount)YES(2000);
+                        break;
+                case OWNER_SPOKE: /* since that answer */
+                        s.container.applied[CPU] = (struct amount)YES(700);
+                        s.container.recorded = true;
+                        s.container.recorded_original[CPU] = (struct amount)YES(9000);
+                        break;
+                case HPA:
+                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        break;
+                case HPA_IGNORED:
+                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        s.spec.apply.hpa = HPA_IGNORE;
+                        break;
+                case HPA_BESIDE:
+                        s.subject.hpa[CPU] = true;
+                        break;
+                case OTHER_HPA:
+                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        s.hpa.name = "api";
+                        break;
+                case HOLD:
+                        s.target.hold = "a sale", s.target.state = STATE_HELD;
+                        break;
+                case CONTESTED:
+                        s.target.contested = true, s.target.state = STATE_HELD;
+                        break;
+                case ORPHANED:
+                        s.target.orphaned = true, s.target.state = STATE_HELD;
+                        break;
+                case PAUSED:
+                        s.spec.paused = true;
+                        break;
+                case UNREADABLE:
+                        s.profile.unreadable = true;
+                        break;
+                case NEVER:
+                        s.subject.apply_never = true;
+                        break;
+                case NEVER_NS:
+                        s.ns.apply_never = true;
+                        break;
+                case NEVER_TARGET:
+                        s.target.apply_never = true;
+                        break;
+                case NEVER_ALL:
+                        s.view->apply_never = true;
+                        break;
+                case RANGE_DEFAULT:
+                        s.container.request[CPU].set = false;
+                        s.ns.default_request[CPU] = (struct amount)YES(1000);
+                        break;
+                case RANGE_MIN:
+                        s.ns.range_min[CPU] = (struct amount)YES(700);
+                        break;
+                case NOTHING_ASKED:
+                        s.container.request[CPU].set = false;
+                        break;
+                case LIMIT_ONLY:
+                        s.container.request[CPU].set = false;
+                        s.container.limit[CPU] = (struct amount)YES(3000);
+                        break;
+                case IGNORED:
+                        s.spec.container[0] = (struct profile_container){.name = WORD("app"), .ignore = true};
+                        memcpy(s.spec.container[0].of, s.spec.of, sizeof s.spec.of);
+                        s.spec.containers = 1;
+                        break;
+                default:
+                        break;
+                }
+                expect(&s, row[i].want, row[i].reason);
+        }
+}
+
+/* Where the original stands, the request is written as its owner had it: one that was absent stays absent. */
+static void test_absent_stays_absent(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s);
+        s.spec.paused = true;
+        s.container.request[CPU] = s.container.applied[CPU] = (struct amount)YES(440);
+        s.container.limit[CPU] = (struct amount)YES(3000);
+        s.container.recorded = true;
+        deploy_answer(s.view, &s.subject, &s.arena, &s.got);
+        assert_false(s.got.any);
+        assert_int_equal(s.got.advice[0].request[CPU].value, 3000);
+        assert_false(deploy_request(&s.got, 0, CPU).set);
+        view_drop(s.view);
+        arena_release(&s.arena);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_each_fact_counts),
+                cmocka_unit_test(test_absent_stays_absent),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}

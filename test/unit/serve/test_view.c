@@ -1,0 +1,155 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "core/kind.h"
+#include "serve/view.h"
+
+#define WORD(s) ((char *)(uintptr_t)(s))
+
+static const struct view_target *put_target(struct view *v, const char *ns, const char *kind, const char *name)
+{
+        struct view_target *t = arena_new(&v->arena, sizeof *t);
+        *t = (struct view_target){
+                .ns = ns,
+                .group = "apps",
+                .kind = kind,
+                .name = name,
+                .recommendation = arena_text(&v->arena, text_of(name)),
+        };
+        char key[KIND_NAME_MAX];
+        kind_recommendation_name(TEXT("apps"), text_of(kind), text_of(name), key);
+        t->recommendation = arena_text(&v->arena, text_of(key));
+        view_add_target(v, t);
+        return t;
+}
+
+static void test_targets_are_found(void **state)
+{
+        (void)state;
+        struct view *v = view_new();
+        assert_null(view_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web")));
+        char name[64][8];
+        for (int i = 0; i < 64; i++) {
+                snprintf(name[i], sizeof name[i], "w%d", (i * 37) % 64);
+                put_target(v, i % 2 ? "shop" : "bank", i % 3 ? "Deployment" : "StatefulSet", name[i]);
+        }
+        view_finish(v);
+        assert_int_equal(v->targets, 64);
+        for (int i = 0; i < 64; i++) {
+                struct text ns = text_of(i % 2 ? "shop" : "bank"), other = text_of(i % 2 ? "bank" : "shop");
+                struct text kind = text_of(i % 3 ? "Deployment" : "StatefulSet");
+                const struct view_target *t = view_find(v, ns, TEXT("apps"), kind, text_of(name[i]));
+                assert_non_null(t);
+                assert_string_equal(t->name, name[i]);
+                assert_null(view_find(v, other, TEXT("apps"), kind, text_of(name[i])));
+                assert_null(view_find(v, ns, TEXT("argoproj.io"), kind, text_of(name[i])));
+        }
+        for (size_t i = 1; i < v->targets; i++) {
+                const struct view_target *a = v->target[i - 1], *b = v->target[i];
+                int way = strcmp(a->ns, b->ns);
+                assert_true(way < 0 || (way == 0 && strcmp(a->recommendation, b->recommendation) < 0));
+                assert_int_equal(view_after(v, text_of(a->ns), text_of(a->recommendation)), i);
+        }
+        assert_int_equal(view_after(v, TEXT(""), TEXT("")), 0);
+        assert_int_equal(view_after(v, TEXT("shop"), TEXT("")), 32);
+        assert_int_equal(view_after(v, TEXT("zoo"), TEXT("")), 64);
+        view_drop(v);
+}
+
+static void test_labels(void **state)
+{
+        (void)state;
+        struct view *v = view_new();
+        struct label_pair in[] = {{TEXT("app"), TEXT("web")}, {TEXT("empty"), {NULL, 0}}, {TEXT("x"), TEXT("1")}},
+                          out[3];
+        uint32_t size;
+        const char *packed = view_labels(v, in, 3, &size);
+        assert_int_equal(view_unpack_labels(packed, size, out, 3), 3);
+        for (int i = 0; i < 3; i++) {
+                assert_true(text_equal(in[i].key, out[i].key));
+                assert_true(text_equal(in[i].value, out[i].value));
+        }
+        assert_int_equal(view_unpack_labels(packed, size, out, 2), 2);
+        packed = view_labels(v, NULL, 0, &size);
+        assert_int_equal(view_unpack_labels(packed, size, out, 3), 0);
+        view_drop(v);
+}
+
+/* Five profiles that all select everything: the order of precedence decides, then who selects at all. */
+static void test_choose(void **state)
+{
+        (void)state;
+        static struct selector shop = {.of = {{WORD("kubernetes.io/metadata.name"), OP_IN, {WORD("kube-system")}, 1}},
+                                       .count = 1};
+        static struct profile_spec low, high = {.priority = 5}, named = {.priority = 9, .namespace_selector = &shop};
+        static const struct view_profile row[] = {
+                {.name = "b", .created_ms = 2, .spec = &low},
+                {.name = "a", .created_ms = 2, .spec = &low},
+                {.name = "z", .created_ms = 9, .spec = &high},
+                {.name = "team", .ns = "shop", .spec = &low},
+                {.name = "system", .spec = &named},
+        };
+        static const char system_labels[] = "kubernetes.io/metadata.name\0kube-system";
+        static const struct view_ns ns[] = {
+                {.name = "shop", .labels = ""},
+                {.name = "kube-system", .labels = system_labels, .labels_size = sizeof system_labels, .system = true}};
+        struct view *v = view_new();
+        for (size_t i = 0; i < 5; i++)
+                view_add_profile(v, &row[i]);
+        view_add_ns(v, &ns[0]);
+        view_add_ns(v, &ns[1]);
+        view_finish(v);
+        static const struct {
+                const char *ns, *kind, *want;
+        } want[] = {
+                {"shop", "Deployment", "team"}, {"bank", "Deployment", "z"}, {"kube-system", "Deployment", "system"},
+                {"shop", "Job", NULL},          {"shop", "Widget", NULL},
+        };
+        for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+                const struct view_profile *p =
+                        view_choose(v, text_of(want[i].ns), TEXT("apps"), text_of(want[i].kind), NULL, 0);
+                if (!p != !want[i].want || (p && strcmp(p->name, want[i].want) != 0))
+                        fail_msg("row %zu: %s", i, p ? p->name : "none");
+        }
+        assert_string_equal(v->profile[1]->name, "system");
+        assert_string_equal(v->profile[3]->name, "a");
+        assert_ptr_equal(view_find_ns(v, TEXT("shop")), &ns[0]);
+        assert_null(view_find_ns(v, TEXT("sho")));
+        view_drop(v);
+}
+
+static void count_drop(void *p)
+{
+        (*(int *)p)++;
+}
+
+static void test_the_last_reference_frees(void **state)
+{
+        (void)state;
+        int dropped = 0;
+        struct view *v = view_new();
+        view_keep(v, &dropped, count_drop);
+        view_keep(v, &dropped, count_drop);
+        assert_ptr_equal(view_hold(v), v);
+        view_drop(v);
+        assert_int_equal(dropped, 0);
+        view_drop(v);
+        assert_int_equal(dropped, 2);
+        view_drop(NULL);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_targets_are_found),
+                cmocka_unit_test(test_labels),
+                cmocka_unit_test(test_choose),
+                cmocka_unit_test(test_the_last_reference_frees),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
