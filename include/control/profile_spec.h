@@ -15,4 +15,10 @@
 int profile_spec_read(const json_t *spec, struct profile_spec *ret, struct err *err);
 void profile_spec_release(struct profile_spec *p);
 
+/* A spec that several hold: a view keeps the one it was made with while the profile goes on with another. Takes over
+ * what *spec holds; the last drop, in whichever thread, releases it. NULL is fine to drop. */
+struct profile_spec *profile_spec_share(struct profile_spec *spec);
+struct profile_spec *profile_spec_hold(struct profile_spec *shared);
+void profile_spec_drop(struct profile_spec *shared);
+
 #endif

@@ -79,9 +79,9 @@ bool budget_allows(const struct controller *c, const struct plan *p)
                 return false;
         if (!profile)
                 return true;
-        if (!within(profile->spec.budget_cores_per_hour, profile->spent_millicores, cost))
+        if (!within(profile->spec->budget_cores_per_hour, profile->spent_millicores, cost))
                 return false;
-        return profile->spec.budget_workloads == 0 || profile->rolling < profile->spec.budget_workloads;
+        return profile->spec->budget_workloads == 0 || profile->rolling < profile->spec->budget_workloads;
 }
 
 /* The ledger has one entry a minute and profile, as of its latest change: an hour of many changes stays short. */

@@ -46,7 +46,7 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
         if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
         int64_t passed = p->now.ms - d->changed_ms;
-        bool soon = passed <= CONTEST_SOON_MS, within = t->profile && passed <= t->profile->spec.apply.cooldown_ms;
+        bool soon = passed <= CONTEST_SOON_MS, within = t->profile && passed <= t->profile->spec->apply.cooldown_ms;
         d->reset_seen_ms = p->now.ms;
         if (t->workload->digest != d->digest || (!soon && !within)) {
                 d->resets = 0;

@@ -121,7 +121,7 @@ static void adopt_policy(struct target *t)
         bool ignore;
         for (int i = 0; i < t->histories; i++)
                 usage_adopt(&t->history[i]->usage,
-                            profile_spec_container(&t->profile->spec, text_of(t->history[i]->container), &ignore));
+                            profile_spec_container(t->profile->spec, text_of(t->history[i]->container), &ignore));
 }
 
 static void decide_target(struct controller *c, struct target *t)

@@ -25,7 +25,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         if (!h || pc->role == ROLE_INIT)
                 return;
         const struct resource_policy *policy =
-                profile_spec_container(&h->target->profile->spec, text_of(pc->name), &ignore);
+                profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
         double limit = limit_that_killed(p, pc);
         usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
         h->dirty = true;

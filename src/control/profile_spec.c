@@ -405,3 +405,34 @@ void profile_spec_release(struct profile_spec *p)
                 mem_free(p->window[i].time_zone);
         *p = (struct profile_spec){0};
 }
+
+/* --- sharing --- */
+
+struct shared_spec {
+        struct profile_spec spec; /* first, so that both have one address */
+        int refs;
+};
+
+struct profile_spec *profile_spec_share(struct profile_spec *spec)
+{
+        struct shared_spec *s = MEM_NEW(struct shared_spec);
+        s->spec = *spec;
+        s->refs = 1;
+        *spec = (struct profile_spec){0};
+        return &s->spec;
+}
+
+struct profile_spec *profile_spec_hold(struct profile_spec *shared)
+{
+        __atomic_add_fetch(&((struct shared_spec *)shared)->refs, 1, __ATOMIC_RELAXED);
+        return shared;
+}
+
+void profile_spec_drop(struct profile_spec *shared)
+{
+        struct shared_spec *s = (struct shared_spec *)shared;
+        if (!s || __atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) > 0)
+                return;
+        profile_spec_release(&s->spec);
+        mem_free(s);
+}

@@ -27,7 +27,7 @@ static void zones_release(struct profile *p)
 static void profile_free(struct profile *p)
 {
         zones_release(p);
-        profile_spec_release(&p->spec);
+        profile_spec_drop(p->spec);
         mem_free(p->error);
         mem_free(p->key);
         mem_free(p);
@@ -37,9 +37,9 @@ static void profile_free(struct profile *p)
 static void zones_read(struct profile *p)
 {
         zones_release(p);
-        for (int i = 0; i < p->spec.windows; i++) {
+        for (int i = 0; i < p->spec->windows; i++) {
                 struct err err = {0};
-                if (zone_read(NULL, p->spec.window[i].time_zone, &p->zone[i], &err) < 0 && !p->trouble)
+                if (zone_read(NULL, p->spec->window[i].time_zone, &p->zone[i], &err) < 0 && !p->trouble)
                         p->trouble = mem_printf("windows[%d] stays shut: %s", i, err.text);
         }
 }
@@ -54,8 +54,8 @@ static void profile_read(struct profile *p, struct text json)
         p->error = NULL;
         /* A spec that was good and is no longer goes on recommending by what was good, and changes nothing. */
         if (object && profile_spec_read(json_object_get(object, "spec"), &spec, &err) == 0) {
-                profile_spec_release(&p->spec);
-                p->spec = spec;
+                profile_spec_drop(p->spec);
+                p->spec = profile_spec_share(&spec);
                 p->valid = true;
                 zones_read(p);
         } else {
@@ -92,6 +92,7 @@ int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epo
                 struct profile *p = map_get(&w->profiles, key);
                 if (!p) {
                         p = MEM_NEW(struct profile);
+                        p->spec = profile_spec_share(&(struct profile_spec){0});
                         p->key = mem_string_n(key.p, key.len);
                         p->name = strrchr(p->key, '/') + 1;
                         p->ns = cluster ? NULL : ns_get(w, view.ns)->name;
@@ -178,12 +179,12 @@ bool profile_system_namespace(const struct world *w, const char *ns)
 
 static bool profile_matches(const struct profile *p, const struct profile_subject *s)
 {
-        return p->valid && profile_selects(&p->spec, text_of(p->ns), s);
+        return p->valid && profile_selects(p->spec, text_of(p->ns), s);
 }
 
 static struct profile_rank rank_of(const struct profile *p)
 {
-        return (struct profile_rank){!p->ns, p->spec.priority, p->created_ms, p->name};
+        return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
 
 static void profile_lost(struct profile *loser, const struct profile *winner)

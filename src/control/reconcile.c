@@ -108,7 +108,7 @@ static void learn(const struct target *t, const struct plan_facts *f, struct pla
                 .interval_ms = f->interval_ms,
                 .silent_ms = silence_of(t, c->name, f->now.wall),
                 .by_runs = t->workload->kind->flags & KIND_BY_RUNS,
-                .min_history_ms = t->profile ? t->profile->spec.apply.min_history_ms : 0,
+                .min_history_ms = t->profile ? t->profile->spec->apply.min_history_ms : 0,
         };
         recommend(h ? &h->usage : NULL, c->facts.policy, &facts, &c->facts.learned);
         const struct published_amount *row = published_row(t, c->name);
@@ -120,7 +120,7 @@ static void learn(const struct target *t, const struct plan_facts *f, struct pla
 static void policy_of(const struct target *t, struct arena *a, struct plan_container *c)
 {
         if (t->profile) {
-                c->facts.policy = profile_spec_container(&t->profile->spec, text_of(c->name), &c->facts.ignored);
+                c->facts.policy = profile_spec_container(t->profile->spec, text_of(c->name), &c->facts.ignored);
                 return;
         }
         struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: nothing is asked for any more */
@@ -241,7 +241,7 @@ static void rollout_facts(const struct target *t, struct plan *plan)
                 snprintf(plan->blocked, sizeof plan->blocked, "%s", why);
                 return;
         }
-        int least = t->profile ? t->profile->spec.apply.min_replicas : 1;
+        int least = t->profile ? t->profile->spec->apply.min_replicas : 1;
         if (wl->replicas < least && strcmp(wl->kind->kind, "DaemonSet") != 0)
                 snprintf(plan->blocked, sizeof plan->blocked, "it has %lld of at least %d replicas",
                          (long long)wl->replicas, least);
@@ -277,7 +277,7 @@ static void contest_facts(struct plan *plan)
 {
         const struct target *t = plan->target;
         const char *manager =
-                t->profile && t->profile->spec.apply.mode != APPLY_RECOMMEND ? foreign_manager(plan) : NULL;
+                t->profile && t->profile->spec->apply.mode != APPLY_RECOMMEND ? foreign_manager(plan) : NULL;
         plan->contested = manager || t->deed.contested_ms > plan->now.ms;
         if (!plan->contested)
                 return;
@@ -316,11 +316,11 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                 .workload =
                         {
                                 .now = f->now.wall,
-                                .apply = t->profile ? &t->profile->spec.apply : &none,
+                                .apply = t->profile ? &t->profile->spec->apply : &none,
                                 .state = plan->state,
                                 .apply_never = f->apply_never || wl->apply_never || ns->apply_never,
                                 .source_away = f->source_away,
-                                .paused = t->profile && (t->profile->spec.paused || t->profile->error),
+                                .paused = t->profile && (t->profile->spec->paused || t->profile->error),
                                 .immutable = wl->kind->flags & KIND_IMMUTABLE,
                                 .contested = plan->contested,
                                 .managed = plan->managed,
@@ -333,7 +333,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .after_kill = t->kill_ms > t->deed.changed_ms,
                         },
         };
-        bool holds = t->profile && t->profile->spec.apply.hpa == HPA_HOLD;
+        bool holds = t->profile && t->profile->spec->apply.hpa == HPA_HOLD;
         for (int r = 0; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = holds && wl->hpa[r];
                 facts.range_min[r] = range->min[r];
@@ -474,7 +474,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         contest_facts(ret);
         ret->managed = is_managed(t, ret);
         ret->held = t->published && t->published->hold;
-        bool wants_none = !t->profile || t->profile->spec.apply.mode == APPLY_RECOMMEND;
+        bool wants_none = !t->profile || t->profile->spec->apply.mode == APPLY_RECOMMEND;
         ret->orphaned = wants_none && ret->carries;
         if (ret->contested || ret->orphaned || ret->held)
                 ret->state = STATE_HELD;

@@ -28,10 +28,10 @@ void windows_settle(struct controller *c)
         struct wall now = loop_now(c->loop).wall;
         struct profile *p;
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
-                p->window_open = p->spec.windows == 0;
-                for (int i = 0; i < p->spec.windows && !p->window_open; i++) {
+                p->window_open = p->spec->windows == 0;
+                for (int i = 0; i < p->spec->windows && !p->window_open; i++) {
                         struct window_clock clock = {p->zone[i], offset_of, instants_of};
-                        p->window_open = p->zone[i] && window_open(&p->spec.window[i].window, &clock, now, NULL);
+                        p->window_open = p->zone[i] && window_open(&p->spec->window[i].window, &clock, now, NULL);
                 }
         }
 }
@@ -56,10 +56,10 @@ struct verdict {
 /* A kind that it names and the server lacks; NULL: none. */
 static const struct watched_kind *missing_kind(struct controller *c, const struct profile *p)
 {
-        for (int i = 0; i < p->spec.targets; i++) {
+        for (int i = 0; i < p->spec->targets; i++) {
                 struct text group, version;
-                key_split(text_of(p->spec.target[i].api_version), &group, &version);
-                const struct watched_kind *k = kind_watched(&c->world, group, text_of(p->spec.target[i].kind));
+                key_split(text_of(p->spec->target[i].api_version), &group, &version);
+                const struct watched_kind *k = kind_watched(&c->world, group, text_of(p->spec->target[i].kind));
                 if (k->missing)
                         return k;
         }

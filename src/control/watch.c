@@ -197,10 +197,10 @@ void watch_kinds(struct controller *c)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
-                for (int i = 0; p->valid && i < p->spec.targets; i++) {
+                for (int i = 0; p->valid && i < p->spec->targets; i++) {
                         struct text group, version;
-                        key_split(text_of(p->spec.target[i].api_version), &group, &version);
-                        (void)kind_watched(&c->world, group, text_of(p->spec.target[i].kind));
+                        key_split(text_of(p->spec->target[i].api_version), &group, &version);
+                        (void)kind_watched(&c->world, group, text_of(p->spec->target[i].kind));
                 }
         for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
                 if (k->informer || k->asking || c->watches == WATCHES_MAX)

@@ -59,7 +59,7 @@ static void test_a_profile_made_again_unseen(void **state)
         assert_int_equal(profile_upsert(&w, true, TEXT(PROFILE("2026-01-01T00:00:00Z", "Recommend")), 1, &err), 0);
         assert_int_equal(profile_upsert(&w, true, TEXT(PROFILE("2026-01-02T00:00:00Z", "Rollout")), 2, &err), 0);
         const struct profile *p = map_get(&w.profiles, TEXT("/all"));
-        assert_int_equal(p->spec.apply.mode, APPLY_ROLLOUT);
+        assert_int_equal(p->spec->apply.mode, APPLY_ROLLOUT);
         w.changed = false; /* the echo of our own status */
         assert_int_equal(profile_upsert(&w, true, TEXT(PROFILE("2026-01-02T00:00:00Z", "Rollout")), 2, &err), 0);
         assert_false(w.changed);

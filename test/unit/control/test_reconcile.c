@@ -212,7 +212,7 @@ static void learn(struct world *w, struct target *t, int samples)
         struct sample_door door = {0};
         enum sample_verdict verdict;
         struct usage_room room;
-        struct history *h = history_get(w, t, t->workload->container[0].name, t->profile->spec.of);
+        struct history *h = history_get(w, t, t->workload->container[0].name, t->profile->spec->of);
         for (int i = 0; i < samples; i++) {
                 struct sample s = {
                         .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
