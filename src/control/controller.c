@@ -128,6 +128,7 @@ static void decide_target(struct controller *c, struct target *t)
 {
         struct plan plan;
         if (!t->workload) {
+                show_gone(c, t);
                 if (t->published && t->published->known && !t->busy)
                         work_add(c, t);
                 return;
@@ -145,6 +146,7 @@ static void decide_target(struct controller *c, struct target *t)
         remember_weights(t, &plan);
         contest_watch(c, t, &plan);
         tally(c, &plan);
+        show_target(c, &plan);
         if (!t->busy && (plan.apply || publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
                 work_add(c, t);
 }
@@ -165,6 +167,7 @@ static void decide_begin(struct controller *c)
 {
         settle(c);
         tally_begin(c);
+        show_begin(c);
         c->stage = CYCLE_DECIDING;
         c->decide_at = 0;
         decide_slice(c);
@@ -477,6 +480,7 @@ void controller_free(struct controller *c)
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
         server_stop(c->server);
+        view_drop(c->next_view);
         event_source_free(c->events);
         lease_free(c->lease);
         client_free(c->client);

@@ -1,8 +1,8 @@
 /*
  * The controller's parts. Each file below src/control owns one: watch.c (informers), ingest.c (usage), oom.c (kills),
  * persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), contest.c
- * (who put what back), budget.c, standing.c (profiles' status), telemetry.c (metrics), controller.c (the cycle that
- * calls them).
+ * (who put what back), budget.c, standing.c (profiles' status), show.c (the view for others), telemetry.c (metrics),
+ * controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -101,6 +101,7 @@ struct controller {
         int64_t file_bytes;
 
         struct server *server;
+        struct view *next_view; /* of the pass under way; NULL: nobody reads */
         struct counters count;
         /* as of the last decision over all targets */
         int64_t by_state[STATES], by_reason[REASONS];
@@ -179,6 +180,12 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
 /* standing.c */
 void standing_publish(struct controller *c);
 void windows_settle(struct controller *c); /* which profiles' windows are open now */
+
+/* show.c: the view that a pass leaves for others */
+void show_begin(struct controller *c);
+void show_target(struct controller *c, const struct plan *p);
+void show_gone(struct controller *c, const struct target *t);
+struct view *show_end(struct controller *c); /* the caller's */
 
 /* telemetry.c */
 void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);

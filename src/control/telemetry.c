@@ -221,7 +221,7 @@ void telemetry_publish(struct controller *c)
                 return;
         char waiting[256];
         struct buf out;
-        struct view *v = view_new();
+        struct view *v = show_end(c);
         buf_init(&out, TEXT_MAX);
         write_all(&out, c);
         v->metrics_len = out.len;

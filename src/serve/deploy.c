@@ -46,15 +46,19 @@ static void read_origin(const struct deploy_container *from, const struct view_n
 
 /* --- gathering --- */
 
-static bool hpa_scales(const struct view *v, const struct deploy_subject *s, enum resource r)
+/* Of a workload that is known, the controller found its autoscaler; there are few of those that are not. */
+static bool hpa_scales(const struct view *v, const struct view_target *t, const struct deploy_subject *s,
+                       enum resource r)
 {
+        if (s->hpa[r] || t)
+                return s->hpa[r] || t->hpa_holds[r];
         for (size_t i = 0; i < v->hpas; i++) {
                 const struct view_hpa *h = &v->hpa[i];
                 if (h->utilization[r] && text_is(s->ns, h->ns) && text_is(s->group, h->group) &&
                     text_is(s->kind, h->kind) && text_is(s->name, h->name))
                         return true;
         }
-        return s->hpa[r];
+        return false;
 }
 
 static void workload_facts(const struct view *v, const struct deploy_subject *s, const struct view_ns *ns,
@@ -76,7 +80,7 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
                         },
         };
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                ret->hpa_holds[r] = d->profile->spec->apply.hpa == HPA_HOLD && hpa_scales(v, s, r);
+                ret->hpa_holds[r] = d->profile->spec->apply.hpa == HPA_HOLD && hpa_scales(v, t, s, r);
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};
         }

@@ -114,7 +114,8 @@ enum {
         HPA,
         HPA_IGNORED,
         HPA_BESIDE,
-        OTHER_HPA,
+        HPA_OF_UNKNOWN,
+        HPA_OF_ANOTHER,
         HOLD,
         CONTESTED,
         ORPHANED,
@@ -152,7 +153,8 @@ static void test_each_fact_counts(void **state)
                 {HPA, 2000, REASON_HPA_HOLD},
                 {HPA_IGNORED, 440, REASON_LOWERED},
                 {HPA_BESIDE, 2000, REASON_HPA_HOLD},
-                {OTHER_HPA, 440, REASON_LOWERED},
+                {HPA_OF_UNKNOWN, 2000, REASON_HPA_HOLD},
+                {HPA_OF_ANOTHER, 1000, REASON_STATIC},
                 {HOLD, 2000, REASON_PAUSED},
                 {CONTESTED, 2000, REASON_CONTESTED},
                 {ORPHANED, 2000, REASON_ORPHANED},
@@ -203,18 +205,22 @@ static void test_each_fact_counts(void **state)
                         s.container.recorded_original[CPU] = (struct amount)YES(9000);
                         break;
                 case HPA:
-                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        s.target.hpa_holds[CPU] = true;
                         break;
                 case HPA_IGNORED:
-                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        s.target.hpa_holds[CPU] = true;
                         s.spec.apply.hpa = HPA_IGNORE;
                         break;
                 case HPA_BESIDE:
                         s.subject.hpa[CPU] = true;
                         break;
-                case OTHER_HPA:
+                case HPA_OF_UNKNOWN: /* of a workload that is not there yet */
                         s.view->hpa = &s.hpa, s.view->hpas = 1;
-                        s.hpa.name = "api";
+                        s.subject.name = TEXT("other"), s.hpa.name = "other";
+                        break;
+                case HPA_OF_ANOTHER:
+                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        s.subject.name = TEXT("other");
                         break;
                 case HOLD:
                         s.target.hold = "a sale", s.target.state = STATE_HELD;

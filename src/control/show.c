@@ -1,0 +1,232 @@
+/*
+ * What others may read of a pass: each plan becomes a row of the view that is published when the pass ends.
+ */
+#include "controller_private.h"
+
+#include <string.h>
+
+/* --- profiles, namespaces, autoscalers --- */
+
+static void drop_spec(void *spec)
+{
+        profile_spec_drop(spec);
+}
+
+static void show_profiles(struct controller *c, struct view *v)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+                struct view_profile *to = arena_new(&v->arena, sizeof *to);
+                p->shown = to;
+                if (!p->valid)
+                        continue;
+                *to = (struct view_profile){
+                        .ns = p->ns,
+                        .name = arena_text(&v->arena, text_of(p->name)),
+                        .created_ms = p->created_ms,
+                        .unreadable = p->error != NULL,
+                        .spec = profile_spec_hold(p->spec),
+                };
+                view_keep(v, p->spec, drop_spec);
+                view_add_profile(v, to);
+        }
+}
+
+static void show_namespaces(struct controller *c, struct view *v)
+{
+        struct ns *ns;
+        for (size_t at = 0; (ns = map_each(&c->world.namespaces, &at));) {
+                struct range_facts range;
+                if (!ns->known)
+                        continue;
+                struct view_ns *to = arena_new(&v->arena, sizeof *to);
+                range_facts(&c->world, ns->name, &range);
+                to->name = ns->name;
+                to->labels = view_labels(v, ns->labels.pair, ns->labels.count, &to->labels_size);
+                to->system = profile_system_namespace(&c->world, ns->name);
+                to->apply_never = ns->apply_never;
+                memcpy(to->default_request, range.default_request, sizeof to->default_request);
+                memcpy(to->range_min, range.min, sizeof to->range_min);
+                memcpy(to->range_ratio, range.ratio, sizeof to->range_ratio);
+                view_add_ns(v, to);
+        }
+}
+
+static void show_hpas(struct controller *c, struct view *v)
+{
+        struct hpa *h;
+        struct view_hpa *to = arena_new(&v->arena, (c->world.hpas.count + 1) * sizeof *to);
+        v->hpa = to;
+        for (size_t at = 0; (h = map_each(&c->world.hpas, &at)); to++, v->hpas++) {
+                *to = (struct view_hpa){
+                        .ns = h->ns,
+                        .group = h->target_group,
+                        .kind = h->target_kind,
+                        .name = arena_text(&v->arena, text_of(h->target_name)),
+                };
+                memcpy(to->utilization, h->utilization, sizeof to->utilization);
+        }
+}
+
+/* --- targets --- */
+
+/* At Pod the template stays its owner's: what stands is what the newest pod was admitted with. */
+static view_amount applied_of(const struct plan *p, const struct plan_container *c, enum resource r)
+{
+        const struct profile *profile = p->target->profile;
+        const struct apply_policy *apply = profile ? &profile->spec->apply : NULL;
+        if (c->ours[r])
+                return view_amount_of(c->facts.current[r]);
+        bool at_pod = apply && apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
+        bool lowered = at_pod && c->running[r].set && c->facts.original[r].set &&
+                       c->running[r].value < c->facts.original[r].value;
+        return lowered ? c->running[r].value : -1;
+}
+
+static struct view_numbers numbers_of(const struct plan *p, const struct plan_container *c, enum resource r)
+{
+        const struct amount target = plan_amount_of(c, r, PLAN_TARGET), original = plan_amount_of(c, r, PLAN_ORIGINAL);
+        enum reason rule = c->advice.of[r].reason;
+        bool below = target.set && original.set && target.value < original.value;
+        return (struct view_numbers){
+                .original = view_amount_of(original),
+                .current = view_amount_of(plan_amount_of(c, r, PLAN_CURRENT)),
+                .model = view_amount_of(plan_amount_of(c, r, PLAN_MODEL)),
+                .target = view_amount_of(target),
+                .lower = view_amount_of(plan_amount_of(c, r, PLAN_LOWER)),
+                .upper = view_amount_of(plan_amount_of(c, r, PLAN_UPPER)),
+                .applied = applied_of(p, c, r),
+                .reason = (uint8_t)c->advice.reason[r],
+                .learned = below && rule != REASON_STATIC,
+                .by_kill = c->facts.learned.of[r].by_kill,
+        };
+}
+
+static const struct view_container *containers_of(struct view *v, const struct plan *p)
+{
+        struct view_container *to = arena_new(&v->arena, (size_t)(p->containers + 1) * sizeof *to);
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                to[i].name = c->name;
+                to[i].role = (uint8_t)c->role;
+                to[i].state = (uint8_t)c->facts.learned.state;
+                to[i].ignored = c->facts.ignored;
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        to[i].of[r] = numbers_of(p, c, r);
+        }
+        return to;
+}
+
+static const struct view_condition *conditions_of(struct view *v, const struct plan *p)
+{
+        struct view_condition *to = arena_new(&v->arena, (size_t)(p->conditions + 1) * sizeof *to);
+        for (int i = 0; i < p->conditions; i++)
+                to[i] = (struct view_condition){p->condition[i].type, p->condition[i].reason, p->condition[i].status};
+        return to;
+}
+
+static struct view_target *row_of(struct view *v, const struct target *t)
+{
+        struct view_target *to = arena_new(&v->arena, sizeof *to);
+        *to = (struct view_target){
+                .ns = t->ns,
+                .group = t->group,
+                .version = t->version,
+                .kind = t->kind,
+                .name = arena_text(&v->arena, text_of(t->name)),
+                .recommendation = arena_text(&v->arena, text_of(t->recommendation)),
+                .labels = "",
+                .hold = t->published && t->published->hold ? arena_text(&v->arena, text_of(t->published->hold)) : NULL,
+        };
+        return to;
+}
+
+void show_target(struct controller *c, const struct plan *p)
+{
+        struct view *v = c->next_view;
+        const struct target *t = p->target;
+        const struct workload *wl = t->workload;
+        if (!v)
+                return;
+        struct view_target *to = row_of(v, t);
+        struct labels own = workload_own_labels(wl);
+        to->labels = view_labels(v, own.pair, own.count, &to->labels_size);
+        to->profile = t->profile ? t->profile->shown : NULL;
+        to->state = (uint8_t)p->state;
+        to->contested = p->contested;
+        to->orphaned = p->orphaned;
+        to->apply_never = wl->apply_never;
+        memcpy(to->hpa_holds, wl->hpa, sizeof to->hpa_holds);
+        to->replicas = wl->replicas;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                to->saving[r] = plan_saving(p, r);
+        to->samples = p->samples;
+        to->since_ms = p->since_ms;
+        to->last_ms = p->last_ms;
+        to->applied_ms = t->deed.changed_ms;
+        to->confidence_percent = p->confidence_percent;
+        to->containers = (uint16_t)p->containers;
+        to->container = containers_of(v, p);
+        to->conditions = (uint16_t)p->conditions;
+        to->condition = conditions_of(v, p);
+        view_add_target(v, to);
+}
+
+/* Its workload is gone, but not forgotten: one made again by this name is sized at once. */
+void show_gone(struct controller *c, const struct target *t)
+{
+        struct view *v = c->next_view;
+        const struct published *p = t->published;
+        if (!v || !p || !p->known)
+                return;
+        struct view_target *to = row_of(v, t);
+        struct view_container *container = arena_new(&v->arena, (size_t)(p->rows + 1) * sizeof *container);
+        for (int i = 0; i < p->rows; i++) {
+                container[i].name = p->row[i].container;
+                container[i].state = STATE_STALE;
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        container[i].of[r] = (struct view_numbers){
+                                .original = -1,
+                                .current = -1,
+                                .model = -1,
+                                .target = view_amount_of(p->row[i].target[r]),
+                                .lower = -1,
+                                .upper = -1,
+                                .applied = -1,
+                                .reason = REASON_STALE,
+                                .learned = p->row[i].learned[r],
+                        };
+        }
+        to->labels = view_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
+        to->state = p->hold ? STATE_HELD : STATE_STALE;
+        to->containers = (uint16_t)p->rows;
+        to->container = container;
+        view_add_target(v, to);
+}
+
+/* --- a pass --- */
+
+void show_begin(struct controller *c)
+{
+        view_drop(c->next_view);
+        c->next_view = c->server ? view_new() : NULL;
+        if (c->next_view)
+                show_profiles(c, c->next_view);
+}
+
+struct view *show_end(struct controller *c)
+{
+        struct view *v = STEAL(&c->next_view);
+        if (!v)
+                return view_new();
+        show_namespaces(c, v);
+        show_hpas(c, v);
+        v->at = loop_now(c->loop).wall;
+        v->apply_never = c->options.apply_never;
+        if (c->source_away) {
+                v->source_error = arena_text(&v->arena, text_of(c->source_error));
+                v->source_since_ms = c->source_since_ms;
+        }
+        view_finish(v);
+        return v;
+}
