@@ -106,6 +106,7 @@ struct view {
         const struct view_hpa *hpa; /* in any order: there are few */
         size_t hpas;
         struct view_kept *kept;
+        const char **names; /* those copied lately, by their hash; NULL once it is finished */
 };
 
 /* Making one: fill it in, in any order, everything in its arena, then view_finish puts things in their order. */
@@ -116,6 +117,9 @@ void view_add_ns(struct view *v, const struct view_ns *ns);
 /* drop(p) is called with the last reference, by whichever thread gives it up. */
 void view_keep(struct view *v, void *p, void (*drop)(void *p));
 void view_finish(struct view *v);
+/* A name that occurs often (a namespace, a kind, a container): a copy in the arena, mostly one for all. NULL gives
+ * NULL. */
+const char *view_name(struct view *v, const char *name);
 /* Labels as a view keeps them. Copies into the arena. */
 const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size);
 

@@ -21,7 +21,7 @@ static void show_profiles(struct controller *c, struct view *v)
                 if (!p->valid)
                         continue;
                 *to = (struct view_profile){
-                        .ns = p->ns,
+                        .ns = view_name(v, p->ns),
                         .name = arena_text(&v->arena, text_of(p->name)),
                         .created_ms = p->created_ms,
                         .unreadable = p->error != NULL,
@@ -41,7 +41,7 @@ static void show_namespaces(struct controller *c, struct view *v)
                         continue;
                 struct view_ns *to = arena_new(&v->arena, sizeof *to);
                 range_facts(&c->world, ns->name, &range);
-                to->name = ns->name;
+                to->name = view_name(v, ns->name);
                 to->labels = view_labels(v, ns->labels.pair, ns->labels.count, &to->labels_size);
                 to->system = profile_system_namespace(&c->world, ns->name);
                 to->apply_never = ns->apply_never;
@@ -59,9 +59,9 @@ static void show_hpas(struct controller *c, struct view *v)
         v->hpa = to;
         for (size_t at = 0; (h = map_each(&c->world.hpas, &at)); to++, v->hpas++) {
                 *to = (struct view_hpa){
-                        .ns = h->ns,
-                        .group = h->target_group,
-                        .kind = h->target_kind,
+                        .ns = view_name(v, h->ns),
+                        .group = view_name(v, h->target_group),
+                        .kind = view_name(v, h->target_kind),
                         .name = arena_text(&v->arena, text_of(h->target_name)),
                 };
                 memcpy(to->utilization, h->utilization, sizeof to->utilization);
@@ -107,7 +107,7 @@ static const struct view_container *containers_of(struct view *v, const struct p
         struct view_container *to = arena_new(&v->arena, (size_t)(p->containers + 1) * sizeof *to);
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
-                to[i].name = c->name;
+                to[i].name = view_name(v, c->name);
                 to[i].role = (uint8_t)c->role;
                 to[i].state = (uint8_t)c->facts.learned.state;
                 to[i].ignored = c->facts.ignored;
@@ -129,10 +129,10 @@ static struct view_target *row_of(struct view *v, const struct target *t)
 {
         struct view_target *to = arena_new(&v->arena, sizeof *to);
         *to = (struct view_target){
-                .ns = t->ns,
-                .group = t->group,
-                .version = t->version,
-                .kind = t->kind,
+                .ns = view_name(v, t->ns),
+                .group = view_name(v, t->group),
+                .version = view_name(v, t->version),
+                .kind = view_name(v, t->kind),
                 .name = arena_text(&v->arena, text_of(t->name)),
                 .recommendation = arena_text(&v->arena, text_of(t->recommendation)),
                 .labels = "",
@@ -182,7 +182,7 @@ void show_gone(struct controller *c, const struct target *t)
         struct view_target *to = row_of(v, t);
         struct view_container *container = arena_new(&v->arena, (size_t)(p->rows + 1) * sizeof *container);
         for (int i = 0; i < p->rows; i++) {
-                container[i].name = p->row[i].container;
+                container[i].name = view_name(v, p->row[i].container);
                 container[i].state = STATE_STALE;
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         container[i].of[r] = (struct view_numbers){

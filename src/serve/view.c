@@ -31,6 +31,7 @@ static void view_free(struct view *v)
         mem_free(v->target);
         mem_free(v->profile);
         mem_free(v->ns);
+        mem_free(v->names);
         arena_release(&v->arena);
         mem_free(v);
 }
@@ -76,6 +77,22 @@ void view_add_ns(struct view *v, const struct view_ns *ns)
 {
         v->ns = grown(v->ns, v->namespaces, sizeof *v->ns);
         v->ns[v->namespaces++] = ns;
+}
+
+const char *view_name(struct view *v, const char *name)
+{
+        enum { LATELY = 256 };
+        size_t hash = 5381;
+        if (!name)
+                return NULL;
+        for (const char *c = name; *c; c++)
+                hash = hash * 33 ^ (unsigned char)*c;
+        if (!v->names)
+                v->names = mem_new_array(LATELY, sizeof *v->names);
+        const char **at = &v->names[hash % LATELY];
+        if (!*at || strcmp(*at, name) != 0)
+                *at = arena_text(&v->arena, text_of(name));
+        return *at;
 }
 
 const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size)
@@ -136,6 +153,8 @@ static int compare_profile(const void *a, const void *b)
 
 void view_finish(struct view *v)
 {
+        mem_free(v->names);
+        v->names = NULL;
         if (v->targets)
                 qsort(v->target, v->targets, sizeof *v->target, compare_target);
         if (v->profiles)

@@ -123,6 +123,23 @@ static void test_choose(void **state)
         view_drop(v);
 }
 
+/* Many names, more than are remembered: each is equal to what was given, and one just given is not copied again. */
+static void test_names(void **state)
+{
+        (void)state;
+        struct view *v = view_new();
+        char name[16];
+        for (int i = 0; i < 2000; i++) {
+                snprintf(name, sizeof name, "n%d", i % 700);
+                const char *copy = view_name(v, name);
+                assert_string_equal(copy, name);
+                assert_ptr_not_equal(copy, name);
+                assert_ptr_equal(view_name(v, name), copy);
+        }
+        assert_null(view_name(v, NULL));
+        view_drop(v);
+}
+
 static void count_drop(void *p)
 {
         (*(int *)p)++;
@@ -149,6 +166,7 @@ int main(void)
                 cmocka_unit_test(test_targets_are_found),
                 cmocka_unit_test(test_labels),
                 cmocka_unit_test(test_choose),
+                cmocka_unit_test(test_names),
                 cmocka_unit_test(test_the_last_reference_frees),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
