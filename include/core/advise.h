@@ -34,7 +34,7 @@ struct advice {
 };
 
 /* Judge n containers; ret has n elements. Returns whether anything is to be written now (any gate open with a changed
- * value). */
+ * value): never under OnDeploy, where the gates are those of a deploy and tell what one would get. */
 bool advise(const struct advise_facts *f, const struct advise_container *c, size_t n, struct advice *ret);
 
 /*

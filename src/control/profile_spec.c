@@ -1,5 +1,6 @@
 #include "control/profile_spec.h"
 
+#include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -13,21 +14,16 @@
 #define HOURS(n)      ((n)*INT64_C(3600000))
 enum { NAME_LONGEST = 63 };
 
-static int read_mode(const struct field *f, const json_t *v, void *at, struct err *err)
+/* A choice goes into an enum, which gcc and clang hold as an unsigned int. */
+static int read_choice(const struct field *f, const json_t *v, void *at, struct err *err)
 {
+        static_assert(sizeof(enum apply_mode) == sizeof(unsigned) && sizeof(enum hpa_mode) == sizeof(unsigned) &&
+                              sizeof(enum apply_at) == sizeof(unsigned) && sizeof(enum overcommit) == sizeof(unsigned),
+                      "choices are unsigned ints");
         int i = field_choice(f, v);
         if (i < 0)
                 return field_refuse(f, v, err);
-        *(enum apply_mode *)at = (enum apply_mode)i;
-        return 0;
-}
-
-static int read_hpa(const struct field *f, const json_t *v, void *at, struct err *err)
-{
-        int i = field_choice(f, v);
-        if (i < 0)
-                return field_refuse(f, v, err);
-        *(enum hpa_mode *)at = (enum hpa_mode)i;
+        *(unsigned *)at = (unsigned)i;
         return 0;
 }
 
@@ -325,12 +321,14 @@ static int read_budget(const struct field *f, const json_t *v, void *at, struct 
 #define APPLY(member) offsetof(struct profile_spec, apply.member)
 #define TIME_CURE     "a duration from 0s to 8760h" DURATION_CURE
 
-static const char *const apply_modes[] = {"Recommend", "Rollout", NULL};
+static const char *const apply_modes[] = {"Recommend", "Rollout", "OnDeploy", NULL};
+static const char *const apply_places[] = {"Pod", "Workload", NULL};
 static const char *const hpa_modes[] = {"Hold", "Ignore", NULL};
 
 static const struct field apply_field[] = {
-        FIELD_CHOICE("mode", read_mode, APPLY(mode), "Recommend or Rollout", apply_modes),
-        FIELD_CHOICE("hpa", read_hpa, APPLY(hpa), "Hold or Ignore", hpa_modes),
+        FIELD_CHOICE("mode", read_choice, APPLY(mode), "Recommend, OnDeploy or Rollout", apply_modes),
+        FIELD_CHOICE("at", read_choice, APPLY(at), "Pod or Workload", apply_places),
+        FIELD_CHOICE("hpa", read_choice, APPLY(hpa), "Hold or Ignore", hpa_modes),
         FIELD("minHistory", field_duration, APPLY(min_history_ms), 0, HOURS(8760), TIME_CURE),
         FIELD("minChangePercent", field_integer, APPLY(min_change_percent), 0, 100, "a whole number from 0 to 100"),
         FIELD("maxDecreasePercent", field_integer, APPLY(max_decrease_percent), 1, 100, "a whole number from 1 to 100"),
@@ -349,16 +347,30 @@ static int read_apply(const struct field *f, const json_t *v, void *at, struct e
         struct profile_spec *p = at;
         (void)f;
         int mode = field_choice(&apply_field[0], json_object_get(v, "mode"));
+        enum overcommit overcommit = p->apply.overcommit;
         apply_policy_defaults(mode < 0 ? APPLY_RECOMMEND : (enum apply_mode)mode, &p->apply);
+        p->apply.overcommit = overcommit;
         return field_object(apply_field, v, p, err);
 }
 
 /* --- the spec --- */
 
 #define SPEC(member) offsetof(struct profile_spec, member)
+#define STATIC_CURE  "a decimal in quotes above 0 and at most 1" FACTOR_CURE
 
 static const char *const dimensions[] = {"Workload", NULL};
-static const char *const overcommits[] = {"Dynamic", NULL};
+static const char *const overcommits[] = {"Dynamic", "Static", "StaticThenDynamic", NULL};
+
+static int read_static(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("cpu", field_factor, SPEC(of[CPU].static_factor), 1, 1000, STATIC_CURE),
+                FIELD("memory", field_factor, SPEC(of[MEMORY].static_factor), 1, 1000, STATIC_CURE),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
 
 static const struct field spec_field[] = {
         FIELD("namespaceSelector", read_selector, SPEC(namespace_selector), 0, 0, NULL),
@@ -366,7 +378,9 @@ static const struct field spec_field[] = {
         FIELD("targets", read_targets, 0, 0, PROFILE_TARGETS, NULL),
         FIELD_CHOICE("dimension", field_word, 0, "Workload", dimensions),
         FIELD("priority", field_integer, SPEC(priority), -1000000, 1000000, "a whole number from -1000000 to 1000000"),
-        FIELD_CHOICE("overcommit", field_word, 0, "Dynamic", overcommits),
+        FIELD_CHOICE("overcommit", read_choice, SPEC(apply.overcommit), "Dynamic, Static or StaticThenDynamic",
+                     overcommits),
+        FIELD("static", read_static, 0, 0, 0, NULL), /* before containers, which start from it */
         FIELD("resources", read_resources, SPEC(of), 0, 0, NULL),
         FIELD("containers", read_containers, 0, 0, PROFILE_CONTAINERS, NULL),
         FIELD("apply", read_apply, 0, 0, 0, NULL),

@@ -56,6 +56,23 @@ static struct amount amount_of(const json_t *container, enum resource r, const c
         return a;
 }
 
+static bool is_word(const json_t *object, const char *key, const char *word)
+{
+        const char *s = json_string_value(json_object_get(object, key));
+        return s && strcmp(s, word) == 0;
+}
+
+/* Does a container's target stand on usage? Neither the owner's request of then nor a static share of it does. */
+static bool is_learned(const json_t *container, enum resource r)
+{
+        const json_t *of = json_object_get(container, resource_name(r));
+        struct amount original = amount_of(container, r, "original"), target = amount_of(container, r, "target");
+        if (!target.set || (original.set && target.value >= original.value) || is_word(of, "reason", "Static"))
+                return false;
+        bool young = is_word(container, "state", "NoData") || is_word(container, "state", "Learning");
+        return !young || is_word(of, "reason", "Learning"); /* the last good value of a history that was lost */
+}
+
 static enum state state_of(const char *name)
 {
         for (int s = 0; name && s < STATES; s++)
@@ -119,10 +136,8 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
                 struct published_amount *row = &p->row[p->rows++];
                 row->container = intern_text(w->names, text_of(name ? name : ""));
                 for (int r = 0; r < RESOURCES; r++) {
-                        struct amount original = amount_of(c, (enum resource)r, "original");
                         row->target[r] = amount_of(c, (enum resource)r, "target");
-                        row->learned[r] =
-                                row->target[r].set && (!original.set || row->target[r].value < original.value);
+                        row->learned[r] = is_learned(c, (enum resource)r);
                 }
         }
 }

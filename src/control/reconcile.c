@@ -152,6 +152,19 @@ static void injected(const struct pod *newest, struct plan *plan)
         }
 }
 
+/* Its template stays as its owner wrote it, so what a deploy wrote stands in its pods. */
+static bool writes_pods(const struct target *t)
+{
+        const struct apply_policy *apply = t->profile ? &t->profile->spec->apply : NULL;
+        return apply && apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
+}
+
+static bool is_lowered(const struct plan_container *c, enum resource r)
+{
+        struct amount original = c->facts.original[r], running = c->running[r];
+        return original.set && running.set && running.value < original.value;
+}
+
 static void gather(struct plan *plan, const struct range_facts *range, const struct plan_facts *f, struct arena *a)
 {
         const struct target *t = plan->target;
@@ -171,9 +184,11 @@ static void gather(struct plan *plan, const struct range_facts *range, const str
                 const struct pod_container *pc = container_of_pod(newest, c->name);
                 policy_of(t, a, c);
                 learn(t, f, c);
-                for (int r = 0; r < RESOURCES; r++) {
+                for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->running[r] = pc && pc->request[r].set ? pc->request[r] : c->facts.current[r];
-                        plan->carries |= c->ours[r];
+                        if (writes_pods(t))
+                                c->facts.current[r] = c->running[r];
+                        plan->carries |= c->ours[r] || (writes_pods(t) && is_lowered(c, r));
                 }
         }
 }
@@ -277,7 +292,7 @@ static void contest_facts(struct plan *plan)
 {
         const struct target *t = plan->target;
         const char *manager =
-                t->profile && t->profile->spec->apply.mode != APPLY_RECOMMEND ? foreign_manager(plan) : NULL;
+                t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT ? foreign_manager(plan) : NULL;
         plan->contested = manager || t->deed.contested_ms > plan->now.ms;
         if (!plan->contested)
                 return;
@@ -380,6 +395,7 @@ static void applied_condition(struct plan *plan)
                 [REASON_ORPHANED] = "no profile selects it any more, but it still carries values of halflife",
                 [REASON_LEARNING] = "not enough was learned yet",
                 [REASON_STALE] = "no fresh usage",
+                [REASON_STATIC] = "a static factor acts at a deploy only",
                 [REASON_CONTESTED] = "somebody else sets these requests; condition Contested says who",
                 [REASON_MANAGED] = "another controller writes the template; condition Managed says which",
         };
@@ -399,8 +415,14 @@ static void applied_condition(struct plan *plan)
                 return;
         }
         enum reason hold = plan->orphaned ? REASON_ORPHANED : wanted ? plan->hold : REASON_LEARNING;
-        struct plan_condition *c = say(plan, "Applied", false, hold ? reason_name(hold) : "Pending");
-        if (hold == REASON_ROLLOUT_BLOCKED)
+        bool waits = !hold && plan->target->profile && plan->target->profile->spec->apply.mode == APPLY_ON_DEPLOY;
+        struct plan_condition *c = say(plan, "Applied", false,
+                                       hold    ? reason_name(hold)
+                                       : waits ? "NextDeploy"
+                                               : "Pending");
+        if (waits)
+                snprintf(c->message, sizeof c->message, "the next deploy gets it");
+        else if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
         else if (why[hold])
                 snprintf(c->message, sizeof c->message, "%s", why[hold]);

@@ -70,20 +70,14 @@ static void show_hpas(struct controller *c, struct view *v)
 
 /* --- targets --- */
 
-/* At Pod the template stays its owner's: what stands is what the newest pod was admitted with. */
-static view_amount applied_of(const struct plan *p, const struct plan_container *c, enum resource r)
+/* What an answer of ours made of the request: what stands below the original. */
+static view_amount applied_of(const struct plan_container *c, enum resource r)
 {
-        const struct profile *profile = p->target->profile;
-        const struct apply_policy *apply = profile ? &profile->spec->apply : NULL;
-        if (c->ours[r])
-                return view_amount_of(c->facts.current[r]);
-        bool at_pod = apply && apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
-        bool lowered = at_pod && c->running[r].set && c->facts.original[r].set &&
-                       c->running[r].value < c->facts.original[r].value;
-        return lowered ? c->running[r].value : -1;
+        struct amount current = c->facts.current[r], original = c->facts.original[r];
+        return current.set && original.set && current.value < original.value ? current.value : -1;
 }
 
-static struct view_numbers numbers_of(const struct plan *p, const struct plan_container *c, enum resource r)
+static struct view_numbers numbers_of(const struct plan_container *c, enum resource r)
 {
         const struct amount target = plan_amount_of(c, r, PLAN_TARGET), original = plan_amount_of(c, r, PLAN_ORIGINAL);
         enum reason rule = c->advice.of[r].reason;
@@ -95,7 +89,7 @@ static struct view_numbers numbers_of(const struct plan *p, const struct plan_co
                 .target = view_amount_of(target),
                 .lower = view_amount_of(plan_amount_of(c, r, PLAN_LOWER)),
                 .upper = view_amount_of(plan_amount_of(c, r, PLAN_UPPER)),
-                .applied = applied_of(p, c, r),
+                .applied = applied_of(c, r),
                 .reason = (uint8_t)c->advice.reason[r],
                 .learned = below && rule != REASON_STATIC,
                 .by_kill = c->facts.learned.of[r].by_kill,
@@ -112,7 +106,7 @@ static const struct view_container *containers_of(struct view *v, const struct p
                 to[i].state = (uint8_t)c->facts.learned.state;
                 to[i].ignored = c->facts.ignored;
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        to[i].of[r] = numbers_of(p, c, r);
+                        to[i].of[r] = numbers_of(c, r);
         }
         return to;
 }

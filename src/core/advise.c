@@ -52,6 +52,17 @@ static struct gate_facts gate_facts_of(const struct advise_facts *f, const struc
         return facts;
 }
 
+/* Nothing is started by us, so an open gate only tells what the next deploy gets. */
+static void pass_deploy_gates(const struct gate_facts *f, struct gate_verdict *ret)
+{
+        struct gate_facts facts = *f;
+        struct deploy_verdict verdict;
+        facts.current.set = f->current.set && f->current.value < f->original.value; /* else no deploy wrote it */
+        gate_deploy(&facts, &verdict);
+        enum reason kept = verdict.below_min_change ? REASON_BELOW_MIN_CHANGE : REASON_NONE;
+        *ret = (struct gate_verdict){.hold = verdict.hold ? verdict.hold : kept, .value = verdict.value.value};
+}
+
 static enum reason reason_shown(const struct advise_facts *f, enum resource r, const struct correction *of,
                                 const struct gate_verdict *g)
 {
@@ -64,15 +75,18 @@ static enum reason reason_shown(const struct advise_facts *f, enum resource r, c
 
 bool advise(const struct advise_facts *f, const struct advise_container *c, size_t n, struct advice *ret)
 {
-        bool guaranteed = advise_guaranteed(c, n), any = false;
+        bool guaranteed = advise_guaranteed(c, n), any = false, deploys = f->workload.apply->mode == APPLY_ON_DEPLOY;
         for (size_t i = 0; i < n; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         struct correct_facts facts = correct_facts_of(f, &c[i], r, guaranteed);
                         correct(&facts, &ret[i].of[r]);
                         struct gate_facts change = gate_facts_of(f, &c[i], r, &ret[i].of[r]);
-                        gate(&change, &ret[i].gate[r]);
+                        if (deploys)
+                                pass_deploy_gates(&change, &ret[i].gate[r]);
+                        else
+                                gate(&change, &ret[i].gate[r]);
                         ret[i].reason[r] = reason_shown(f, r, &ret[i].of[r], &ret[i].gate[r]);
-                        any |= !ret[i].gate[r].hold;
+                        any |= !deploys && !ret[i].gate[r].hold;
                 }
         return any;
 }

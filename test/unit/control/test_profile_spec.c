@@ -81,7 +81,8 @@ static const char whole[] =
         "targets: [{apiVersion: apps/v1, kind: Deployment}, {apiVersion: v1, kind: ReplicationController}]\n"
         "dimension: Workload\n"
         "priority: -7\n"
-        "overcommit: Dynamic\n"
+        "overcommit: StaticThenDynamic\n"
+        "static: {cpu: '0.5', memory: '0.001'}\n"
         "resources:\n"
         "  cpu: {enabled: false, percentile: 50, multiplier: '0.1', halfLife: 1m, roundTo: 50m, min: 0, max: '1.5'}\n"
         "  memory: {enabled: true, percentile: 100, multiplier: '100', halfLife: 720h, roundTo: 64Mi, min: 1.5Gi,\n"
@@ -201,7 +202,12 @@ static void test_refused(void **state)
                 {"{priority: 1.5}", "spec: priority: 1.5 is not a whole number"},
                 {"{priority: 1000001}", "priority: 1000001 is not"},
                 {"{dimension: Pod}", "dimension: \"Pod\" is not Workload"},
-                {"{overcommit: Static}", "overcommit: \"Static\" is not Dynamic"},
+                {"{overcommit: Off}", "overcommit: false is not Dynamic, Static or StaticThenDynamic"},
+                {"{static: {cpu: '0'}}", "static: cpu: \"0\" is not a decimal in quotes above 0 and at most 1"},
+                {"{static: {memory: '1.001'}}", "static: memory: \"1.001\" is not a decimal in quotes above 0"},
+                {"{static: {cpu: 0.5}}", "static: cpu: 0.5 is not a decimal in quotes"},
+                {"{static: {disk: '1'}}", "static: field 'disk' is not known"},
+                {"{apply: {at: Deployment}}", "apply: at: \"Deployment\" is not Pod or Workload"},
                 {"{selector: []}", "selector: is not an object"},
                 {"{namespaceSelector: {matchLabels: {a: 1}}}", "namespaceSelector: matchLabels: a value for 'a'"},
                 {"{targets: {}}", "targets: is not a list"},
@@ -258,7 +264,7 @@ static void test_refused(void **state)
                 {"{containers: [{name: a, resources: {cpu: {max: 5m}}}]}",
                  "resources: cpu: min (10m) is above max (5m)"},
                 {"{apply: []}", "apply: is not an object"},
-                {"{apply: {mode: rollout}}", "apply: mode: \"rollout\" is not Recommend or Rollout"},
+                {"{apply: {mode: rollout}}", "apply: mode: \"rollout\" is not Recommend, OnDeploy or Rollout"},
                 {"{apply: {hpa: Retune}}", "apply: hpa: \"Retune\" is not Hold or Ignore"},
                 {"{apply: {maxDecreasePercent: 0}}", "maxDecreasePercent: 0 is not a whole number from 1 to 100"},
                 {"{apply: {budget: 7}}", "apply: budget: is not an object"},
