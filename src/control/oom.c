@@ -6,10 +6,11 @@
 /* Was the limit what killed it? The peak reached 80 % of it, or no node was short of memory. */
 static double limit_that_killed(const struct pod *p, const struct pod_container *pc)
 {
-        if (!pc->memory_limit.set || pc->memory_limit.value <= 0)
+        struct amount limit = pc->limit[MEMORY];
+        if (!limit.set || limit.value <= 0)
                 return 0;
-        bool near = (double)pc->last_memory >= 0.8 * (double)pc->memory_limit.value;
-        return near || !p->node_pressure ? (double)pc->memory_limit.value : 0;
+        bool near = (double)pc->last_memory >= 0.8 * (double)limit.value;
+        return near || !p->node_pressure ? (double)limit.value : 0;
 }
 
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc)

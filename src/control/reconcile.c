@@ -155,9 +155,10 @@ static void injected(const struct pod *newest, struct plan *plan)
                 struct plan_container *c = &plan->container[plan->containers++];
                 c->name = pc->name;
                 c->role = c->facts.role = ROLE_INJECTED;
-                for (int r = 0; r < RESOURCES; r++)
+                for (int r = 0; r < RESOURCES; r++) {
                         c->facts.original[r] = c->facts.current[r] = c->raw[r] = pc->request[r];
-                c->facts.limit[MEMORY] = pc->memory_limit;
+                        c->facts.limit[r] = pc->limit[r];
+                }
         }
 }
 

@@ -119,10 +119,8 @@ struct pod_container {
         enum container_role role;
         struct history *history;
         struct sample_door door;
-        struct amount request[RESOURCES];
-        struct amount memory_limit;
+        struct amount request[RESOURCES], limit[RESOURCES];
         int64_t last_memory;   /* bytes, the last sample */
-        int64_t restarts;      /* as the status tells */
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
         int64_t kill_at_ms;    /* a kill to be counted; 0: none */
         int64_t kill_restarts;
