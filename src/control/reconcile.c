@@ -42,9 +42,8 @@ static void origin(const struct target *t, const struct container_spec *spec, co
                                 *made = row_of(&t->deed.made, spec->name);
         for (int r = 0; r < RESOURCES; r++) {
                 bool written = applied && applied->request[r].set;
-                c->ours[r] =
-                        written && (amount_equal(spec->request[r], applied->request[r]) ||
-                                    (made && made->request[r].set && amount_equal(spec->request[r], made->request[r])));
+                c->ours[r] = written && (amount_equal(spec->request[r], applied->request[r]) ||
+                                         (made && amount_equal(spec->request[r], made->request[r])));
                 struct amount recorded = original ? original->request[r] : (struct amount){0};
                 c->reset[r] = written && !c->ours[r] && original && amount_equal(spec->request[r], recorded);
                 c->raw[r] = c->ours[r] && original ? recorded : spec->request[r];
