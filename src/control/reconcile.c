@@ -374,13 +374,34 @@ const struct plan_condition *plan_condition(const struct plan *p, const char *ty
         return NULL;
 }
 
+static bool is_held_by_hpa(const struct plan *plan, enum resource r)
+{
+        for (int i = 0; i < plan->containers; i++)
+                if (plan_wants_change(&plan->container[i], r) &&
+                    plan->container[i].advice.gate[r].hold == REASON_HPA_HOLD)
+                        return true;
+        return false;
+}
+
+/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization" */
+static void say_hpas(const struct plan *plan, char *ret, size_t size)
+{
+        size_t at = 0;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                if (!is_held_by_hpa(plan, r))
+                        continue;
+                int n = snprintf(ret + at, size - at, "%sHPA '%.100s' scales on %s utilization", at ? ", " : "",
+                                 plan->target->workload->hpa[r], resource_name(r));
+                at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
+        }
+}
+
 static void applied_condition(struct plan *plan)
 {
         static const char *const why[REASONS] = {
                 [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
                 [REASON_PAUSED] = "the profile is paused, or a person holds the recommendation",
                 [REASON_OPTED_OUT] = "halflife.dev/apply: Never, or the controller's own apply: never",
-                [REASON_HPA_HOLD] = "an HPA scales on this resource's utilization",
                 [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
                 [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
@@ -411,6 +432,8 @@ static void applied_condition(struct plan *plan)
         struct plan_condition *c = say(plan, "Applied", false, hold ? reason_name(hold) : "Pending");
         if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
+        else if (hold == REASON_HPA_HOLD)
+                say_hpas(plan, c->message, sizeof c->message);
         else if (why[hold])
                 snprintf(c->message, sizeof c->message, "%s", why[hold]);
 }

@@ -371,16 +371,35 @@ void hpa_swept(struct world *w, uint32_t epoch)
                 }
 }
 
+/* Of several HPAs the first by name is named, so that the same is told after a restart. */
+static void hpa_name(struct world *w, struct workload *wl, enum resource r, const struct hpa *h)
+{
+        const char *name = strchr(h->key, '/') + 1;
+        if (wl->hpa[r] && strcmp(wl->hpa[r], name) <= 0)
+                return;
+        intern_drop(w->names, wl->hpa[r]);
+        wl->hpa[r] = intern_text(w->names, text_of(name));
+}
+
+void hpa_forget(struct world *w, struct workload *wl)
+{
+        for (int r = 0; r < RESOURCES; r++) {
+                intern_drop(w->names, wl->hpa[r]);
+                wl->hpa[r] = NULL;
+        }
+}
+
 void hpa_settle(struct world *w)
 {
         struct workload *wl;
         struct hpa *h;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                memset(wl->hpa, 0, sizeof wl->hpa);
+                hpa_forget(w, wl);
         for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
                 wl = workload_find(w, h->target_group, h->target_kind, h->ns, h->target_name);
-                for (int i = 0; wl && i < RESOURCES; i++)
-                        wl->hpa[i] |= h->utilization[i];
+                for (enum resource r = CPU; wl && r < RESOURCES; r++)
+                        if (h->utilization[r])
+                                hpa_name(w, wl, r, h);
         }
 }
 

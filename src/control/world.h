@@ -107,10 +107,10 @@ struct workload {
         int64_t replicas;
         bool paused, on_delete, recreate, deadline_exceeded;
         int64_t partition, observed_generation, updated, available, status_replicas;
-        bool hpa[RESOURCES];    /* an HPA with a utilization metric on it scales this workload */
-        uint64_t digest;        /* of the template without requests and our annotations */
-        struct profile *chosen; /* by the last settle */
-        struct target *target;  /* its history and Recommendation; NULL: none */
+        const char *hpa[RESOURCES]; /* interned: name of an HPA whose utilization metric on it scales this workload */
+        uint64_t digest;            /* of the template without requests and our annotations */
+        struct profile *chosen;     /* by the last settle */
+        struct target *target;      /* its history and Recommendation; NULL: none */
         struct workload *next_gone;
 };
 
@@ -370,8 +370,9 @@ void published_release(struct world *w);
 void targets_release(struct world *w);
 void pods_settle(struct world *w);       /* the order */
 void pods_free_dropped(struct world *w); /* last */
-/* Marks the workloads that an HPA with a utilization metric scales. */
+/* Marks the workloads that an HPA with a utilization metric scales; takes the mark off. */
 void hpa_settle(struct world *w);
+void hpa_forget(struct world *w, struct workload *wl);
 
 /* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
