@@ -260,7 +260,6 @@ static bool denied(struct target *t, const char *text)
                 return false;
         mem_free(t->denied);
         t->denied = mem_string(text);
-        t->told = 0;
         return true;
 }
 

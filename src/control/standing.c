@@ -83,7 +83,7 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", c->source_error);
         } else if (blind) {
                 v->degraded_reason = "CannotSee";
-                snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %s", blind);
+                snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %.400s", blind);
         } else if (p->trouble) {
                 v->degraded_reason = "UnknownTimeZone";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);
@@ -96,8 +96,8 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                 for (int i = 0; i < c->watches && !v->degraded_message[0]; i++)
                         if (c->watch[i].trouble[0]) {
                                 v->degraded_reason = "CannotSee";
-                                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %s", c->watch[i].what,
-                                         c->watch[i].trouble);
+                                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s",
+                                         c->watch[i].what, c->watch[i].trouble);
                         }
         }
         v->degraded = v->degraded_message[0] != '\0';
@@ -128,14 +128,12 @@ struct standing {
         uint64_t digest;
 };
 
-/* Tried again next cycle, not at each pass; told once until it goes through. */
-static void refused(const struct controller *c, struct profile *p, const struct err *err)
+/* Tried again next cycle, not at each pass. */
+static void refused(struct controller *c, struct profile *p, const struct err *err)
 {
         p->retry_ms = loop_now(c->loop).wall.ms + c->options.interval_ms;
-        if (!p->refused && err->code != ERR_NOTFOUND)
-                log_warn("the profile's status was not written, will try again", KV("profile", p->name),
-                         KV("error", err->text));
         p->refused = true;
+        refusal_tell(c, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
 static void written(void *arg, const struct answer *a)

@@ -208,7 +208,7 @@ static void write_all(struct buf *out, const struct controller *c)
         one(out, M_PODS, (double)c->world.pods.count);
         one(out, M_HISTORIES, histories_of(c));
         one(out, M_WORK, (double)queue_count(c->work));
-        one(out, M_LEADER, may_write(c));
+        one(out, M_LEADER, leads(c));
         one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
         one(out, M_WATCH_FAILED, troubles_of(c));
         one(out, M_MEMORY, resident_bytes());

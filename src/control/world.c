@@ -109,6 +109,7 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
                         pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
                 labels_set(&ns->labels, pair, (size_t)view.labels);
                 ns->apply_never = text_is(view.annotation.apply, "Never");
+                ns->going = view.deleted.ms != 0;
                 ns->known = true;
                 ns->epoch = epoch;
                 w->changed = true;
@@ -121,7 +122,7 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
 static void ns_forget(struct world *w, struct ns *ns)
 {
         labels_release(&ns->labels);
-        ns->known = ns->apply_never = false;
+        ns->known = ns->apply_never = ns->going = false;
         w->changed = true;
         w->ns_gone = true;
 }
@@ -238,6 +239,12 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
 }
 
 /* --- namespaces that are gone --- */
+
+bool namespace_going(const struct world *w, const char *name)
+{
+        const struct ns *ns = map_get(&w->namespaces, text_of(name));
+        return ns && ns->going;
+}
 
 static void ns_use(struct world *w, const char *name)
 {

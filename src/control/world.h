@@ -40,6 +40,7 @@ struct ns {
         uint32_t epoch;
         bool known; /* the API server has it; else only something in it was seen */
         bool used;  /* something in it is held: by the last namespaces_sweep */
+        bool going; /* it is being deleted */
         bool apply_never;
         struct labels labels;
         struct limit_range *ranges;
@@ -237,7 +238,6 @@ struct target {
         bool busy;               /* a write about it is under way */
         bool rolling;            /* a rollout that we started is not yet done */
         int failures;            /* writes refused in a row: the next waits for its back-off */
-        int told;                /* code of the refusal that the log told last; 0: none */
         char *denied;            /* what the API server forbade to write into the workload; NULL */
 };
 
@@ -264,7 +264,7 @@ struct profile {
         int64_t written_ms, saving_written[RESOURCES], ready_since_ms, degraded_since_ms;
         bool was_ready, was_degraded;
         bool busy;        /* a write is under way */
-        bool refused;     /* the last write was; the log told it */
+        bool refused;     /* the last write was */
         int64_t retry_ms; /* no write before that */
 };
 
@@ -360,8 +360,9 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 
 /* Parts of world_settle and world_release. */
-void workloads_settle(struct world *w); /* owners */
-void namespaces_sweep(struct world *w); /* those that are gone, once nothing of theirs is held */
+void workloads_settle(struct world *w);                        /* owners */
+bool namespace_going(const struct world *w, const char *name); /* it is being deleted */
+void namespaces_sweep(struct world *w);                        /* those that are gone, once nothing of theirs is held */
 void workloads_free_gone(struct world *w);
 void pods_release(struct world *w);
 void workloads_release(struct world *w);

@@ -79,6 +79,14 @@ void reflector_init(struct reflector *r, const char *path, const char *selector,
         list_afresh(r);
 }
 
+void reflector_relist(struct reflector *r)
+{
+        r->pages_this_time = false;
+        r->expired_pages = 0;
+        r->stats.synced = false;
+        list_afresh(r);
+}
+
 void reflector_release(struct reflector *r)
 {
         buf_release(&r->version);
@@ -319,9 +327,9 @@ static enum saw judge(struct reflector *r, const struct answer *a, bool whole, s
         return saw;
 }
 
-/* One line for the owner: at once for what somebody has to look at, at the second time in a row for what may pass by
- * itself, unless there is trouble already. */
-static void tell_trouble(struct reflector *r, enum saw saw)
+/* One line for the owner: at once for what somebody has to look at, and for a server that was never reached; at the
+ * second time in a row for what may pass by itself, unless there is trouble already. */
+static void tell_trouble(struct reflector *r, const struct answer *a, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
         r->failures++;
@@ -330,7 +338,8 @@ static void tell_trouble(struct reflector *r, enum saw saw)
         if (r->why.code == 0)
                 err_set(&r->why, ERR_RETRY, "%s", saw == SAW_SHORT ? "it ended at once" : "the answer broke off");
         bool passing = saw == SAW_SHORT || saw == SAW_CUT || saw == SAW_BUSY || saw == SAW_FUTURE || saw == SAW_EXPIRED;
-        if (r->trouble == r->why.code || (passing && (r->failures < 2 || r->trouble)))
+        bool never_reached = a->status == 0 && !r->stats.synced;
+        if (r->trouble == r->why.code || (passing && (r->trouble || (r->failures < 2 && !never_reached))))
                 return;
         r->trouble = r->why.code;
         err_wrap(&r->why, "%s '%s'", names[r->state], r->path);
@@ -340,7 +349,7 @@ static void tell_trouble(struct reflector *r, enum saw saw)
 
 static int64_t wait_of(struct reflector *r, const struct answer *a, enum saw saw, struct mono now)
 {
-        tell_trouble(r, saw);
+        tell_trouble(r, a, saw);
         if ((now.ns - r->begun.ns) / 1000000 >= STEADY_MS)
                 retry_reset(&r->retry);
         return retry_delay_ms(&r->retry, now, a->retry_after_ms > 0 ? a->retry_after_ms : 0);

@@ -49,6 +49,8 @@ struct reflector {
 
 void reflector_init(struct reflector *r, const char *path, const char *selector, const struct informer_owner *owner);
 void reflector_release(struct reflector *r);
+/* With no request under way: what is known is old, the next request lists afresh; not synced until that is whole. */
+void reflector_relist(struct reflector *r);
 
 /* What to ask: the query (escaped) into ret_query, an empty buffer; true when it is a watch. */
 bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query);
