@@ -131,10 +131,14 @@ static void policy_of(const struct target *t, struct arena *a, struct plan_conta
                 c->facts.policy = profile_spec_container(&t->profile->spec, text_of(c->name), &c->facts.ignored);
                 return;
         }
-        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: nothing is asked for any more */
-        resource_policy_defaults(CPU, &p[CPU]);
-        resource_policy_defaults(MEMORY, &p[MEMORY]);
+        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: what was published stands */
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                resource_policy_defaults(r, &p[r]);
+                p[r].enabled = true;
+                p[r].min = 0;
+        }
         c->facts.policy = p;
+        c->facts.unasked = true;
 }
 
 static bool in_template(const struct workload *wl, const char *name)

@@ -26,6 +26,7 @@ static void judge(const struct advise_facts *f, const struct advise_container *c
                 .policy = &c->policy[r],
                 .role = c->role,
                 .ignored = c->ignored,
+                .unasked = c->unasked,
                 .state = c->learned.state,
                 .estimate = c->learned.of[r],
                 .original = c->original[r],

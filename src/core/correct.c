@@ -90,7 +90,7 @@ typedef void correct_rule(const struct correct_facts *f, struct correction *c);
 /* Held is left to the gates: a hold never changes a target. */
 static bool model_counts(const struct correct_facts *f)
 {
-        return f->estimate.known && (f->state == STATE_READY || f->state == STATE_HELD);
+        return f->estimate.known && !f->unasked && (f->state == STATE_READY || f->state == STATE_HELD);
 }
 
 static void scale_model(const struct correct_facts *f, struct correction *c)
@@ -105,7 +105,7 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
 {
         if (model_counts(f))
                 return;
-        c->reason = f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
+        c->reason = f->unasked ? REASON_LOWERED : f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
         c->target = f->last_good.set ? f->last_good : f->original;
 }
 

@@ -25,7 +25,7 @@ struct row {
         int64_t model; /* 0: no estimate */
         struct amount original, limit, range_min, range_ratio, last_good;
         enum container_role role;
-        bool ignored, off, guaranteed, keep;
+        bool ignored, off, guaranteed, keep, unasked;
         int64_t max, round_to; /* 0: none, 1 */
         struct amount want;
         enum reason reason;
@@ -175,6 +175,21 @@ static const struct row rows[] = {
          .last_good = YES(454),
          .want = YES(110),
          .reason = REASON_LOWERED},
+        {.name = "nobody asks any more: the last value stands",
+         .state = STATE_READY,
+         .model = 100,
+         .original = YES(2000),
+         .last_good = YES(454),
+         .unasked = true,
+         .want = YES(454),
+         .reason = REASON_LOWERED},
+        {.name = "nobody asks any more, and nobody did",
+         .state = STATE_READY,
+         .model = 3000,
+         .original = YES(2000),
+         .unasked = true,
+         .want = YES(2000),
+         .reason = REASON_AT_ORIGINAL},
         {.name = "turned off",
          .state = STATE_READY,
          .model = 412,
@@ -441,6 +456,7 @@ static void run_row(const struct row *r)
                 .policy = &policy,
                 .role = r->role,
                 .ignored = r->ignored,
+                .unasked = r->unasked,
                 .state = r->state,
                 .estimate = {.known = r->model > 0, .model = r->model},
                 .original = r->original,
