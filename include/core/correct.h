@@ -61,8 +61,8 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
  *
  * 1. target = ceil(model * multiplier / 1000), up to round_to, then clamped to [min, max]. Ready and Held take the
  *    model (a hold is a matter of the gates); Stale, Learning, NoData and a resource without an estimate stand on
- *    last_good (`Stale`, `Learning`), clamped as well; without one on the original. Where nobody asks for anything any
- *    more (unasked), last_good stands whatever was learned since.
+ *    last_good (`Stale`, `Learning`), clamped as well; without one on the original, as it is. Where nobody asks for
+ *    anything any more (unasked), last_good stands whatever was learned since.
  * 2. below the original: target (`Lowered`).
  * 3. else the original (`AtOriginal`); under_provisioned tells where model * multiplier alone is above it.
  * 4. what the profile does not manage stands at its original: an init container (`Init`), an ignored container

@@ -109,9 +109,10 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
         c->target = f->last_good.set ? f->last_good : f->original;
 }
 
+/* Not an original that stands because nothing is known: that alone is no cause to change it. */
 static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 {
-        if (c->target.set)
+        if (model_counts(f) || f->last_good.set)
                 c->target.value = clamp(f->policy, c->target.value);
 }
 
