@@ -131,6 +131,20 @@ static void test_slack(void **state)
         }
 }
 
+/* 2^39 - 1/2 of 2^40 is half of it but for just the slack. */
+static void test_slack_to_the_bit(void **state)
+{
+        (void)state;
+        for (int less = 0; less < 2; less++) {
+                struct roomy r;
+                double low = less ? nextafter(0x1p39 - 0.5, 0) : 0x1p39 - 0.5;
+                roomy_init(&r, CPU, DAY);
+                assert_int_equal(add(&r, inside(CPU, 0), low, 0), 0);
+                assert_int_equal(add(&r, inside(CPU, 1), 0x1p39 + 0.5, 0), 0);
+                assert_true(percentile(&r.h, 500) == histogram_edge(CPU, less));
+        }
+}
+
 static void test_refused(void **state)
 {
         (void)state;
@@ -171,6 +185,14 @@ static void test_heaviest(void **state)
         assert_int_equal(add(&r, 1, 0x1p999, 65 * DAY), 0);
         assert_int_equal(r.h.ref_ms, 65 * DAY);
         assert_sound(&r.h);
+        /* in the first bucket as well, and as much as that by merging */
+        roomy_init(&r, CPU, DAY);
+        roomy_init(&other, CPU, DAY);
+        assert_int_equal(add(&r, 0, 0x1p999, 0), 0);
+        assert_int_equal(add(&other, 0, 0x1p999, 0), 0);
+        assert_int_equal(histogram_merge(&r.h, &other.h, &cap), 0);
+        assert_int_equal(histogram_merge(&r.h, &other.h, &cap), ERR_INVALID);
+        assert_true(histogram_total(&r.h) == 0x1p1000);
 }
 
 static void test_underflow(void **state)
@@ -507,6 +529,8 @@ static void test_extra_counts_as_if_added(void **state)
                 struct histogram_extra extra = {.value = inside(MEMORY, (int)draw(HISTOGRAM_BUCKETS)),
                                                 .weight = 1 + (double)draw(5),
                                                 .at = {(int64_t)draw(300) * DAY / 2}};
+                if (draw(4) == 0)
+                        extra.at.ms *= 16; /* most often so late that nothing else is left */
                 assert_int_equal(add(&with, extra.value, extra.weight, extra.at.ms), 0);
                 for (int p = 0; p <= 1000; p += 25) {
                         double got;
@@ -540,6 +564,13 @@ static void test_rescale(void **state)
         assert_int_equal(r.h.ref_ms, 1035 * DAY);
         histogram_rescale(&r.h, 7 * DAY, (struct wall){1036 * DAY});
         assert_int_equal(r.h.ref_ms, 1036 * DAY);
+        /* no room is touched but what is held */
+        double one[1];
+        histogram_init(&r.h, CPU, DAY);
+        histogram_lend(&r.h, one, 1);
+        assert_int_equal(add(&r, 1, 1, 0), 0);
+        histogram_rescale(&r.h, 2 * DAY, (struct wall){DAY});
+        assert_true(one[0] == M_SQRT1_2);
         /* and none becomes too heavy */
         roomy_init(&r, CPU, DAY);
         assert_int_equal(add(&r, 1, 0x1p1000, 0), 0);
@@ -586,6 +617,7 @@ int main(void)
                 cmocka_unit_test(test_last_bucket_answers_its_start),
                 cmocka_unit_test(test_hundred_per_cent),
                 cmocka_unit_test(test_slack),
+                cmocka_unit_test(test_slack_to_the_bit),
                 cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_heaviest),
                 cmocka_unit_test(test_underflow),
