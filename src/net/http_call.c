@@ -108,7 +108,7 @@ static void read_retry_after(struct http_call *c, struct text value)
         long seconds = strtol(text, &rest, 10);
         struct wall at;
         if (rest != text && *rest == '\0')
-                ms = seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000) : RETRY_AFTER_MOST_MS;
+                ms = seconds < 0 ? 0 : seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000) : RETRY_AFTER_MOST_MS;
         else if (wall_parse_http(text, &at) == 0)
                 ms = at.ms - (c->reply.date.ms ? c->reply.date.ms : loop_now(http_loop(c->http)).wall.ms);
         else
@@ -181,8 +181,8 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
         byte_came(c);
         c->header_bytes += line.len;
         if (c->header_bytes > HEADER_BYTES_MAX) {
-                c->refused = err_set(&c->reply.err, ERR_TOOBIG, "the answer's headers are longer than %d KiB",
-                                     HEADER_BYTES_MAX >> 10);
+                err_set(&c->reply.err, ERR_TOOBIG, "the answer's headers are longer than %d KiB",
+                        HEADER_BYTES_MAX >> 10);
                 return 0;
         }
         if (line.len > 5 && memcmp(p, "HTTP/", 5) == 0)
@@ -205,7 +205,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
         int rc = c->r.data(c->r.arg, &c->reply, p, len);
         http_leave(c->http);
         if (rc < 0 && !c->cancelled)
-                c->refused = err_set(&c->reply.err, rc, "the reader ended the answer");
+                err_set(&c->reply.err, rc, "the reader ended the answer");
         return rc < 0 || c->cancelled ? 0 : len;
 }
 
