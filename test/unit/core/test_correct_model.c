@@ -39,7 +39,8 @@ static int64_t clamped(const struct correct_facts *f, int64_t v)
 
 static bool is_new(const struct correct_facts *f)
 {
-        return f->estimate.known && f->state != STATE_NO_DATA && f->state != STATE_LEARNING && f->state != STATE_STALE;
+        return f->estimate.known && !f->unasked && f->state != STATE_NO_DATA && f->state != STATE_LEARNING &&
+               f->state != STATE_STALE;
 }
 
 static enum reason not_managed(const struct correct_facts *f)
@@ -84,7 +85,9 @@ static void without_original(const struct correct_facts *f, struct correction *c
 static void with_original(const struct correct_facts *f, struct correction *c)
 {
         int64_t original = f->original.value, target = original, least = admitted_from(f);
-        enum reason unlearned = is_new(f) ? REASON_NONE : f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
+        enum reason unlearned = is_new(f) || f->unasked   ? REASON_NONE
+                                : f->state == STATE_STALE ? REASON_STALE
+                                                          : REASON_LEARNING;
         c->reason = unlearned ? unlearned : REASON_AT_ORIGINAL;
         if (is_new(f))
                 target = wanted(f, f->estimate.model);
@@ -168,6 +171,7 @@ static bool facts_of(unsigned n, struct correct_facts *f, struct resource_policy
                                     .last_good = AMOUNT(left, -1, 5, 90, 110),
                                     .role = (enum container_role)one_of(4, left),
                                     .ignored = one_of(2, left)};
+        f->unasked = one_of(2, left);
         f->guaranteed = one_of(2, left);
         f->keep_guaranteed = one_of(2, left);
         f->resource = one_of(2, left) ? MEMORY : CPU;
@@ -185,7 +189,7 @@ static void test_every_combination(void **state)
         unsigned n = 0;
         for (; facts_of(n, &f, &p); n++)
                 check(&f);
-        assert_int_equal(n, 4 * STATES * 4 * 3 * 3 * 2 * 4 * 4 * 64);
+        assert_int_equal(n, 4 * STATES * 4 * 3 * 3 * 2 * 4 * 4 * 128);
 }
 
 /* --- properties -------------------------------------------------------------------------------------------------- */
