@@ -447,6 +447,7 @@ void controller_reconfigure(struct controller *c, const struct controller_option
         client_set_limits(c->client, o->api_rate, o->api_concurrency);
         if (c->server)
                 server_set_interval(c->server, o->interval_ms);
+        windows_forget_zones(c);
         nudge(c);
 }
 

@@ -98,6 +98,8 @@ struct controller {
         size_t decide_at, pack_at;
         bool polled; /* this pass follows a poll */
 
+        struct mono zones_read; /* when the profiles' time zones were read last */
+
         /* usage */
         struct metrics_poll *poll;
         const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
@@ -223,7 +225,8 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
 
 /* standing.c */
 void standing_publish(struct controller *c);
-void windows_settle(struct controller *c); /* which profiles' windows are open now */
+void windows_settle(struct controller *c);       /* which profiles' windows are open now */
+void windows_forget_zones(struct controller *c); /* time zones are read afresh by the next settle */
 
 /* telemetry.c */
 void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);

@@ -9,7 +9,7 @@
 #include "controller_private.h"
 #include "core/quantity.h"
 
-enum { SAVING_STEP_PERCENT = 5 };
+enum { SAVING_STEP_PERCENT = 5, ZONES_MS = HOUR_MS };
 
 /* --- windows --- */
 
@@ -23,10 +23,26 @@ static int instants_of(const void *zone, int64_t local_s, int64_t ret[static 2])
         return zone_instants(zone, local_s, ret);
 }
 
+void windows_forget_zones(struct controller *c)
+{
+        c->zones_read.ns = loop_now(c->loop).mono.ns - (int64_t)ZONES_MS * 1000000;
+}
+
+/* Once an hour: an unknown zone becomes known when tzdata is installed, and governments change the others. */
+static void zones_settle(struct controller *c)
+{
+        struct mono now = loop_now(c->loop).mono;
+        if (now.ns - c->zones_read.ns < (int64_t)ZONES_MS * 1000000)
+                return;
+        c->zones_read = now;
+        profiles_read_zones(&c->world);
+}
+
 void windows_settle(struct controller *c)
 {
         struct wall now = loop_now(c->loop).wall;
         struct profile *p;
+        zones_settle(c);
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
                 p->window_open = p->spec.windows == 0;
                 for (int i = 0; i < p->spec.windows && !p->window_open; i++) {

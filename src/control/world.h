@@ -376,6 +376,7 @@ void hpa_settle(struct world *w);
 void hpa_forget(struct world *w, struct workload *wl);
 
 /* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
+void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have come, or changed */
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
 bool profile_unread(const struct world *w, const struct target *t);
