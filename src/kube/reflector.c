@@ -9,6 +9,7 @@ enum {
         VERSION_MAX = 1 << 10, /* bytes of a resourceVersion */
         PAGE_MAX = 16 << 10,   /* bytes of a continue token */
         PAGE_SIZE = 500,
+        PAGES_MAX = 1 << 14,     /* of one list, 8 million objects: a server that always has one more is broken */
         WATCH_LEAST_S = 300,     /* a watch asks for 300 to 600 s */
         SHORT_MS = 1000,         /* a watch that ends sooner, without an event, has failed */
         STEADY_MS = 10000,       /* a request that lived so long starts the back-off anew */
@@ -67,6 +68,7 @@ static void list_afresh(struct reflector *r)
         r->epoch++;
         buf_reset(&r->page);
         buf_reset(&r->listed);
+        r->pages = 0;
         r->list_left = STREAM_LIST_MAX;
 }
 
@@ -295,14 +297,19 @@ static enum saw read_page(struct reflector *r)
 {
         struct list_view list;
         arena_reset(&r->arena);
-        if (stream_end(&r->stream, &r->why) < 0)
-                return SAW_CUT;
+        int rc = stream_end(&r->stream, &r->why);
+        if (rc < 0)
+                return rc == ERR_INVALID ? SAW_BROKEN : SAW_CUT;
         r->list_left = r->stream.left > 0 ? r->stream.left : 1; /* 0 would be no bound */
         if (decode_list(stream_envelope(&r->stream), &r->arena, &list, &r->why) < 0)
                 return SAW_BROKEN;
         if (r->listed.len == 0 &&
             (list.version.len == 0 || buf_add(&r->listed, list.version.p, list.version.len) < 0)) {
                 broken(r, "the list has no resourceVersion to watch from");
+                return SAW_BROKEN;
+        }
+        if (list.next.len > 0 && ++r->pages >= PAGES_MAX) {
+                broken(r, "the list has no end: after 16384 pages there is one more");
                 return SAW_BROKEN;
         }
         bool same = list.next.len > 0 && text_equal(list.next, buf_text(&r->page));

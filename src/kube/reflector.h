@@ -29,6 +29,7 @@ struct reflector {
         struct buf version;   /* to watch on from */
         struct buf page;      /* PAGING: the continue token; empty: the first page */
         struct buf listed;    /* PAGING: the version of the first page */
+        int pages;            /* PAGING: read of this list */
         int64_t list_left;    /* PAGING: bytes that may still come, over all pages */
         int expired_pages;    /* of this list; twice: unpaged */
         bool no_watch_list;   /* the server has none: remembered */

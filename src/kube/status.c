@@ -107,5 +107,5 @@ void answer_judge(struct answer *ret, const struct http_reply *reply, struct tex
                 snprintf(later, sizeof later, ", retry after %lld s", (long long)(ret->retry_after_ms + 999) / 1000);
         err_set(&ret->err, code_of(reply->status, &s, json_patch), "%s: HTTP %d%s%s%s%s", what, reply->status, later,
                 s.message[0] ? ": " : "", s.message,
-                reply->status >= 300 && reply->status < 400 ? "it sends us elsewhere, which is not followed" : "");
+                reply->status >= 300 && reply->status < 400 ? ": it sends us elsewhere, which is not followed" : "");
 }

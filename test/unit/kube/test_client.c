@@ -119,7 +119,7 @@ static void answers_are_judged(void **state)
         } row[] = {
                 {200, "{}", false, -1, 0, "", -1},
                 {201, "{}", true, -1, 0, "", -1},
-                {302, "", false, -1, ERR_INVALID, "HTTP 302", -1},
+                {302, "", false, -1, ERR_INVALID, "HTTP 302: it sends us elsewhere", -1},
                 {400, STATUS(400, "BadRequest", "the body is bad", ""), false, -1, ERR_INVALID,
                  "HTTP 400: the body is bad", -1},
                 {401, STATUS(401, "Unauthorized", "Unauthorized", ""), false, -1, ERR_DENIED,
