@@ -411,6 +411,26 @@ static void test_carried_over(void **state)
         image_release(&big);
 }
 
+/* A file that lost its end keeps what stands before it. */
+static void test_cut_off_carried_over(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("cut.db");
+        struct image big = {0}, got = {0};
+        struct err err;
+        size_t len;
+        image_fill(&big, 400, 1);
+        image_save(&big, path);
+        char *bytes AUTO(mem_free) = file_read(path, 64u << 20, &len, &err);
+        write_file(path, bytes, len / 8192 * 3 / 4 * 8192);
+        image_load(&got, path);
+        print_message("%zu of %zu histories; %s\n", got.usages, big.usages, got.refusal);
+        assert_int_equal(aside_count(path), 1);
+        assert_true(got.usages > big.usages / 3);
+        image_release(&got);
+        image_release(&big);
+}
+
 /* Damage that shows while running: replaced, told, and the batch is in the new file. */
 static void test_damaged_while_running(void **state)
 {
@@ -571,6 +591,7 @@ int main(void)
                 cmocka_unit_test(test_kill_at_any_moment),
                 cmocka_unit_test(test_damaged_bytes),
                 cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_cut_off_carried_over),
                 cmocka_unit_test(test_carried_over),
                 cmocka_unit_test(test_damaged_while_running),
                 cmocka_unit_test(test_foreign),
