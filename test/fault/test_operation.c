@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 /* after its needs */
 #include <cmocka.h>
 
@@ -307,6 +308,23 @@ static void test_no_database(void **state)
         end(f, h);
 }
 
+/* A limit on the size of files is a full disk: told, and lived with. */
+static void test_file_size_limit(void **state)
+{
+        (void)state;
+        struct fake *f = stories_server(NULL, 0);
+        struct rlimit was, small;
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+        small = (struct rlimit){.rlim_cur = 16384, .rlim_max = was.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        struct halflife *h = halflife_start(f, "limited.db", NULL);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        PLAY(f, h, STORY("limited", AT_ONCE(""), WEB(LIMITED), LOWERED));
+        assert_int_equal(halflife_said(h, "no checkpoints"), 1);
+        assert_true(halflife_metric(h, "halflife_database_up") == 0);
+        end(f, h);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
@@ -321,6 +339,7 @@ int main(void)
                 BESIDE(test_bad_starts),
                 BESIDE(test_bad_credentials),
                 BESIDE(test_no_database),
+                BESIDE(test_file_size_limit),
         };
         return beside_run("operation", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
