@@ -32,6 +32,7 @@ struct informer_stats {
         uint64_t lists, watches, events, refused, failures;
         bool synced; /* a list was whole, once or since informer_relist */
         bool in_trouble;
+        struct err refusal; /* of the newest refused; code 0: none was */
 };
 
 struct informer;

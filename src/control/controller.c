@@ -187,6 +187,7 @@ static void cycle_end(struct controller *c)
         }
         event_tick(c->events, now);
         refusal_tick(c);
+        watch_tick(c);
         telemetry_publish(c);
         c->stage = CYCLE_IDLE;
         work_pump(c);

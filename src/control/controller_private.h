@@ -39,11 +39,13 @@ struct watch {
         bool needed_to_apply;       /* without it nothing may be changed */
         char trouble[ERR_TEXT_MAX]; /* "" : none */
         int trouble_code;
-        bool rule_missing;   /* a rule of ours is */
-        uint64_t cause;      /* of its trouble */
-        uint64_t outage;     /* what the log told it as; 0: not yet */
-        int outage_size;     /* so many watches fail, or failed, by it */
-        struct mono failing; /* since */
+        bool rule_missing;    /* a rule of ours is */
+        uint64_t cause;       /* of its trouble */
+        uint64_t outage;      /* what the log told it as; 0: not yet */
+        int outage_size;      /* so many watches fail, or failed, by it */
+        struct mono failing;  /* since */
+        uint64_t unread_told; /* of its objects that cannot be read, so many were told of */
+        struct mono unread_said;
 };
 
 /* A cause that writes are refused for. */
@@ -159,7 +161,9 @@ const char *watch_blind(const struct controller *c); /* what is needed to apply 
 bool watch_sees(const struct controller *c, const struct target *t);
 void watch_stop(struct controller *c);
 
-void watch_again(struct controller *c); /* read everything again */
+void watch_again(struct controller *c);            /* read everything again */
+uint64_t watch_unread(const struct controller *c); /* objects and events that could not be read, so far */
+void watch_tick(struct controller *c);             /* each cycle: says what cannot be read, once an hour a kind */
 
 /* outage.c: what the log tells of watches that fail */
 void outage_begin(struct watch *w, const struct err *err);           /* sets its trouble */

@@ -6,6 +6,8 @@
 
 #include "controller_private.h"
 
+enum { UNREAD_EVERY_MS = HOUR_MS };
+
 /* --- owners of informers --- */
 
 /* What is taken in tells by world.changed whether it matters; an HPA's own status, and ours of a profile, do not. */
@@ -257,6 +259,30 @@ void watch_again(struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
                 informer_relist(c->watch[i].informer);
+}
+
+uint64_t watch_unread(const struct controller *c)
+{
+        uint64_t count = 0;
+        for (int i = 0; i < c->watches; i++)
+                count += informer_stats(c->watch[i].informer)->refused;
+        return count;
+}
+
+void watch_tick(struct controller *c)
+{
+        struct mono now = loop_now(c->loop).mono;
+        for (int i = 0; i < c->watches; i++) {
+                struct watch *w = &c->watch[i];
+                const struct informer_stats *is = informer_stats(w->informer);
+                bool lately = w->unread_told > 0 && (now.ns - w->unread_said.ns) / 1000000 < UNREAD_EVERY_MS;
+                if (is->refused == w->unread_told || lately)
+                        continue;
+                log_warn("cannot be read, and is left as it was known; the rest goes on", KV("what", w->what),
+                         KV_INT("times", is->refused - w->unread_told), KV("last", is->refusal.text));
+                w->unread_told = is->refused;
+                w->unread_said = now;
+        }
 }
 
 void watch_stop(struct controller *c)

@@ -180,8 +180,7 @@ static void list_is_whole(struct reflector *r, struct text version)
 
 static void upsert(struct reflector *r, struct text object)
 {
-        struct err why = {0};
-        if (r->owner.upsert(r->owner.arg, object, r->epoch, &why) < 0)
+        if (r->owner.upsert(r->owner.arg, object, r->epoch, &r->stats.refusal) < 0)
                 r->stats.refused++;
 }
 
@@ -232,7 +231,7 @@ static int take_event(void *arg, struct text value)
         struct reflector *r = arg;
         struct watch_event e;
         arena_reset(&r->arena);
-        if (decode_watch_event(value, &r->arena, &e, NULL) < 0) {
+        if (decode_watch_event(value, &r->arena, &e, &r->stats.refusal) < 0) {
                 r->stats.refused++;
                 return 0;
         }
