@@ -484,6 +484,31 @@ static void run_sql(const char *path, const char *sql)
         sqlite3_close(db);
 }
 
+/* A name in the file that no row of ours can have: its target can be forgotten like any other, and it goes along. */
+static void test_name_damaged(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = tmp_path("name.db");
+        struct image got = {0};
+        image_remove(path);
+        image_save(&before, path);
+        run_sql(path, "UPDATE history SET container = hex(zeroblob(1000)) WHERE id = 1");
+        struct store *s = image_open(path);
+        image_load_from(&got, s);
+        assert_int_equal(got.refused, 1);
+        assert_int_equal(got.usages, before.usages - 1);
+        struct store_batch *b = store_batch_new();
+        struct store_key key = image_key(&before.usage[0].key);
+        store_batch_forget(b, &key);
+        store_submit(s, b);
+        image_close(s);
+        image_release(&got);
+        image_load(&got, path);
+        assert_int_equal(got.refused, 0);
+        assert_int_equal(got.usages, before.usages - IMAGE_CONTAINERS);
+        image_release(&got);
+}
+
 static void test_foreign(void **state)
 {
         (void)state;
@@ -594,6 +619,7 @@ int main(void)
                 cmocka_unit_test(test_cut_off_carried_over),
                 cmocka_unit_test(test_carried_over),
                 cmocka_unit_test(test_damaged_while_running),
+                cmocka_unit_test(test_name_damaged),
                 cmocka_unit_test(test_foreign),
                 cmocka_unit_test(test_read_only),
                 cmocka_unit_test(test_second_process),
