@@ -139,11 +139,11 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 {
         static int seen;
         (void)version, (void)upload;
-        if (*state == NULL) { /* headers are there, a body may follow: bodies are not read */
+        if (*state == NULL || *upload_size > 0) { /* nobody looks at a body, but it ends before there is an answer */
                 *state = &seen;
+                *upload_size = 0;
                 return MHD_YES;
         }
-        *upload_size = 0;
         for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
                 if (strcmp(url, routes[i].path) != 0)
                         continue;
