@@ -146,14 +146,6 @@ void loop_timer_stop(struct loop *l, struct loop_timer *t)
                 heap_sink(l, place, last);
 }
 
-/* What is beyond the clock's end is at its end. */
-static int64_t later(struct mono now, int64_t ms)
-{
-        int64_t due;
-        bool beyond = __builtin_mul_overflow(ms, (int64_t)1000000, &due) || __builtin_add_overflow(due, now.ns, &due);
-        return beyond ? INT64_MAX : due;
-}
-
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void (*fire)(void *arg), void *arg)
 {
         loop_timer_stop(l, t);
@@ -161,7 +153,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void
                 l->heap_cap = l->heap_cap ? 2 * l->heap_cap : 64;
                 l->heap = mem_resize(l->heap, l->heap_cap, sizeof(struct loop_timer *));
         }
-        t->due.ns = later(loop_now(l).mono, after_ms > 0 ? after_ms : 0);
+        t->due = mono_after(loop_now(l).mono, after_ms > 0 ? after_ms : 0);
         t->fire = fire;
         t->arg = arg;
         heap_rise(l, ++l->timers, t);
