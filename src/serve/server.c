@@ -255,9 +255,10 @@ int server_start(const struct server_options *o, struct server **ret, struct err
                 MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (!s->daemon) {
+                err_set(err, ERR_IO, "the HTTP server does not start: %m");
                 close(fd);
                 server_stop(s);
-                return err_set(err, ERR_IO, "the HTTP server does not start: %m");
+                return err->code;
         }
         *ret = s;
         return 0;
