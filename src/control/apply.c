@@ -171,9 +171,8 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
         }
         char *original = annotation_original(p), *applied = annotation_applied(p);
         struct patch_resources want = {
-                .path = a->path,
                 .template_path = p->target->workload->kind->template_path,
-                .object = object.p,
+                .object = object,
                 .version = version,
                 .container = pc,
                 .containers = a->sents,

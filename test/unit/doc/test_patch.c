@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "core/quantity.h"
-#include "kube/patch.h"
+#include "doc/patch.h"
 
 /* --- a small applier of JSON Patch ----------------------------------------------------------------------------- */
 
@@ -215,8 +215,8 @@ static void patches_are_as_the_table_says(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct err err = {0};
-                const struct patch_resources p = {"/apis/…", "/spec/template", row[i].object, "7", &row[i].container,
-                                                  1,         row[i].original,  row[i].applied};
+                const struct patch_resources p = {"/spec/template", text_of(row[i].object), "7", &row[i].container, 1,
+                                                  row[i].original,  row[i].applied};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 char *got = json_dumps(patch, JSON_COMPACT);
                 if (row[i].want[0] == '!' ? patch || err.code != row[i].rc || !strstr(err.text, row[i].want + 1)
@@ -417,10 +417,13 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                 int count = any_work(template, work, at);
                 const char *original = texts[draw(3)], *applied = texts[draw(3)];
                 char *text = json_dumps(object, 0);
-                const struct patch_resources p = {"/x",     cron ? "/spec/jobTemplate/spec/template" : "/spec/template",
-                                                  text,     "7",
-                                                  work,     count,
-                                                  original, applied};
+                const struct patch_resources p = {cron ? "/spec/jobTemplate/spec/template" : "/spec/template",
+                                                  text_of(text),
+                                                  "7",
+                                                  work,
+                                                  count,
+                                                  original,
+                                                  applied};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 bool changed = false;
                 for (int i = 0; i < count; i++)
@@ -440,10 +443,57 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
         assert_in_range(empty, 1000, 10000);
 }
 
+/* At admission: the pod is the template, nothing is tested, and the annotations are written once. */
+static void a_pod_is_patched_without_tests(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *pod, *want;
+        } pods[] = {
+                {"{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}",
+                 "[" ADD("/spec/containers/0/resources", "{}") "," ADD(
+                         "/spec/containers/0/resources/requests",
+                         "{}") "," ADD("/spec/containers/0/resources/requests/cpu",
+                                       "\"454m\"") "," ADD("/metadata",
+                                                           "{}") "," ADD("/metadata/annotations",
+                                                                         "{}") "," ADD("/metadata/annotations/"
+                                                                                       "halflife.dev~1original-"
+                                                                                       "resources",
+                                                                                       "\"O\"") "," ADD("/metadata/"
+                                                                                                        "annotations/"
+                                                                                                        "halflife.dev~"
+                                                                                                        "1applied-"
+                                                                                                        "resources",
+                                                                                                        "\"A\"") "]"},
+                {"{\"metadata\":{\"annotations\":{\"halflife.dev/"
+                 "original-resources\":\"O\"}},\"spec\":{\"containers\":[],"
+                 "\"initContainers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}",
+                 "[" REPLACE("/spec/initContainers/0/resources/requests/cpu",
+                             "\"454m\"") "," ADD("/metadata/annotations/halflife.dev~1applied-resources", "\"A\"") "]"},
+                {"{\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}",
+                 "[]"},
+        };
+        for (size_t i = 0; i < sizeof pods / sizeof *pods; i++) {
+                struct patch_container c = CPU_TO(454);
+                const struct patch_resources p = {.object = text_of(pods[i].pod),
+                                                  .template_path = "",
+                                                  .container = &c,
+                                                  .containers = 1,
+                                                  .original = "O",
+                                                  .applied = "A"};
+                AUTO(json_decref) json_t *patch = patch_build(&p, NULL), *pod = json_loads(pods[i].pod, 0, NULL);
+                char *got = json_dumps(patch, JSON_COMPACT);
+                assert_string_equal(got, pods[i].want);
+                assert_true(apply_patch(pod, patch));
+                free(got);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(patches_are_as_the_table_says),
+                cmocka_unit_test(a_pod_is_patched_without_tests),
                 cmocka_unit_test(the_patch_makes_the_object_meant_and_nothing_else),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,38 @@
+/*
+ * JSON Patches that set the requests of a pod template, or of a pod, and record them in our annotations.
+ */
+#ifndef HALFLIFE_DOC_PATCH_H
+#define HALFLIFE_DOC_PATCH_H
+
+#include <jansson.h>
+
+#include "doc/decode.h"
+
+/* What to set on one container of a template. */
+struct patch_container {
+        const char *name;
+        bool write[RESOURCES];
+        struct amount to[RESOURCES]; /* not set: the request is removed (put back to absent) */
+};
+
+struct patch_resources {
+        const char *template_path; /* "/spec/template"; "" : the object is a pod */
+        struct text object;        /* its JSON as it is: indices, parents and tests come from it */
+        const char *version; /* resourceVersion read: the patch tests it, and all that it replaces; NULL (the object
+                                cannot change meanwhile: it is at admission): nothing is tested */
+        const struct patch_container *container;
+        int containers;
+        /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written only where a
+         * request changes */
+        const char *original, *applied;
+};
+
+/*
+ * Build the JSON Patch. Every parent is added exactly when absent; each container is tested by name; limits never
+ * appear. Returns the array (the caller's reference), or NULL with err: ERR_STALE (the object is not what was decided
+ * on: a container is gone), ERR_INVALID (would write a request above its limit: our bug), or an empty array when
+ * nothing would change.
+ */
+json_t *patch_build(const struct patch_resources *p, struct err *err);
+
+#endif
