@@ -12,12 +12,10 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "core/correct.h"
+#include "doc/record.h"
 
-#define ANNOTATION_ORIGINAL "halflife.dev/original-resources"
-#define ANNOTATION_APPLIED  "halflife.dev/applied-resources"
-#define ANNOTATION_BASIS    "halflife.dev/utilization-basis"
-#define ANNOTATION_APPLY    "halflife.dev/apply"
-#define ANNOTATION_HOLD     "halflife.dev/hold"
+#define ANNOTATION_APPLY "halflife.dev/apply"
+#define ANNOTATION_HOLD  "halflife.dev/hold"
 
 enum { VIEW_CONTAINERS = 64, VIEW_LABELS = 128, VIEW_METRICS = 32, VIEW_OWNERS = 64, UID_BYTES = 16 };
 
@@ -159,16 +157,5 @@ int decode_list(struct text json, struct arena *a, struct list_view *ret, struct
 
 /* An RFC 4122 text as 16 bytes; any other text: a hash of it. Never all zero. */
 void uid_bytes(struct text uid, uint8_t out[static UID_BYTES]);
-
-/*
- * The resources recorded in our annotations: {"app":{"requests":{"cpu":"2"},"limits":{…}}, …}. Calls each once per
- * container; 0 or ERR_INVALID (somebody edited it: it is then taken as absent).
- */
-struct recorded {
-        struct text container;
-        struct amount request[RESOURCES], limit[RESOURCES];
-};
-int decode_recorded(struct text json, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
-                    struct err *err);
 
 #endif

@@ -47,14 +47,6 @@ static void applying_end(struct applying *a, const struct err *err, int64_t retr
 
 /* --- annotations --- */
 
-static void put_resources(json_t *row, const char *key, json_t *values)
-{
-        if (json_object_size(values) > 0)
-                json_object_set_new(row, key, values);
-        else
-                json_decref(values);
-}
-
 /* What the template asks for after this patch: ours where we wrote now or before. */
 static bool is_ours_after(const struct plan_container *c, enum resource r)
 {
@@ -62,42 +54,36 @@ static bool is_ours_after(const struct plan_container *c, enum resource r)
         return c->advice.gate[r].hold ? c->ours[r] : !put_back;
 }
 
-static char *annotation_original(const struct plan *p)
+static char *annotation_original(const struct plan *p, struct arena *a)
 {
-        AUTO(json_decref) json_t *all = json_object();
+        struct recorded *row = arena_new(a, (size_t)(p->containers + 1) * sizeof *row);
+        size_t rows = 0;
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
                 if (!is_ours_after(c, CPU) && !is_ours_after(c, MEMORY))
                         continue;
-                json_t *row = json_object(), *requests = json_object(), *limits = json_object();
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        amount_put(requests, resource_name(r), r, c->raw[r]);
-                        amount_put(limits, resource_name(r), r, c->raw_limit[r]);
-                }
-                put_resources(row, "requests", requests);
-                put_resources(row, "limits", limits);
-                json_object_set_new(all, c->name, row);
+                row[rows].container = text_of(c->name);
+                memcpy(row[rows].request, c->raw, sizeof c->raw);
+                memcpy(row[rows++].limit, c->raw_limit, sizeof c->raw_limit);
         }
-        return json_object_size(all) ? json_dumps(all, JSON_COMPACT) : NULL;
+        return record_print(row, rows);
 }
 
-static char *annotation_applied(const struct plan *p)
+static char *annotation_applied(const struct plan *p, struct arena *a)
 {
-        AUTO(json_decref) json_t *all = json_object();
+        struct recorded *row = arena_new(a, (size_t)(p->containers + 1) * sizeof *row);
+        size_t rows = 0;
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
-                json_t *requests = json_object();
+                struct recorded of = {.container = text_of(c->name)};
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         if (is_ours_after(c, r))
-                                amount_put(requests, resource_name(r), r,
-                                           c->advice.gate[r].hold ? c->facts.current[r]
-                                                                  : (struct amount){true, c->advice.gate[r].value});
-                if (json_object_size(requests) > 0)
-                        json_object_set_new(all, c->name, json_pack("{s:o}", "requests", requests));
-                else
-                        json_decref(requests);
+                                of.request[r] = c->advice.gate[r].hold ? c->facts.current[r]
+                                                                       : (struct amount){true, c->advice.gate[r].value};
+                if (of.request[CPU].set || of.request[MEMORY].set)
+                        row[rows++] = of;
         }
-        return json_object_size(all) ? json_dumps(all, JSON_COMPACT) : NULL;
+        return record_print(row, rows);
 }
 
 /* --- the patch --- */
@@ -169,7 +155,8 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
                 memcpy(pc[i].write, a->sent[i].write, sizeof pc[i].write);
                 memcpy(pc[i].to, a->sent[i].to, sizeof pc[i].to);
         }
-        char *original = annotation_original(p), *applied = annotation_applied(p);
+        AUTO(mem_free) char *original = annotation_original(p, &a->controller->plans);
+        AUTO(mem_free) char *applied = annotation_applied(p, &a->controller->plans);
         struct patch_resources want = {
                 .template_path = p->target->workload->kind->template_path,
                 .object = object,
@@ -179,10 +166,7 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
                 .original = applied ? original : NULL,
                 .applied = applied,
         };
-        json_t *patch = patch_build(&want, err);
-        free(original);
-        free(applied);
-        return patch;
+        return patch_build(&want, err);
 }
 
 /* --- after the patch --- */

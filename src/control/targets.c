@@ -100,10 +100,10 @@ void target_set_admitted(struct world *w, struct target *t, const char *json)
         struct deed *d = &t->deed;
         char *kept = mem_string(json);
         mem_free(d->admitted);
-        record_release(w, &d->made);
+        record_set_release(w, &d->made);
         d->admitted = kept;
         if (kept)
-                d->made = record_read(w, text_of(kept));
+                d->made = record_set_read(w, text_of(kept));
         arena_reset(&w->scratch);
 }
 
@@ -112,7 +112,7 @@ static void deed_release(struct world *w, struct deed *d)
         mem_free(d->containers);
         mem_free(d->contest);
         mem_free(d->admitted);
-        record_release(w, &d->made);
+        record_set_release(w, &d->made);
         *d = (struct deed){0};
 }
 

@@ -29,7 +29,7 @@ static struct text uid_key(const uint8_t uid[static UID_BYTES])
         return (struct text){(const char *)uid, UID_BYTES};
 }
 
-void record_release(struct world *w, struct record_set *s)
+void record_set_release(struct world *w, struct record_set *s)
 {
         for (int i = 0; i < s->rows; i++)
                 intern_drop(w->names, s->row[i].container);
@@ -50,8 +50,8 @@ static void workload_clear(struct world *w, struct workload *wl)
                 intern_drop(w->names, wl->foreign[i].manager);
         }
         mem_free(wl->foreign);
-        record_release(w, &wl->original);
-        record_release(w, &wl->applied);
+        record_set_release(w, &wl->original);
+        record_set_release(w, &wl->applied);
         intern_drop(w->names, wl->owner_ref.api_version);
         intern_drop(w->names, wl->owner_ref.kind);
         intern_drop(w->names, wl->owner_ref.name);
@@ -138,13 +138,13 @@ static int record_each(void *arg, const struct recorded *r)
 }
 
 /* An annotation that somebody edited into nonsense is as good as absent: the live value is then the original. */
-struct record_set record_read(struct world *w, struct text annotation)
+struct record_set record_set_read(struct world *w, struct text annotation)
 {
         struct recording to = {.world = w};
         if (annotation.len == 0)
                 return to.set;
-        if (decode_recorded(annotation, &w->scratch, record_each, &to, NULL) < 0)
-                record_release(w, &to.set);
+        if (record_read(annotation, &w->scratch, record_each, &to, NULL) < 0)
+                record_set_release(w, &to.set);
         else
                 to.set.present = true;
         return to.set;
@@ -229,8 +229,8 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
         labels_join(w, wl, v);
         containers_set(w, wl, v);
         rollout_set(wl, v);
-        wl->original = record_read(w, v->template_annotation.original);
-        wl->applied = record_read(w, v->template_annotation.applied);
+        wl->original = record_set_read(w, v->template_annotation.original);
+        wl->applied = record_set_read(w, v->template_annotation.applied);
 }
 
 /* events: NULL: the watch brings it. */

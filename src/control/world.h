@@ -346,8 +346,8 @@ void target_drop_doors(struct world *w, struct target *t);
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
 /* One of our annotations, read; what cannot be is as good as absent. */
-struct record_set record_read(struct world *w, struct text annotation);
-void record_release(struct world *w, struct record_set *s);
+struct record_set record_set_read(struct world *w, struct text annotation);
+void record_set_release(struct world *w, struct record_set *s);
 
 /* What the namespace's LimitRanges say, the strictest of several. */
 struct range_facts {

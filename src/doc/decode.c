@@ -74,28 +74,3 @@ void uid_bytes(struct text uid, uint8_t out[static UID_BYTES])
 }
 
 /* --- what we wrote down on a template --- */
-
-int decode_recorded(struct text json, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
-                    struct err *err)
-{
-        struct decoder d;
-        struct text key;
-        int count = 0, rc = 0;
-        decoder_init(&d, json, a);
-        if (json_peek(&d.j) != '{')
-                return err_set(err, ERR_INVALID, "recorded resources are not a JSON object");
-        if (json_enter(&d.j, '{'))
-                while (rc >= 0 && json_key(&d.j, &key)) {
-                        struct recorded r = {.container = key};
-                        if (count++ == VIEW_CONTAINERS)
-                                decoder_refuse(&d, ERR_TOOBIG, "more than %d containers", VIEW_CONTAINERS);
-                        decoder_resources(&d, r.request, r.limit);
-                        if (!d.j.error)
-                                rc = each(arg, &r);
-                }
-        if (rc < 0)
-                return err_set(err, rc, "recorded resources: refused by their reader");
-        if (!d.why.code)
-                json_done(&d.j, &d.why);
-        return d.why.code ? err_set(err, d.why.code, "recorded resources: %s", d.why.text) : 0;
-}

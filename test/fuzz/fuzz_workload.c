@@ -38,7 +38,7 @@ static void check_workload(const struct workload_view *w, struct arena *a)
         for (int i = 0; i < w->owners; i++)
                 MUST(w->owner[i].of[CPU] || w->owner[i].of[MEMORY]);
         int left = VIEW_CONTAINERS;
-        decode_recorded(w->template_annotation.original, a, check_recorded, &left, NULL);
+        record_read(w->template_annotation.original, a, check_recorded, &left, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -67,7 +67,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 check_amounts(range.max);
         }
         int left = VIEW_CONTAINERS;
-        rc = decode_recorded(in, &a, check_recorded, &left, &err);
+        rc = record_read(in, &a, check_recorded, &left, &err);
         check_code(rc, &err);
         arena_release(&a);
         return 0;

@@ -40,55 +40,6 @@ static void uids_become_sixteen_bytes(void **state)
 
 /* --- what we wrote down -------------------------------------------------------------------------------------- */
 
-struct record_reader {
-        struct buf *got;
-        int refuse_after;
-};
-
-static int say_recorded(void *arg, const struct recorded *r)
-{
-        struct record_reader *reader = arg;
-        say(reader->got, "%.*s", TEXT_ARG(r->container));
-        say_amounts(reader->got, "request", r->request);
-        say_amounts(reader->got, "limit", r->limit);
-        say(reader->got, ";");
-        return reader->refuse_after-- == 0 ? ERR_TOOBIG : 0;
-}
-
-static void records_are_read_as_the_table_says(void **state)
-{
-        (void)state;
-        static const struct {
-                const char *in, *want;
-                int refuse_after;
-        } row[] = {
-                {"{}", "", -1},
-                {"{\"app\":{\"requests\":{\"cpu\":\"2\"},\"limits\":{\"memory\":\"1Gi\"}},\"log\":{}}",
-                 "app request.cpu=2000 limit.memory=1073741824;log;", -1},
-                {"{\"app\":null}", "app;", -1},
-                {"", "!recorded resources are not a JSON object", -1},
-                {"null", "!recorded resources are not a JSON object", -1},
-                {"[]", "!recorded resources are not a JSON object", -1},
-                {"{\"app\":{\"requests\":{\"cpu\":\"two\"}}}", "!recorded resources: requests 'two'", -1},
-                {"{\"app\":{}} and more", "!recorded resources: ", -1},
-                {"{\"app\":7}", "!recorded resources: ", -1},
-                {"{\"a\":{},\"b\":{},\"c\":{}}", "!refused by their reader", 1},
-        };
-        struct arena a = {0};
-        struct buf got;
-        buf_init(&got, 4096);
-        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                struct err err = {0};
-                buf_reset(&got);
-                say(&got, "%s", "");
-                struct record_reader reader = {&got, row[i].refuse_after};
-                int rc = decode_recorded(text_of(row[i].in), &a, say_recorded, &reader, &err);
-                expect(row[i].in, row[i].want, rc, &err, &got);
-        }
-        buf_release(&got);
-        arena_release(&a);
-}
-
 /* --- watches and lists ---------------------------------------------------------------------------------------- */
 
 static void events_are_read_as_the_table_says(void **state)
@@ -198,7 +149,6 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(uids_become_sixteen_bytes),
-                cmocka_unit_test(records_are_read_as_the_table_says),
                 cmocka_unit_test(events_are_read_as_the_table_says),
                 cmocka_unit_test(lists_tell_version_and_token),
                 cmocka_unit_test(metadata_alone_is_read),
