@@ -24,6 +24,8 @@ enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS, D
 
 struct now now_read(void);
 struct mono mono_read(void);
+/* now + ms; what is beyond either end of the clock (292 years) is at that end. */
+struct mono mono_after(struct mono now, int64_t ms);
 
 /* RFC 3339 ("2026-11-21T11:54:02Z", fractions to ms, offsets), as the API server writes times. Returns 0 or
  * ERR_INVALID. */
@@ -55,9 +57,5 @@ int days_in_month(int64_t year, int month);
  * or beyond what Go holds (292 years).
  */
 int duration_parse(const char *s, size_t len, int64_t *ret_ms);
-enum { DURATION_TEXT_MAX = 32 };
-/* Exact, as Go writes it but without parts that are zero: "336h", "1h30m", "15s", "1.5s", "250ms", "0s". Returns out.
- */
-char *duration_print(int64_t ms, char out[static DURATION_TEXT_MAX]);
 
 #endif

@@ -34,8 +34,7 @@ uint64_t map_hash(struct text key);
 struct intern;
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
-const char *intern_text(struct intern *in, struct text t);       /* NUL-terminated; one more reference */
-void intern_drop(struct intern *in, const char *s);              /* NULL is fine */
-const char *intern_find(const struct intern *in, struct text t); /* NULL when unknown; no reference taken */
+const char *intern_text(struct intern *in, struct text t); /* NUL-terminated; one more reference */
+void intern_drop(struct intern *in, const char *s);        /* NULL is fine */
 
 #endif

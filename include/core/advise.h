@@ -13,6 +13,7 @@
 struct advise_container {
         enum container_role role;
         bool ignored;
+        bool unasked; /* no profile selects the workload any more: what was published last stands */
         const struct resource_policy *policy; /* [RESOURCES], container overrides applied */
         struct recommendation learned;
         struct amount original[RESOURCES]; /* effective */

@@ -61,7 +61,8 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
  *
  * 1. target = ceil(model * multiplier / 1000), up to round_to, then clamped to [min, max]. Ready and Held take the
  *    model (a hold is a matter of the gates); Stale, Learning, NoData and a resource without an estimate stand on
- *    last_good (`Stale`, `Learning`), clamped as well; without one on the original. Where the profile overcommits
+ *    last_good (`Stale`, `Learning`), clamped as well; without one on the original, as it is. Where nobody asks for
+ *    anything any more (unasked), last_good stands whatever was learned since. Where the profile overcommits
  *    statically, always or until something is learned (no model counts and no last_good is known), it is
  *    ceil(original * static_factor / 1000), up to round_to and clamped (`Static`).
  * 2. below the original: target (`Lowered`).
@@ -92,6 +93,7 @@ struct correct_facts {
         struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
         struct amount last_good;   /* target published before that was below its original then (an owner who raised his
                                       request since is not held to the old one); for Stale and a lost database */
+        bool unasked;              /* no profile selects the workload any more */
         bool guaranteed;           /* the pod's QoS class by its originals */
         bool keep_guaranteed;
 };

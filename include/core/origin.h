@@ -14,7 +14,8 @@ struct origin_facts {
         struct amount applied;        /* by its applied-resources; unset: we wrote none */
         bool recorded;                /* its original-resources has the container */
         struct amount original;       /* the request there; unset: there was none */
-        struct amount admitted;       /* what admission made of our last write */
+        bool changed;                 /* admission made something else of our last write: */
+        struct amount admitted;       /* this; unset: nothing is left of it */
 };
 
 struct origin {

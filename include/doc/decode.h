@@ -88,7 +88,8 @@ struct workload_view {
         int containers;
         struct field_owner owner[VIEW_OWNERS];
         int owners;
-        int64_t replicas;     /* wanted; DaemonSet: desiredNumberScheduled; CronJob: 1 */
+        int64_t replicas;     /* wanted; DaemonSet: desiredNumberScheduled; Job: the lesser of parallelism (1) and
+                                 completions; CronJob: those of its Jobs */
         struct text selector; /* raw JSON of spec.selector */
         /* a rollout's facts; kinds without them leave them calm */
         bool paused, on_delete, recreate, suspended;

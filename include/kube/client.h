@@ -63,6 +63,11 @@ typedef void client_done(void *arg, const struct answer *a);
 struct client_call;
 struct client_call *client_start(struct client *c, const struct call *call, client_done *done, void *arg);
 void client_cancel(struct client *c, struct client_call *call);
+/*
+ * Who called may not write any more: every write that is not urgent is given up. What waits is not sent; what was sent
+ * is not waited for, whether it was done is not known. Each ends with ERR_RETRY and the text why, from within.
+ */
+void client_drop_writes(struct client *c, const char *why);
 
 /* For commands: turn the loop until the answer is there; its body is copied to *ret_body (NUL-terminated, the caller's)
  * when not NULL. */

@@ -30,8 +30,9 @@ struct informer_owner {
 
 struct informer_stats {
         uint64_t lists, watches, events, refused, failures;
-        bool synced; /* a list was whole once */
+        bool synced; /* a list was whole, once or since informer_relist */
         bool in_trouble;
+        struct err refusal; /* of the newest refused; code 0: none was */
 };
 
 struct informer;
@@ -39,6 +40,10 @@ struct informer;
 struct informer *informer_new(struct client *c, const char *path, const char *selector,
                               const struct informer_owner *owner);
 void informer_free(struct informer *in);
+/* Waits to try again: tries now. */
+void informer_hurry(struct informer *in);
+/* Read everything again from the server; what is cached meanwhile stays as it is. */
+void informer_relist(struct informer *in);
 const struct informer_stats *informer_stats(const struct informer *in);
 const char *informer_path(const struct informer *in);
 

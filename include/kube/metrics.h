@@ -16,11 +16,11 @@ struct metrics_result {
         struct err err;   /* code 0: all was read */
 };
 
-/* Poll once. ns NULL: all namespaces. each is called in the server's order (namespace, name) while the answer arrives;
- * date is the answer's Date header. done once; the handle is valid until then, or until metrics_cancel (which calls
- * nobody). */
+/* Poll once. ns NULL: all namespaces. deadline_ms: of the whole, tries again included; at its end what came counts.
+ * each is called in the server's order (namespace, name) while the answer arrives; date is the answer's Date header.
+ * done once; the handle is valid until then, or until metrics_cancel (which calls nobody). */
 struct metrics_poll;
-struct metrics_poll *metrics_poll(struct client *c, const char *ns,
+struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
                                   void (*done)(void *arg, const struct metrics_result *r), void *arg);
 void metrics_cancel(struct metrics_poll *p);

@@ -42,10 +42,12 @@ void http_set_limits(struct http *h, double rate, int concurrency);
 enum http_method { HTTP_GET, HTTP_POST, HTTP_PUT, HTTP_PATCH, HTTP_DELETE };
 const char *http_method_name(enum http_method m);
 
+/* One page of a gateway that asks for hours of patience (3600 is usual) must not leave us blind for so long. */
+enum { HTTP_RETRY_AFTER_MOST_MS = 5 * MINUTE_MS };
 struct http_reply {
         int status;               /* 0: no answer at all (err says why) */
         struct wall date;         /* the Date header; ms 0: none */
-        int64_t retry_after_ms;   /* -1: none given */
+        int64_t retry_after_ms;   /* -1: none given; at most HTTP_RETRY_AFTER_MOST_MS */
         const char *content_type; /* "" where none */
         const char *warning;      /* text of the first Warning: 299 header, NULL: none */
         bool whole;               /* the body ended as HTTP says it should (not cut) */

@@ -20,8 +20,8 @@ void loop_turn(struct loop *l, int wait_ms);
 void loop_stop(struct loop *l);
 struct now loop_now(const struct loop *l);
 
-/* A timer is the caller's memory, {0} when idle; it fires once, later than after_ms, then is idle. Setting it again
- * moves it. */
+/* A timer is the caller's memory, {0} when idle; it fires once, later than after_ms, then is idle (never, where that is
+ * beyond 292 years). Setting it again moves it. */
 struct loop_timer {
         struct mono due;
         void (*fire)(void *arg);
@@ -31,10 +31,11 @@ struct loop_timer {
 void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void (*fire)(void *arg), void *arg);
 void loop_timer_stop(struct loop *l, struct loop_timer *t);
 
-/* Watch a file descriptor; events are EPOLLIN | EPOLLOUT. Setting again replaces; events 0 forgets it. */
+/* Watch a file descriptor; events are EPOLLIN | EPOLLOUT. Setting again replaces; events 0 forgets it. Returns 0, or
+ * ERR_IO with errno, and then it is not watched. */
 int loop_watch(struct loop *l, int fd, uint32_t events, void (*ready)(void *arg, int fd, uint32_t events), void *arg);
 
-/* Take a signal through the loop (blocked in this and later threads). */
+/* Take a signal through the loop (blocked in this and later threads). Returns 0, or ERR_IO with errno. */
 int loop_signal(struct loop *l, int signo, void (*caught)(void *arg, int signo), void *arg);
 
 /* From any thread: run fn(arg) on the loop's thread, in order. */

@@ -44,7 +44,8 @@ void stream_release(struct stream *s);
  * more. */
 int stream_feed(struct stream *s, const char *p, size_t len, struct err *err);
 /* At the end of the body: 0 when it ended between values (watch) or after the whole document (list: a body cut in its
- * middle is ERR_RETRY). */
+ * middle is ERR_RETRY; a document without "items", as an error or a login page's JSON, is ERR_INVALID, for it would
+ * pass for an empty list). */
 int stream_end(struct stream *s, struct err *err);
 /* List, after stream_end: the document with "items":[] for reading metadata. */
 struct text stream_envelope(const struct stream *s);

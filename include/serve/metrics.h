@@ -29,7 +29,8 @@ struct metric_seconds {
 };
 void metric_observe(struct metric_seconds *s, double seconds);
 int metric_seconds_sample(struct buf *out, const struct metric *m, const char *labels, const struct metric_seconds *s);
-/* key="value" with \ " and newline escaped, cut at 128 bytes. Returns out. */
+/* key="value" with \ " and newline escaped and what is not UTF-8 as ?, cut to whole characters of 128 bytes of value
+ * and size bytes in all (size holds the key and four more). Returns out. */
 char *metric_label(const char *key, const char *value, char *out, size_t size);
 
 #endif

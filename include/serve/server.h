@@ -22,11 +22,14 @@ struct server_options {
         int connections_max;
 };
 struct server;
+/* Listen and answer, on a thread of its own, which inherits the caller's signal mask: what the loop takes is blocked
+ * before. Returns 0, or ERR_INVALID (no such address), ERR_CONFLICT (another listens
+ * there), ERR_IO. */
 int server_start(const struct server_options *o, struct server **ret, struct err *err);
 const char *server_address(const struct server *s);    /* "127.0.0.1:41234": the port bound */
-void server_publish(struct server *s, struct view *v); /* takes over one reference */
+void server_publish(struct server *s, struct view *v); /* from any thread; takes over one reference */
 void server_turned(struct server *s, struct mono at);  /* the loop turned: an atomic store */
 void server_set_interval(struct server *s, int64_t interval_ms);
-void server_stop(struct server *s);
+void server_stop(struct server *s); /* ends the thread; NULL is fine */
 
 #endif

@@ -113,4 +113,17 @@ int store_close(struct store *s, struct err *err);
 /* Open for reading only (replay, tools): no lock, no thread. */
 int store_open_reader(const char *path, struct store **ret, struct err *err);
 
+/*
+ * Look at a file without opening it for good: every row is read, nothing written. ERR_INVALID: not ours, or newer;
+ * ERR_DAMAGED; ERR_DENIED, ERR_IO. The holder is told whatever is returned, the rest as far as it was seen.
+ */
+struct store_facts {
+        bool exists;
+        bool clean;                          /* it was closed cleanly */
+        long holder;                         /* process id of who holds it; 0: nobody, -1: it does not say */
+        int64_t schema, bytes;               /* bytes: its log included */
+        int64_t targets, histories, refused; /* refused: rows that do not check out */
+};
+int store_inspect(const char *path, struct store_facts *ret, struct err *err);
+
 #endif

@@ -1,6 +1,5 @@
 #include "base/clock.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -22,6 +21,13 @@ struct mono mono_read(void)
 struct now now_read(void)
 {
         return (struct now){.mono = mono_read(), .wall = {read_ns(CLOCK_REALTIME) / 1000000}};
+}
+
+struct mono mono_after(struct mono now, int64_t ms)
+{
+        int64_t due;
+        bool beyond = __builtin_mul_overflow(ms, (int64_t)1000000, &due) || __builtin_add_overflow(due, now.ns, &due);
+        return (struct mono){!beyond ? due : ms < 0 ? INT64_MIN : INT64_MAX};
 }
 
 /* --- calendar: the Gregorian one, endless both ways. Years begin in March inside, so that the leap day comes last. ---
@@ -280,33 +286,4 @@ int duration_parse(const char *p, size_t len, int64_t *ret_ms)
         int64_t ms = (int64_t)(ns / 1000000 + (ns % 1000000 != 0));
         *ret_ms = negative ? -ms : ms;
         return 0;
-}
-
-char *duration_print(int64_t ms, char out[static DURATION_TEXT_MAX])
-{
-        uint64_t left = ms < 0 ? -(uint64_t)ms : (uint64_t)ms;
-        char *p = out, *end = out + DURATION_TEXT_MAX;
-        if (ms < 0)
-                *p++ = '-';
-        if (left > 0 && left < SECOND_MS) {
-                snprintf(p, (size_t)(end - p), "%dms", (int)left);
-                return out;
-        }
-        uint64_t hours = left / HOUR_MS;
-        int minutes = (int)(left / MINUTE_MS % 60), seconds = (int)(left / SECOND_MS % 60),
-            rest = (int)(left % SECOND_MS);
-        if (hours)
-                p += snprintf(p, (size_t)(end - p), "%" PRIu64 "h", hours);
-        if (minutes)
-                p += snprintf(p, (size_t)(end - p), "%dm", minutes);
-        if (!seconds && !rest && left)
-                return out;
-        p += snprintf(p, (size_t)(end - p), "%d", seconds);
-        if (rest) {
-                p += snprintf(p, (size_t)(end - p), ".%03d", rest);
-                while (p[-1] == '0')
-                        p--;
-        }
-        snprintf(p, (size_t)(end - p), "s");
-        return out;
 }

@@ -239,9 +239,3 @@ void intern_drop(struct intern *in, const char *text)
         map_drop(&in->map, (struct text){s->text, s->len});
         mem_free(s);
 }
-
-const char *intern_find(const struct intern *in, struct text t)
-{
-        const struct interned *s = map_get(&in->map, t);
-        return s ? s->text : NULL;
-}

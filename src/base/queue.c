@@ -172,14 +172,6 @@ static void wait_until(struct queue *q, struct entry *e, int64_t due_ns)
         heap_add(q, e, due_ns);
 }
 
-/* now + ms, held within what the type can say. */
-static int64_t later(struct mono now, int64_t ms)
-{
-        int64_t due;
-        return __builtin_mul_overflow(ms, ns_per_ms, &due) || __builtin_add_overflow(due, now.ns, &due) ? INT64_MAX
-                                                                                                        : due;
-}
-
 int queue_add_after(struct queue *q, void *key, struct mono now, int64_t delay_ms)
 {
         struct entry *e = find_or_add(q, key);
@@ -188,7 +180,7 @@ int queue_add_after(struct queue *q, void *key, struct mono now, int64_t delay_m
         if (delay_ms <= 0)
                 make_ready(q, e);
         else
-                wait_until(q, e, later(now, delay_ms));
+                wait_until(q, e, mono_after(now, delay_ms).ns);
         return 0;
 }
 
@@ -256,7 +248,7 @@ void queue_retry(struct queue *q, void *key, struct mono now, int64_t at_least_m
         assert(e->in_work);
         int64_t delay_ms = back_off(q, e);
         heap_remove(q, e); /* a sooner delay asked for before the failure would undo the back-off */
-        wait_until(q, e, later(now, delay_ms > at_least_ms ? delay_ms : at_least_ms));
+        wait_until(q, e, mono_after(now, delay_ms > at_least_ms ? delay_ms : at_least_ms).ns);
         end_work(q, e);
 }
 

@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "cli/settings.h"
+#include "store/store.h"
 
 struct checking {
         struct session session;
@@ -227,26 +228,76 @@ static void check_permissions(struct checking *c)
 
 /* --- the database --- */
 
-static void check_database(struct checking *c)
+static bool is_writable(const char *file)
 {
-        char line[1024];
-        const char *file = c->settings.text[SET_DATABASE];
-        if (!file) {
-                tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
-                return;
-        }
         AUTO(mem_free) char *folder = mem_string(file);
         char *slash = strrchr(folder, '/');
         if (slash)
                 *(slash == folder ? slash + 1 : slash) = '\0';
         bool exists = access(file, F_OK) == 0;
-        bool writable = access(exists  ? file
-                               : slash ? folder
-                                       : ".",
-                               W_OK) == 0 &&
-                        access(slash ? folder : ".", W_OK | X_OK) == 0;
-        snprintf(line, sizeof line, "database '%s' %s", file, writable ? "is writable" : "cannot be written");
-        tell(c, writable ? GOOD : BAD, line, "make the folder writable for this user, or set --database FILE");
+        return access(slash ? folder : ".", W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
+}
+
+/* Damaged: the texts of the store tell what is wrong, the README what becomes of it. */
+static void tell_refused(struct checking *c, const struct err *err)
+{
+        char line[ERR_TEXT_MAX + 64];
+        snprintf(line, sizeof line, "database: %s", err->text);
+        if (err->code == ERR_DAMAGED)
+                tell(c, DOUBTFUL, line,
+                     "halflife run sets it aside and carries over what is readable; keep a copy to look into it");
+        else
+                tell(c, BAD, line,
+                     err->code == ERR_DENIED ? "make the file and its folder writable for this user, or set --database "
+                                               "FILE"
+                                             : "until then halflife run learns in memory only");
+}
+
+static void tell_facts(struct checking *c, const char *file, const struct store_facts *f)
+{
+        char line[1024], way_out[256] = "";
+        size_t at = (size_t)snprintf(
+                line, sizeof line, "database '%.500s': schema %lld, %lld targets, %lld histories, %.1f MiB", file,
+                (long long)f->schema, (long long)f->targets, (long long)f->histories, (double)f->bytes / 1048576);
+        if (f->refused)
+                at += (size_t)snprintf(line + at, sizeof line - at, ", %lld rows that do not check out",
+                                       (long long)f->refused);
+        if (f->holder > 0)
+                snprintf(line + at, sizeof line - at, ", held by process %ld", f->holder);
+        else if (f->holder)
+                snprintf(line + at, sizeof line - at, ", held by another process");
+        else if (!f->clean)
+                snprintf(line + at, sizeof line - at, ", not closed cleanly: checked at the next start");
+        if (f->holder)
+                snprintf(way_out, sizeof way_out,
+                         "well where that is the halflife you mean; another halflife run needs it stopped, or a "
+                         "--database FILE of its own");
+        else if (f->refused)
+                snprintf(way_out, sizeof way_out,
+                         "halflife run takes the checkpoint before, or learns those histories anew; keep a copy to "
+                         "look into it");
+        tell(c, *way_out ? DOUBTFUL : GOOD, line, way_out);
+}
+
+static void check_database(struct checking *c)
+{
+        char line[1024];
+        struct store_facts facts;
+        struct err err = {0};
+        const char *file = c->settings.text[SET_DATABASE];
+        if (!file) {
+                tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
+        } else if (!is_writable(file)) {
+                snprintf(line, sizeof line, "database '%s' cannot be written", file);
+                tell(c, BAD, line, "make the folder writable for this user, or set --database FILE");
+        } else if (store_inspect(file, &facts, &err) < 0) {
+                tell_refused(c, &err);
+        } else if (!facts.exists) {
+                snprintf(line, sizeof line, "database '%s' is made by the first halflife run", file);
+                tell(c, GOOD, line, NULL);
+        } else {
+                tell_facts(c, file, &facts);
+        }
 }
 
 int cmd_check(int argc, char **argv)

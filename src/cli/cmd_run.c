@@ -192,6 +192,7 @@ int cmd_run(int argc, char **argv)
         log_as_set(&r.settings);
         make_identity(r.identity, sizeof r.identity);
         signal(SIGPIPE, SIG_IGN);
+        signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, and is told as one */
         rc = start(&r, &access, &err);
         if (rc == 0) {
                 log_info("halflife runs", KV("version", version_text()), KV("access", access_source(access)),

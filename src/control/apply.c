@@ -198,12 +198,24 @@ static const struct container_view *answered(const struct workload_view *v, cons
 
 static bool came_back_other(const struct sent *s, const struct container_view *got, enum resource r)
 {
-        return got && s->write[r] && s->to[r].set && !(got->request[r].set && got->request[r].value == s->to[r].value);
+        return s->write[r] &&
+               (got->request[r].set != s->to[r].set || (s->to[r].set && got->request[r].value != s->to[r].value));
+}
+
+static void say_changed(const struct sent *s, enum resource r, struct amount to, char *ret_what, size_t size)
+{
+        char text[QUANTITY_TEXT_MAX];
+        if (to.set)
+                snprintf(ret_what, size, "%s of '%s' changed to %s by admission", resource_name(r), s->container,
+                         amount_print(r, to.value, text));
+        else
+                snprintf(ret_what, size, "%s of '%s' removed by admission", resource_name(r), s->container);
 }
 
 /*
- * Requests that came back other than they were sent, as our annotations would record them; NULL where all stands. Told
- * from the answer itself: by now the cache may hold an owner's later change. ret_what: the first of them.
+ * The requests of containers of which one came back other than it was sent, as our annotations would record them
+ * (absent where admission took it out); NULL where all stands. Told from the answer itself: by now the cache may hold
+ * an owner's later change. ret_what: the first of them.
  */
 static char *find_changed(const struct applying *a, const struct workload_view *v, char *ret_what, size_t size)
 {
@@ -212,17 +224,13 @@ static char *find_changed(const struct applying *a, const struct workload_view *
         for (int i = 0; i < a->sents; i++) {
                 const struct sent *s = &a->sent[i];
                 const struct container_view *got = answered(v, s->container);
+                if (!got || !(came_back_other(s, got, CPU) || came_back_other(s, got, MEMORY)))
+                        continue;
                 json_t *requests = json_object();
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        char text[QUANTITY_TEXT_MAX] = "nothing";
-                        if (!came_back_other(s, got, r))
-                                continue;
                         amount_put(requests, resource_name(r), r, got->request[r]);
-                        if (got->request[r].set)
-                                amount_print(r, got->request[r].value, text);
-                        if (!*ret_what)
-                                snprintf(ret_what, size, "%s of '%s' changed to %s by admission", resource_name(r),
-                                         s->container, text);
+                        if (!*ret_what && came_back_other(s, got, r))
+                                say_changed(s, r, got->request[r], ret_what, size);
                 }
                 json_object_set_new(all, s->container, json_pack("{s:o}", "requests", requests));
         }
@@ -252,7 +260,6 @@ static bool denied(struct target *t, const char *text)
                 return false;
         mem_free(t->denied);
         t->denied = mem_string(text);
-        t->told = 0;
         return true;
 }
 

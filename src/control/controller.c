@@ -12,9 +12,14 @@ enum { NUDGE_MS = 500, REFRESH_MS = 60 * SECOND_MS, SYNC_LOOK_MS = 100, STOP_MOS
 static void cycle_begin(void *arg);
 static void decide_slice(void *arg);
 
-bool may_write(const struct controller *c)
+bool leads(const struct controller *c)
 {
         return !c->stopping && (!c->options.leader_elect || (c->lease && lease_holds(c->lease)));
+}
+
+bool may_write(const struct controller *c)
+{
+        return leads(c) && !c->rereading;
 }
 
 struct plan_facts plan_facts_of(const struct controller *c)
@@ -184,6 +189,8 @@ static void cycle_end(struct controller *c)
                 persist_retention(c);
         }
         event_tick(c->events, now);
+        refusal_tick(c);
+        watch_tick(c);
         telemetry_publish(c);
         c->stage = CYCLE_IDLE;
         work_pump(c);
@@ -270,9 +277,20 @@ static void cycle_begin(void *arg)
         ingest_start(c);
 }
 
+/* What another may have done while it held the Lease is known now. */
+static void reread_settle(struct controller *c)
+{
+        char waiting[256];
+        if (!c->rereading || !watch_synced(c, waiting, sizeof waiting))
+                return;
+        c->rereading = false;
+        log_info("everything was read again: writes from now on", KV("lease", c->options.lease_name));
+}
+
 static void pass_begin(void *arg)
 {
         struct controller *c = arg;
+        reread_settle(c);
         if (c->stopping || !c->synced || c->stage != CYCLE_IDLE)
                 return; /* the cycle under way ends with a nudge */
         c->nudged = false;
@@ -300,6 +318,7 @@ static void turned(void *arg)
                 if (access_refresh(c->access, now, false, &err) < 0)
                         log_warn("credentials could not be read again; the old ones are used", KV("error", err.text));
         }
+        reread_settle(c);
         work_pump(c); /* what waited for its back-off */
         loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
 }
@@ -309,8 +328,14 @@ static void turned(void *arg)
 static void lease_gained(void *arg)
 {
         struct controller *c = arg;
-        log_info("holds the Lease: writes from now on", KV("lease", c->options.lease_name),
-                 KV("identity", c->options.identity));
+        if (c->lost) {
+                c->lost = false;
+                c->rereading = true;
+                watch_again(c);
+        }
+        log_info(c->rereading ? "holds the Lease again: reads everything, then writes"
+                              : "holds the Lease: writes from now on",
+                 KV("lease", c->options.lease_name), KV("identity", c->options.identity));
         nudge(c);
 }
 
@@ -319,12 +344,15 @@ static void lease_lost(void *arg, const struct err *why)
         struct controller *c = arg;
         log_warn("lost the Lease: only reads from now on", KV("lease", c->options.lease_name),
                  KV("why", why ? why->text : ""), KV("holder", lease_holder(c->lease)));
+        c->lost = true;
+        client_drop_writes(c->client, "the Lease was lost");
 }
 
 static void lease_trouble(void *arg, const struct err *err)
 {
         struct controller *c = arg;
-        log_warn("the Lease cannot be had", KV("lease", c->options.lease_name), KV("error", err->text));
+        if (!outage_told(c, err))
+                log_warn("the Lease cannot be had", KV("lease", c->options.lease_name), KV("error", err->text));
 }
 
 /* --- from start to stop --- */
@@ -423,6 +451,7 @@ void controller_reconfigure(struct controller *c, const struct controller_option
         client_set_limits(c->client, o->api_rate, o->api_concurrency);
         if (c->server)
                 server_set_interval(c->server, o->interval_ms);
+        windows_forget_zones(c);
         nudge(c);
 }
 
@@ -474,7 +503,8 @@ void controller_stop(struct controller *c)
 
 void controller_free(struct controller *c)
 {
-        struct loop_timer *const timers[] = {&c->cycle_timer, &c->nudge_timer, &c->slice_timer, &c->turn_timer};
+        struct loop_timer *const timers[] = {&c->cycle_timer, &c->nudge_timer, &c->slice_timer, &c->turn_timer,
+                                             &c->outage_timer};
         for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
                 loop_timer_stop(c->loop, timers[i]);
         watch_stop(c);

@@ -1,8 +1,8 @@
 /*
- * The controller's parts. Each file below src/control owns one: watch.c (informers), ingest.c (usage), oom.c (kills),
- * persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), contest.c
- * (who put what back), budget.c, standing.c (profiles' status), show.c (the view for others), telemetry.c (metrics),
- * controller.c (the cycle that calls them).
+ * The controller's parts. Each file below src/control owns one: watch.c (informers), outage.c and refusal.c (what the
+ * log tells of failures), ingest.c (usage), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes),
+ * publish.c (Recommendations), apply.c (templates), contest.c (who put what back), budget.c, standing.c (profiles'
+ * status), show.c (the view for others), telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -21,16 +21,42 @@
 #include "store/store.h"
 #include "world.h"
 
-enum { WATCHES_MAX = 64, WRITES_AT_ONCE = 16, DECIDE_SLICE = 512, CHECKPOINT_SLICE = 2048, PER_NAMESPACE_POLLS = 16 };
+enum {
+        WATCHES_MAX = 64,
+        WRITES_AT_ONCE = 16,
+        REFUSALS_MAX = 32,
+        DECIDE_SLICE = 512,
+        CHECKPOINT_SLICE = 2048,
+        PER_NAMESPACE_POLLS = 16
+};
 
 struct watch {
         struct controller *controller;
         const char *what; /* for people: "deployments.apps" */
         struct informer *informer;
-        struct watched_kind *kind; /* of workloads */
-        bool cluster;              /* of profiles */
-        bool needed_to_apply;      /* without it nothing may be changed */
-        char trouble[256];         /* "" : none */
+        struct watched_kind *kind;  /* of workloads */
+        bool cluster;               /* of profiles */
+        bool needed_to_apply;       /* without it nothing may be changed */
+        char trouble[ERR_TEXT_MAX]; /* "" : none */
+        int trouble_code;
+        bool rule_missing;    /* a rule of ours is */
+        uint64_t cause;       /* of its trouble */
+        uint64_t outage;      /* what the log told it as; 0: not yet */
+        int outage_size;      /* so many watches fail, or failed, by it */
+        struct mono failing;  /* since */
+        uint64_t unread_told; /* of its objects that cannot be read, so many were told of */
+        struct mono unread_said;
+};
+
+/* A cause that writes are refused for. */
+struct refusal {
+        uint64_t cause, count; /* count 0: a free place */
+        struct mono first, last, told;
+        bool said;
+        char text[256];
+};
+struct refused { /* what was to be written; NULL where there is none */
+        const char *kind, *ns, *name, *recommendation;
 };
 
 struct spending {
@@ -61,7 +87,9 @@ struct controller {
 
         struct watch watch[WATCHES_MAX];
         int watches;
-        bool synced; /* every watch that can be was whole once */
+        struct loop_timer outage_timer;
+        uint64_t outages; /* told so far */
+        bool synced;      /* every watch that can be was whole once */
 
         /* the cycle */
         enum cycle_stage stage;
@@ -72,19 +100,27 @@ struct controller {
         size_t decide_at, pack_at;
         bool polled; /* this pass follows a poll */
 
+        struct mono zones_read; /* when the profiles' time zones were read last */
+
         /* usage */
         struct metrics_poll *poll;
         const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
         size_t poll_left;
         size_t cursor;
-        struct wall date; /* the answer's Date header */
-        bool source_away; /* the last poll failed as a whole */
+        struct wall date;       /* the answer's Date header */
+        struct mono poll_until; /* all polls of a cycle end by then */
+        bool source_away;       /* the last poll failed as a whole */
+        bool source_told;       /* and the log has said so */
+        bool source_partial;    /* the last poll brought less than all; the log told it */
         char source_error[256];
         int64_t source_since_ms;
 
         /* doing */
         struct queue *work;
         int writing;
+        struct refusal refusal[REFUSALS_MAX];
+        bool rereading; /* held the Lease, lost it, holds it again: no write before everything was read again */
+        bool lost;      /* held the Lease and lost it */
         bool stopping;
         struct lease *lease; /* NULL: no election */
         struct event_source *events;
@@ -110,8 +146,10 @@ struct controller {
 };
 
 /* controller.c */
-bool may_write(const struct controller *c); /* holds the Lease, or needs none; not while stopping */
-void nudge(struct controller *c);           /* decide afresh soon, because something changed */
+/* Holds the Lease, or needs none; not while stopping, nor before the caches are of after it was lost. */
+bool may_write(const struct controller *c);
+bool leads(const struct controller *c);
+void nudge(struct controller *c); /* decide afresh soon, because something changed */
 struct plan_facts plan_facts_of(const struct controller *c);
 void decide(struct controller *c, struct target *t, struct plan *ret); /* reconcile, the budget's word included */
 
@@ -123,6 +161,19 @@ const char *watch_blind(const struct controller *c); /* what is needed to apply 
 /* Would its workload be known if it were there? Not while its kind is still to be listed. */
 bool watch_sees(const struct controller *c, const struct target *t);
 void watch_stop(struct controller *c);
+
+void watch_again(struct controller *c);            /* read everything again */
+uint64_t watch_unread(const struct controller *c); /* objects and events that could not be read, so far */
+void watch_tick(struct controller *c);             /* each cycle: says what cannot be read, once an hour a kind */
+
+/* outage.c: what the log tells of watches that fail */
+void outage_begin(struct watch *w, const struct err *err);           /* sets its trouble */
+void outage_end(struct watch *w);                                    /* it works again */
+bool outage_told(const struct controller *c, const struct err *err); /* watches fail by the same, and the log says so */
+
+/* refusal.c: what the log tells of writes that are refused */
+void refusal_tell(struct controller *c, const struct refused *what, const struct err *err);
+void refusal_tick(struct controller *c); /* now and then: counts */
 
 /* ingest.c */
 void ingest_start(struct controller *c);   /* poll; calls cycle_polled at the end */
@@ -179,7 +230,8 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
 
 /* standing.c */
 void standing_publish(struct controller *c);
-void windows_settle(struct controller *c); /* which profiles' windows are open now */
+void windows_settle(struct controller *c);       /* which profiles' windows are open now */
+void windows_forget_zones(struct controller *c); /* time zones are read afresh by the next settle */
 
 /* show.c: the view that a pass leaves for others */
 void show_begin(struct controller *c);

@@ -102,10 +102,12 @@ static void source_went(struct controller *c, const struct metrics_result *r)
         c->count.polls_failed++;
         snprintf(c->source_error, sizeof c->source_error, "%.200s%s", r->err.text,
                  r->absent ? "; is metrics-server installed?" : "");
-        if (c->source_away)
-                return;
+        if (!c->source_away)
+                c->source_since_ms = loop_now(c->loop).wall.ms;
         c->source_away = true;
-        c->source_since_ms = loop_now(c->loop).wall.ms;
+        if (c->source_told || outage_told(c, &r->err)) /* the latter: the log has told of this server already */
+                return;
+        c->source_told = true;
         log_warn("usage cannot be read: nothing is applied until it can", KV("error", c->source_error),
                  KV_INT("cycle", c->cycle));
 }
@@ -117,7 +119,19 @@ static void source_came(struct controller *c)
         int64_t seconds = (loop_now(c->loop).wall.ms - c->source_since_ms) / SECOND_MS;
         c->source_away = false;
         c->source_error[0] = '\0';
-        log_info("usage can be read again", KV_INT("seconds_away", seconds), KV_INT("cycle", c->cycle));
+        if (c->source_told)
+                log_info("usage can be read again", KV_INT("seconds_away", seconds), KV_INT("cycle", c->cycle));
+        c->source_told = false;
+}
+
+/* What came before a list broke off, or its time was over, counts; the rest is a gap. Told once, until all comes. */
+static void source_partial(struct controller *c, const struct metrics_result *r)
+{
+        bool partial = r->err.code != 0;
+        if (partial && !c->source_partial)
+                log_warn("usage came only in part: the rest is a gap, until it comes whole again",
+                         KV_INT("pods", r->pods), KV("error", r->err.text), KV_INT("cycle", c->cycle));
+        c->source_partial = partial;
 }
 
 static void polled(void *arg, const struct metrics_result *r)
@@ -130,18 +144,21 @@ static void polled(void *arg, const struct metrics_result *r)
                 return;
         }
         c->poll_left = 0;
-        if (r->err.code != 0 && r->pods == 0)
-                source_went(c, r); /* a list cut in its middle is a gap: what came counts */
-        else
+        if (r->err.code != 0 && r->pods == 0) {
+                source_went(c, r);
+        } else {
                 source_came(c);
+                source_partial(c, r);
+        }
         cycle_polled(c);
 }
 
 static void poll_next(struct controller *c)
 {
         const char *ns = c->poll_ns ? c->poll_ns[--c->poll_left] : NULL;
+        int64_t left_ms = (c->poll_until.ns - loop_now(c->loop).mono.ns) / 1000000;
         c->cursor = 0;
-        c->poll = metrics_poll(c->client, ns, ingest_fold, polled, c);
+        c->poll = metrics_poll(c->client, ns, left_ms > 1 ? left_ms : 1, ingest_fold, polled, c);
 }
 
 /* Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
@@ -165,6 +182,14 @@ static size_t choose_namespaces(struct controller *c)
         return (size_t)pods * 4 < c->world.ordered ? count : 0;
 }
 
+/* Usage that comes late keeps deciding waiting: no longer than a cycle, and 30 s. */
+static int64_t poll_ms(const struct controller *c)
+{
+        enum { LEAST_MS = 5 * SECOND_MS, MOST_MS = 30 * SECOND_MS };
+        int64_t ms = c->options.interval_ms;
+        return ms < LEAST_MS ? LEAST_MS : ms > MOST_MS ? MOST_MS : ms;
+}
+
 void ingest_start(struct controller *c)
 {
         mem_free(c->poll_ns);
@@ -175,6 +200,7 @@ void ingest_start(struct controller *c)
                 c->poll_ns = NULL;
         }
         c->date = (struct wall){0};
+        c->poll_until.ns = loop_now(c->loop).mono.ns + poll_ms(c) * 1000000;
         poll_next(c);
 }
 

@@ -6,10 +6,20 @@
 /* Was the limit what killed it? The peak reached 80 % of it, or no node was short of memory. */
 static double limit_that_killed(const struct pod *p, const struct pod_container *pc)
 {
-        if (!pc->memory_limit.set || pc->memory_limit.value <= 0)
+        struct amount limit = pc->limit[MEMORY];
+        if (!limit.set || limit.value <= 0)
                 return 0;
-        bool near = (double)pc->last_memory >= 0.8 * (double)pc->memory_limit.value;
-        return near || !p->node_pressure ? (double)pc->memory_limit.value : 0;
+        bool near = (double)pc->last_memory >= 0.8 * (double)limit.value;
+        return near || !p->node_pressure ? (double)limit.value : 0;
+}
+
+/*
+ * The store knows of a kill for the retention time, a pod tells of its last one for as long as it runs. One that old is
+ * known where a sample of the container came after it: who took that in had seen the pod's status too.
+ */
+static bool counted_long_ago(const struct controller *c, const struct pod_container *pc, int64_t at_ms)
+{
+        return loop_now(c->loop).wall.ms - at_ms >= c->options.retention_ms && pc->door.last_ms > at_ms;
 }
 
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc)
@@ -21,6 +31,8 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         if (restarts <= pc->kills_counted) /* the store knew of it */
                 return;
         pc->kills_counted = restarts;
+        if (counted_long_ago(c, pc, at.ms))
+                return;
         struct history *h = ingest_history(c, p, pc);
         if (!h || pc->role == ROLE_INIT)
                 return;

@@ -81,11 +81,9 @@ static void container_set(struct world *w, struct pod_container *c, const struct
                 c->name = intern_text(w->names, v->name);
         c->role = v->role;
         memcpy(c->request, v->request, sizeof c->request);
-        c->memory_limit = v->limit[MEMORY];
-        if (!s)
-                return;
-        c->restarts = s->restarts;
-        container_kill(c, s);
+        memcpy(c->limit, v->limit, sizeof c->limit);
+        if (s)
+                container_kill(c, s);
 }
 
 static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)

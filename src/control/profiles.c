@@ -33,15 +33,29 @@ static void profile_free(struct profile *p)
         mem_free(p);
 }
 
-/* An unknown zone is a condition and a shut window, not a profile refused: tzdata may come later. */
+/* An unknown zone is a condition and a shut window, not a profile refused: tzdata may come later. One that cannot be
+ * read again stays as it was. */
 static void zones_read(struct profile *p)
 {
-        zones_release(p);
+        mem_free(p->trouble);
+        p->trouble = NULL;
         for (int i = 0; i < p->spec->windows; i++) {
                 struct err err = {0};
-                if (zone_read(NULL, p->spec->window[i].time_zone, &p->zone[i], &err) < 0 && !p->trouble)
+                struct zone *fresh = NULL;
+                if (zone_read(NULL, p->spec->window[i].time_zone, &fresh, &err) == 0) {
+                        zone_free(p->zone[i]);
+                        p->zone[i] = fresh;
+                } else if (!p->zone[i] && !p->trouble) {
                         p->trouble = mem_printf("windows[%d] stays shut: %s", i, err.text);
+                }
         }
+}
+
+void profiles_read_zones(struct world *w)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                zones_read(p);
 }
 
 static void profile_read(struct profile *p, struct text json)
@@ -57,6 +71,7 @@ static void profile_read(struct profile *p, struct text json)
                 profile_spec_drop(p->spec);
                 p->spec = profile_spec_share(&spec);
                 p->valid = true;
+                zones_release(p);
                 zones_read(p);
         } else {
                 p->error = mem_string(err.code ? err.text : why.text);

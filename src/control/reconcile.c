@@ -34,6 +34,7 @@ static void originate(const struct target *t, const struct container_spec *spec,
                         .applied = applied ? applied->request[r] : (struct amount){0},
                         .recorded = original,
                         .original = original ? original->request[r] : (struct amount){0},
+                        .changed = made,
                         .admitted = made ? made->request[r] : (struct amount){0},
                 });
                 c->ours[r] = o.ours;
@@ -123,10 +124,14 @@ static void policy_of(const struct target *t, struct arena *a, struct plan_conta
                 c->facts.policy = profile_spec_container(t->profile->spec, text_of(c->name), &c->facts.ignored);
                 return;
         }
-        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: nothing is asked for any more */
-        resource_policy_defaults(CPU, &p[CPU]);
-        resource_policy_defaults(MEMORY, &p[MEMORY]);
+        struct resource_policy *p = arena_new(a, RESOURCES * sizeof *p); /* orphaned: what was published stands */
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                resource_policy_defaults(r, &p[r]);
+                p[r].enabled = true;
+                p[r].min = 0;
+        }
         c->facts.policy = p;
+        c->facts.unasked = true;
 }
 
 static bool in_template(const struct workload *wl, const char *name)
@@ -146,9 +151,10 @@ static void injected(const struct pod *newest, struct plan *plan)
                 struct plan_container *c = &plan->container[plan->containers++];
                 c->name = pc->name;
                 c->role = c->facts.role = ROLE_INJECTED;
-                for (int r = 0; r < RESOURCES; r++)
+                for (int r = 0; r < RESOURCES; r++) {
                         c->facts.original[r] = c->facts.current[r] = c->raw[r] = pc->request[r];
-                c->facts.limit[MEMORY] = pc->memory_limit;
+                        c->facts.limit[r] = pc->limit[r];
+                }
         }
 }
 
@@ -380,13 +386,34 @@ const struct plan_condition *plan_condition(const struct plan *p, const char *ty
         return NULL;
 }
 
+static bool is_held_by_hpa(const struct plan *plan, enum resource r)
+{
+        for (int i = 0; i < plan->containers; i++)
+                if (plan_wants_change(&plan->container[i], r) &&
+                    plan->container[i].advice.gate[r].hold == REASON_HPA_HOLD)
+                        return true;
+        return false;
+}
+
+/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization" */
+static void say_hpas(const struct plan *plan, char *ret, size_t size)
+{
+        size_t at = 0;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                if (!is_held_by_hpa(plan, r))
+                        continue;
+                int n = snprintf(ret + at, size - at, "%sHPA '%.100s' scales on %s utilization", at ? ", " : "",
+                                 plan->target->workload->hpa[r], resource_name(r));
+                at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
+        }
+}
+
 static void applied_condition(struct plan *plan)
 {
         static const char *const why[REASONS] = {
                 [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
                 [REASON_PAUSED] = "the profile is paused, or a person holds the recommendation",
                 [REASON_OPTED_OUT] = "halflife.dev/apply: Never, or the controller's own apply: never",
-                [REASON_HPA_HOLD] = "an HPA scales on this resource's utilization",
                 [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
                 [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
@@ -424,6 +451,8 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "the next deploy gets it");
         else if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
+        else if (hold == REASON_HPA_HOLD)
+                say_hpas(plan, c->message, sizeof c->message);
         else if (why[hold])
                 snprintf(c->message, sizeof c->message, "%s", why[hold]);
 }

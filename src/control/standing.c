@@ -9,7 +9,7 @@
 #include "controller_private.h"
 #include "core/quantity.h"
 
-enum { SAVING_STEP_PERCENT = 5 };
+enum { SAVING_STEP_PERCENT = 5, ZONES_MS = HOUR_MS };
 
 /* --- windows --- */
 
@@ -23,10 +23,26 @@ static int instants_of(const void *zone, int64_t local_s, int64_t ret[static 2])
         return zone_instants(zone, local_s, ret);
 }
 
+void windows_forget_zones(struct controller *c)
+{
+        c->zones_read.ns = loop_now(c->loop).mono.ns - (int64_t)ZONES_MS * 1000000;
+}
+
+/* Once an hour: an unknown zone becomes known when tzdata is installed, and governments change the others. */
+static void zones_settle(struct controller *c)
+{
+        struct mono now = loop_now(c->loop).mono;
+        if (now.ns - c->zones_read.ns < (int64_t)ZONES_MS * 1000000)
+                return;
+        c->zones_read = now;
+        profiles_read_zones(&c->world);
+}
+
 void windows_settle(struct controller *c)
 {
         struct wall now = loop_now(c->loop).wall;
         struct profile *p;
+        zones_settle(c);
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
                 p->window_open = p->spec->windows == 0;
                 for (int i = 0; i < p->spec->windows && !p->window_open; i++) {
@@ -83,7 +99,7 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", c->source_error);
         } else if (blind) {
                 v->degraded_reason = "CannotSee";
-                snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %s", blind);
+                snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %.400s", blind);
         } else if (p->trouble) {
                 v->degraded_reason = "UnknownTimeZone";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);
@@ -96,8 +112,8 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                 for (int i = 0; i < c->watches && !v->degraded_message[0]; i++)
                         if (c->watch[i].trouble[0]) {
                                 v->degraded_reason = "CannotSee";
-                                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %s", c->watch[i].what,
-                                         c->watch[i].trouble);
+                                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s",
+                                         c->watch[i].what, c->watch[i].trouble);
                         }
         }
         v->degraded = v->degraded_message[0] != '\0';
@@ -128,14 +144,12 @@ struct standing {
         uint64_t digest;
 };
 
-/* Tried again next cycle, not at each pass; told once until it goes through. */
-static void refused(const struct controller *c, struct profile *p, const struct err *err)
+/* Tried again next cycle, not at each pass. */
+static void refused(struct controller *c, struct profile *p, const struct err *err)
 {
         p->retry_ms = loop_now(c->loop).wall.ms + c->options.interval_ms;
-        if (!p->refused && err->code != ERR_NOTFOUND)
-                log_warn("the profile's status was not written, will try again", KV("profile", p->name),
-                         KV("error", err->text));
         p->refused = true;
+        refusal_tell(c, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
 static void written(void *arg, const struct answer *a)

@@ -173,8 +173,8 @@ static void choose_profiles(struct world *w)
 /* The highest owner that a profile chose is the target of all below it. */
 static bool covered_from_above(const struct workload *wl)
 {
-        for (const struct workload *up = wl->owner; up; up = up->owner)
-                if (up->chosen && !up->gone)
+        for (const struct workload *up = wl->owner; up && !up->gone; up = up->owner)
+                if (up->chosen)
                         return true;
         return false;
 }
@@ -227,11 +227,12 @@ static void targets_lifetime(struct world *w, struct now now)
         }
 }
 
+/* A chain ends where an owner is gone: a start afterwards could not follow it any further either. */
 static struct target *pod_target(const struct pod *p)
 {
         struct target *highest = NULL;
-        for (const struct workload *wl = p->owner; wl; wl = wl->owner)
-                if (!wl->gone && wl->target && wl->target->profile)
+        for (const struct workload *wl = p->owner; wl && !wl->gone; wl = wl->owner)
+                if (wl->target && wl->target->profile)
                         highest = wl->target;
         return highest;
 }

@@ -11,6 +11,7 @@ enum metric_id {
         M_SAMPLES,
         M_UNKNOWN,
         M_UNREAD,
+        M_UNREAD_OBJECTS,
         M_CYCLES,
         M_CYCLE_SECONDS,
         M_POLLS_FAILED,
@@ -44,6 +45,9 @@ static const struct metric metrics[METRICS] = {
         [M_UNKNOWN] = {"halflife_samples_unknown_pod_total", "Items of usage whose pod is not known (yet).",
                        METRIC_COUNTER},
         [M_UNREAD] = {"halflife_samples_unreadable_total", "Items of usage that could not be read.", METRIC_COUNTER},
+        [M_UNREAD_OBJECTS] = {"halflife_objects_unreadable_total",
+                              "Objects and watch events that could not be read, and were left as known before.",
+                              METRIC_COUNTER},
         [M_CYCLES] = {"halflife_cycles_total", "Cycles finished.", METRIC_COUNTER},
         [M_CYCLE_SECONDS] = {"halflife_cycle_seconds",
                              "How long a cycle took, from asking for usage to the last decision.", METRIC_HISTOGRAM},
@@ -192,6 +196,7 @@ static void write_all(struct buf *out, const struct controller *c)
         seconds(out, M_CHECKPOINT_SECONDS, &c->count.checkpoint_seconds);
         one(out, M_UNKNOWN, (double)c->count.unknown_pods);
         one(out, M_UNREAD, (double)c->count.unread_items);
+        one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
         one(out, M_CYCLES, (double)c->count.cycles);
         one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
         one(out, M_SOURCE_UP, !c->source_away);
@@ -208,7 +213,7 @@ static void write_all(struct buf *out, const struct controller *c)
         one(out, M_PODS, (double)c->world.pods.count);
         one(out, M_HISTORIES, histories_of(c));
         one(out, M_WORK, (double)queue_count(c->work));
-        one(out, M_LEADER, may_write(c));
+        one(out, M_LEADER, leads(c));
         one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
         one(out, M_WATCH_FAILED, troubles_of(c));
         one(out, M_MEMORY, resident_bytes());

@@ -6,6 +6,8 @@
 
 #include "controller_private.h"
 
+enum { UNREAD_EVERY_MS = HOUR_MS };
+
 /* --- owners of informers --- */
 
 /* What is taken in tells by world.changed whether it matters; an HPA's own status, and ours of a profile, do not. */
@@ -95,18 +97,13 @@ static void workload_whole(void *arg, uint32_t epoch)
         nudge(w->controller);
 }
 
-/* Said once when it starts and once when it ends. */
 static void trouble(void *arg, const struct err *err)
 {
         struct watch *w = arg;
-        if (err->code == 0) {
-                w->trouble[0] = '\0';
-                log_info("watch works again", KV("what", w->what));
-        } else {
-                snprintf(w->trouble, sizeof w->trouble, "%.250s", err->text);
-                log_warn("watch fails, will try again", KV("what", w->what), KV("code", err_name(err->code)),
-                         KV("error", err->text));
-        }
+        if (err->code == 0)
+                outage_end(w);
+        else
+                outage_begin(w, err);
         nudge(w->controller);
 }
 
@@ -217,10 +214,12 @@ void watch_kinds(struct controller *c)
 
 /* --- state --- */
 
-/* A watch that may not or cannot be (403, 404) keeps nobody from being ready: the rest works, and it is said. */
+/* A watch that may not or cannot be (403, 404, or an error again and again) keeps nobody from being ready: the rest
+ * works, and it is said. */
 static bool given_up(const struct watch *w)
 {
-        return w->trouble[0] != '\0' && w->kind;
+        bool lasting = w->trouble_code != ERR_RETRY || informer_stats(w->informer)->failures >= 2;
+        return w->trouble[0] && lasting && (w->kind || w->needed_to_apply);
 }
 
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
@@ -230,7 +229,7 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
         *ret_waiting = '\0';
         for (int i = 0; i < c->watches; i++) {
                 const struct watch *w = &c->watch[i];
-                if (informer_stats(w->informer)->synced || given_up(w) || (w->trouble[0] && w->needed_to_apply))
+                if (informer_stats(w->informer)->synced || given_up(w))
                         continue;
                 all = false;
                 int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->what);
@@ -254,6 +253,36 @@ bool watch_sees(const struct controller *c, const struct target *t)
                 if (k->group == t->group && k->kind == t->kind)
                         return k->missing || (k->informer && informer_stats(k->informer)->synced);
         return true;
+}
+
+void watch_again(struct controller *c)
+{
+        for (int i = 0; i < c->watches; i++)
+                informer_relist(c->watch[i].informer);
+}
+
+uint64_t watch_unread(const struct controller *c)
+{
+        uint64_t count = 0;
+        for (int i = 0; i < c->watches; i++)
+                count += informer_stats(c->watch[i].informer)->refused;
+        return count;
+}
+
+void watch_tick(struct controller *c)
+{
+        struct mono now = loop_now(c->loop).mono;
+        for (int i = 0; i < c->watches; i++) {
+                struct watch *w = &c->watch[i];
+                const struct informer_stats *is = informer_stats(w->informer);
+                bool lately = w->unread_told > 0 && (now.ns - w->unread_said.ns) / 1000000 < UNREAD_EVERY_MS;
+                if (is->refused == w->unread_told || lately)
+                        continue;
+                log_warn("cannot be read, and is left as it was known; the rest goes on", KV("what", w->what),
+                         KV_INT("times", is->refused - w->unread_told), KV("last", is->refusal.text));
+                w->unread_told = is->refused;
+                w->unread_said = now;
+        }
 }
 
 void watch_stop(struct controller *c)

@@ -24,6 +24,8 @@ static bool delete_due(const struct controller *c, const struct target *t)
 static bool start_write(struct controller *c, struct target *t)
 {
         struct plan plan;
+        if (namespace_going(&c->world, t->ns))
+                return false; /* all in it goes with it, and nothing new is let in */
         if (t->workload && (t->profile || t->published)) {
                 decide(c, t, &plan);
                 if (t->profile || plan.orphaned) {
@@ -59,16 +61,6 @@ void work_pump(struct controller *c)
         }
 }
 
-/* Each kind of refusal once, until a write goes through; what was forbidden, the condition goes on telling. */
-static void tell_failure(struct controller *c, struct target *t, const struct err *err)
-{
-        if (err->code == ERR_STALE || err->code == t->told)
-                return; /* stale: read again, nothing anyone has to know */
-        t->told = err->code;
-        log_warn("write refused, will try again", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
-                 KV("code", err_name(err->code)), KV("error", err->text), KV_INT("cycle", c->cycle));
-}
-
 void work_done(struct controller *c, struct target *t, const struct err *err, int64_t retry_after_ms)
 {
         struct now now = loop_now(c->loop);
@@ -76,8 +68,6 @@ void work_done(struct controller *c, struct target *t, const struct err *err, in
         c->writing--;
         if (err->code == 0) {
                 t->failures = 0;
-                if (!t->denied)
-                        t->told = 0;
                 queue_done(c->work, t);
                 queue_add(c->work, t); /* once more: a patch wants its status told, a status may free a patch */
         } else if (err->code == ERR_NOTFOUND) {
@@ -85,7 +75,7 @@ void work_done(struct controller *c, struct target *t, const struct err *err, in
                 queue_done(c->work, t); /* the object or its namespace is going: the watch will tell */
         } else {
                 t->failures++;
-                tell_failure(c, t, err);
+                refusal_tell(c, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);
                 queue_retry(c->work, t, now.mono, retry_after_ms > 0 ? retry_after_ms : 0);
         }
         work_pump(c);

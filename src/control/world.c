@@ -109,6 +109,7 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
                         pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
                 labels_set(&ns->labels, pair, (size_t)view.labels);
                 ns->apply_never = text_is(view.annotation.apply, "Never");
+                ns->going = view.deleted.ms != 0;
                 ns->known = true;
                 ns->epoch = epoch;
                 w->changed = true;
@@ -121,7 +122,7 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
 static void ns_forget(struct world *w, struct ns *ns)
 {
         labels_release(&ns->labels);
-        ns->known = ns->apply_never = false;
+        ns->known = ns->apply_never = ns->going = false;
         w->changed = true;
         w->ns_gone = true;
 }
@@ -238,6 +239,12 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
 }
 
 /* --- namespaces that are gone --- */
+
+bool namespace_going(const struct world *w, const char *name)
+{
+        const struct ns *ns = map_get(&w->namespaces, text_of(name));
+        return ns && ns->going;
+}
 
 static void ns_use(struct world *w, const char *name)
 {
@@ -371,16 +378,35 @@ void hpa_swept(struct world *w, uint32_t epoch)
                 }
 }
 
+/* Of several HPAs the first by name is named, so that the same is told after a restart. */
+static void hpa_name(struct world *w, struct workload *wl, enum resource r, const struct hpa *h)
+{
+        const char *name = strchr(h->key, '/') + 1;
+        if (wl->hpa[r] && strcmp(wl->hpa[r], name) <= 0)
+                return;
+        intern_drop(w->names, wl->hpa[r]);
+        wl->hpa[r] = intern_text(w->names, text_of(name));
+}
+
+void hpa_forget(struct world *w, struct workload *wl)
+{
+        for (int r = 0; r < RESOURCES; r++) {
+                intern_drop(w->names, wl->hpa[r]);
+                wl->hpa[r] = NULL;
+        }
+}
+
 void hpa_settle(struct world *w)
 {
         struct workload *wl;
         struct hpa *h;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                memset(wl->hpa, 0, sizeof wl->hpa);
+                hpa_forget(w, wl);
         for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
                 wl = workload_find(w, h->target_group, h->target_kind, h->ns, h->target_name);
-                for (int i = 0; wl && i < RESOURCES; i++)
-                        wl->hpa[i] |= h->utilization[i];
+                for (enum resource r = CPU; wl && r < RESOURCES; r++)
+                        if (h->utilization[r])
+                                hpa_name(w, wl, r, h);
         }
 }
 

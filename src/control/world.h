@@ -40,6 +40,7 @@ struct ns {
         uint32_t epoch;
         bool known; /* the API server has it; else only something in it was seen */
         bool used;  /* something in it is held: by the last namespaces_sweep */
+        bool going; /* it is being deleted */
         bool apply_never;
         struct labels labels;
         struct limit_range *ranges;
@@ -107,10 +108,10 @@ struct workload {
         int64_t replicas;
         bool paused, on_delete, recreate, deadline_exceeded;
         int64_t partition, observed_generation, updated, available, status_replicas;
-        bool hpa[RESOURCES];    /* an HPA with a utilization metric on it scales this workload */
-        uint64_t digest;        /* of the template without requests and our annotations */
-        struct profile *chosen; /* by the last settle */
-        struct target *target;  /* its history and Recommendation; NULL: none */
+        const char *hpa[RESOURCES]; /* interned: name of an HPA whose utilization metric on it scales this workload */
+        uint64_t digest;            /* of the template without requests and our annotations */
+        struct profile *chosen;     /* by the last settle */
+        struct target *target;      /* its history and Recommendation; NULL: none */
         struct workload *next_gone;
 };
 
@@ -119,10 +120,8 @@ struct pod_container {
         enum container_role role;
         struct history *history;
         struct sample_door door;
-        struct amount request[RESOURCES];
-        struct amount memory_limit;
+        struct amount request[RESOURCES], limit[RESOURCES];
         int64_t last_memory;   /* bytes, the last sample */
-        int64_t restarts;      /* as the status tells */
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
         int64_t kill_at_ms;    /* a kill to be counted; 0: none */
         int64_t kill_restarts;
@@ -239,7 +238,6 @@ struct target {
         bool busy;               /* a write about it is under way */
         bool rolling;            /* a rollout that we started is not yet done */
         int failures;            /* writes refused in a row: the next waits for its back-off */
-        int told;                /* code of the refusal that the log told last; 0: none */
         char *denied;            /* what the API server forbade to write into the workload; NULL */
 };
 
@@ -267,7 +265,7 @@ struct profile {
         int64_t written_ms, saving_written[RESOURCES], ready_since_ms, degraded_since_ms;
         bool was_ready, was_degraded;
         bool busy;        /* a write is under way */
-        bool refused;     /* the last write was; the log told it */
+        bool refused;     /* the last write was */
         int64_t retry_ms; /* no write before that */
 };
 
@@ -363,8 +361,9 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 
 /* Parts of world_settle and world_release. */
-void workloads_settle(struct world *w); /* owners */
-void namespaces_sweep(struct world *w); /* those that are gone, once nothing of theirs is held */
+void workloads_settle(struct world *w);                        /* owners */
+bool namespace_going(const struct world *w, const char *name); /* it is being deleted */
+void namespaces_sweep(struct world *w);                        /* those that are gone, once nothing of theirs is held */
 void workloads_free_gone(struct world *w);
 void pods_release(struct world *w);
 void workloads_release(struct world *w);
@@ -373,10 +372,12 @@ void published_release(struct world *w);
 void targets_release(struct world *w);
 void pods_settle(struct world *w);       /* the order */
 void pods_free_dropped(struct world *w); /* last */
-/* Marks the workloads that an HPA with a utilization metric scales. */
+/* Marks the workloads that an HPA with a utilization metric scales; takes the mark off. */
 void hpa_settle(struct world *w);
+void hpa_forget(struct world *w, struct workload *wl);
 
 /* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
+void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have come, or changed */
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
 bool profile_unread(const struct world *w, const struct target *t);

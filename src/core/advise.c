@@ -27,6 +27,7 @@ static struct correct_facts correct_facts_of(const struct advise_facts *f, const
                 .overcommit = f->workload.apply->overcommit,
                 .role = c->role,
                 .ignored = c->ignored,
+                .unasked = c->unasked,
                 .state = c->learned.state,
                 .estimate = c->learned.of[r],
                 .original = c->original[r],

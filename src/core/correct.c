@@ -91,7 +91,7 @@ typedef void correct_rule(const struct correct_facts *f, struct correction *c);
 /* Held is left to the gates: a hold never changes a target. */
 static bool model_counts(const struct correct_facts *f)
 {
-        return f->estimate.known && (f->state == STATE_READY || f->state == STATE_HELD);
+        return f->estimate.known && !f->unasked && (f->state == STATE_READY || f->state == STATE_HELD);
 }
 
 static bool is_static(const struct correct_facts *f)
@@ -120,13 +120,14 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
 {
         if (model_counts(f) || is_static(f))
                 return;
-        c->reason = f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
+        c->reason = f->unasked ? REASON_LOWERED : f->state == STATE_STALE ? REASON_STALE : REASON_LEARNING;
         c->target = f->last_good.set ? f->last_good : f->original;
 }
 
+/* Not an original that stands because nothing is known: that alone is no cause to change it. */
 static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 {
-        if (c->target.set)
+        if (model_counts(f) || is_static(f) || f->last_good.set)
                 c->target.value = clamp(f->policy, c->target.value);
 }
 

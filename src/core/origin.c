@@ -15,7 +15,7 @@ struct origin origin(const struct origin_facts *f)
 {
         struct origin o = {0};
         struct amount recorded = f->recorded ? f->original : (struct amount){0};
-        bool admitted = f->admitted.set && equal(f->request, f->admitted);
+        bool admitted = f->changed && equal(f->request, f->admitted);
         o.ours = f->applied.set && (equal(f->request, f->applied) || admitted);
         o.reset = f->applied.set && !o.ours && f->recorded && equal(f->request, recorded);
         o.raw = o.ours && f->recorded ? recorded : f->request;

@@ -297,6 +297,15 @@ static double memory_model(const struct usage *u, const struct resource_policy *
         return ceil(held / mebi) * mebi;
 }
 
+/* In the place of the oldest bump, and in order: kills of several pods are heard of in any. */
+static void note_step(struct usage *u, int64_t at_ms)
+{
+        int i = USAGE_STEPS - 1;
+        for (; i > 0 && u->step_ms[i - 1] < at_ms; i--)
+                u->step_ms[i] = u->step_ms[i - 1];
+        u->step_ms[i] = at_ms;
+}
+
 void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
                double limit_bytes)
 {
@@ -311,8 +320,7 @@ void usage_oom(struct usage *u, const struct resource_policy *memory, struct wal
         if (at.ms - u->step_ms[USAGE_STEPS - 1] >= memory->half_life_ms) {
                 double bumped = bytes * memory->oom_bump / 1000;
                 bytes = bumped > bytes + kill_margin ? bumped : bytes + kill_margin;
-                memmove(u->step_ms + 1, u->step_ms, (USAGE_STEPS - 1) * sizeof(u->step_ms[0]));
-                u->step_ms[0] = at.ms;
+                note_step(u, at.ms);
         }
         if (bytes > usage_absurd[MEMORY])
                 bytes = usage_absurd[MEMORY];

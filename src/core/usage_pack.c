@@ -182,7 +182,7 @@ static bool histogram_holds(const struct histogram *h)
         for (int n = 0; n < h->count; n++)
                 if (!weight_holds(h->w[n]))
                         return false;
-        return h->count == 0 || (h->w[0] > 0 && h->w[h->count - 1] > 0);
+        return h->count == 0 ? h->first == 0 : h->w[0] > 0 && h->w[h->count - 1] > 0;
 }
 
 static bool minutes_hold(const struct usage_minutes *m)

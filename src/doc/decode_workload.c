@@ -1,6 +1,7 @@
 #include "decoder.h"
 
 #include <assert.h>
+#include <stdio.h>
 
 /* What the reading of one workload keeps beside its view. */
 struct workload_reader {
@@ -9,6 +10,7 @@ struct workload_reader {
         struct text step;   /* first part of template_path below spec ("template", "jobTemplate") */
         struct text branch; /* raw spec.<step> */
         bool has_replicas, has_desired;
+        int64_t parallelism, completions; /* of a Job: pods at once, pods in all; -1: not said */
 };
 
 /* Generations and partitions are numbers, but Argo writes the one and Kruise may write the other as text ("3", "20%").
@@ -51,13 +53,31 @@ static void read_strategy(struct decoder *d, struct workload_view *w)
                 }
 }
 
+/* A member of a Job's spec; false: it is none of those. */
+static bool read_of_job(struct workload_reader *r, struct text key)
+{
+        int64_t *to = text_is(key, "parallelism")   ? &r->parallelism
+                      : text_is(key, "completions") ? &r->completions
+                                                    : NULL;
+        if (!to)
+                return false;
+        char first = json_peek(&r->d.j); /* somebody's own kind may mean something else by the name */
+        if (first >= '0' && first <= '9')
+                *to = json_int(&r->d.j);
+        else
+                json_skip(&r->d.j);
+        return true;
+}
+
 static void read_spec(struct workload_reader *r)
 {
         struct workload_view *w = r->view;
         struct decoder *d = &r->d;
         struct text key;
         DECODER_EACH (d, key)
-                if (text_equal(key, r->step)) {
+                if (read_of_job(r, key)) {
+                        continue;
+                } else if (text_equal(key, r->step)) {
                         r->branch = json_raw(&d->j);
                 } else if (text_is(key, "replicas")) {
                         r->has_replicas = json_peek(&d->j) != 'n';
@@ -153,6 +173,30 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
         return decoder_end(d, "workload", &w->meta, err);
 }
 
+/* The spec of a CronJob's Jobs: what holds their template. */
+static int read_job_template(struct workload_reader *r, const char *path_below_step, struct err *err)
+{
+        struct decoder *d = &r->d;
+        struct text key;
+        char path[64];
+        snprintf(path, sizeof path, "%.*s", (int)(strrchr(path_below_step, '/') - path_below_step), path_below_step);
+        struct text spec = decoder_find(r->branch, path, "");
+        if (spec.len == 0)
+                return 0;
+        decoder_init(d, spec, d->arena);
+        DECODER_EACH (d, key)
+                if (!read_of_job(r, key))
+                        json_skip(&d->j);
+        return decoder_end(d, "workload", &r->view->meta, err);
+}
+
+/* So many pods of a Job run at once, as far as it says. */
+static int64_t job_pods(const struct workload_reader *r)
+{
+        int64_t pods = r->parallelism >= 0 ? r->parallelism : 1;
+        return r->completions >= 0 && r->completions < pods ? r->completions : pods;
+}
+
 /* The API server leaves zeros out, so an absent count is 0 for kinds that roll out; for the others the facts of a
  * rollout are made to say that none is under way. */
 static void calm_down(struct workload_reader *r)
@@ -160,7 +204,7 @@ static void calm_down(struct workload_reader *r)
         struct workload_view *w = r->view;
         if (r->has_replicas || r->has_desired)
                 return;
-        w->replicas = w->updated = w->available = w->status_replicas = 1;
+        w->replicas = w->updated = w->available = w->status_replicas = job_pods(r);
         w->observed_generation = w->meta.generation;
 }
 
@@ -170,10 +214,13 @@ int decode_workload(struct text json, const char *template_path, const char *fie
         static const char spec[] = "/spec/";
         assert(strncmp(template_path, spec, sizeof spec - 1) == 0);
         const char *step = template_path + sizeof spec - 1;
-        struct workload_reader r = {.view = ret, .d.arena = a, .step = {step, strcspn(step, "/")}};
+        struct workload_reader r = {
+                .view = ret, .d.arena = a, .step = {step, strcspn(step, "/")}, .parallelism = -1, .completions = -1};
         memset(ret, 0, sizeof *ret);
         int rc = read_document(&r, json, err);
         struct text managed = r.d.managed;
+        if (rc == 0 && step[r.step.len])
+                rc = read_job_template(&r, step + r.step.len, err);
         if (rc == 0)
                 rc = read_template(&r, step + r.step.len, err);
         if (rc == 0)

@@ -53,6 +53,7 @@ struct client_call {
         struct loop_timer again;
         struct retry back_off;
         int tries_again;
+        bool dropped;        /* to be given up, as all writes are */
         bool renewed;        /* credentials, for this call, once */
         bool fed;            /* a stream's reader has seen bytes: it cannot be begun anew */
         struct mono started; /* this try */
@@ -325,6 +326,30 @@ void client_cancel(struct client *c, struct client_call *k)
         if (k->http)
                 http_cancel(c->http, k->http);
         call_free(k);
+}
+
+static struct client_call *first_dropped(const struct client *c)
+{
+        struct client_call *k = c->calls;
+        while (k && !k->dropped)
+                k = k->after;
+        return k;
+}
+
+void client_drop_writes(struct client *c, const char *why)
+{
+        struct client_call *k;
+        for (k = c->calls; k; k = k->after)
+                k->dropped = k->r.method != HTTP_GET && !k->r.urgent;
+        while ((k = first_dropped(c))) { /* an end may begin and cancel others */
+                struct answer a = {.retry_after_ms = -1};
+                err_set(&a.err, ERR_RETRY, "%s %s: given up: %s", http_method_name(k->r.method), k->path, why);
+                k->dropped = false;
+                loop_timer_stop(c->loop, &k->again);
+                if (k->http)
+                        http_cancel(c->http, k->http);
+                call_finish(k, &a, false);
+        }
 }
 
 /* --- the client --- */

@@ -81,6 +81,21 @@ void informer_free(struct informer *in)
         mem_free(in);
 }
 
+void informer_hurry(struct informer *in)
+{
+        if (!in->call)
+                loop_timer_set(client_loop(in->client), &in->again, 0, informer_ask, in);
+}
+
+void informer_relist(struct informer *in)
+{
+        if (in->call)
+                client_cancel(in->client, in->call);
+        in->call = NULL;
+        reflector_relist(&in->reflector);
+        informer_hurry(in);
+}
+
 const struct informer_stats *informer_stats(const struct informer *in)
 {
         return &in->reflector.stats;

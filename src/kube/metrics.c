@@ -3,8 +3,6 @@
 #include "base/mem.h"
 #include "net/stream.h"
 
-enum { POLL_MS = 60 * SECOND_MS }; /* the aggregator waits no longer either */
-
 struct metrics_poll {
         struct client *client;
         struct client_call *call;
@@ -65,7 +63,7 @@ static void poll_done(void *arg, const struct answer *a, bool whole)
         poll_release(p);
 }
 
-struct metrics_poll *metrics_poll(struct client *c, const char *ns,
+struct metrics_poll *metrics_poll(struct client *c, const char *ns, int64_t deadline_ms,
                                   void (*each)(void *arg, const struct pod_metrics_view *m, struct wall date),
                                   void (*done)(void *arg, const struct metrics_result *r), void *arg)
 {
@@ -77,7 +75,7 @@ struct metrics_poll *metrics_poll(struct client *c, const char *ns,
         stream_init(&p->stream, STREAM_LIST, STREAM_ITEM_MAX, STREAM_LIST_MAX, poll_item, p);
         AUTO(mem_free) char *path = path_of("metrics.k8s.io", "v1beta1", ns, "pods", NULL, NULL);
         const struct client_stream_request r = {.path = path,
-                                                .deadline_ms = POLL_MS,
+                                                .deadline_ms = deadline_ms,
                                                 .head = poll_head,
                                                 .data = poll_data,
                                                 .done = poll_done,

@@ -9,6 +9,7 @@ enum {
         VERSION_MAX = 1 << 10, /* bytes of a resourceVersion */
         PAGE_MAX = 16 << 10,   /* bytes of a continue token */
         PAGE_SIZE = 500,
+        PAGES_MAX = 1 << 14,     /* of one list, 8 million objects: a server that always has one more is broken */
         WATCH_LEAST_S = 300,     /* a watch asks for 300 to 600 s */
         SHORT_MS = 1000,         /* a watch that ends sooner, without an event, has failed */
         STEADY_MS = 10000,       /* a request that lived so long starts the back-off anew */
@@ -67,6 +68,7 @@ static void list_afresh(struct reflector *r)
         r->epoch++;
         buf_reset(&r->page);
         buf_reset(&r->listed);
+        r->pages = 0;
         r->list_left = STREAM_LIST_MAX;
 }
 
@@ -76,6 +78,14 @@ void reflector_init(struct reflector *r, const char *path, const char *selector,
         buf_init(&r->version, VERSION_MAX);
         buf_init(&r->listed, VERSION_MAX);
         buf_init(&r->page, PAGE_MAX);
+        list_afresh(r);
+}
+
+void reflector_relist(struct reflector *r)
+{
+        r->pages_this_time = false;
+        r->expired_pages = 0;
+        r->stats.synced = false;
         list_afresh(r);
 }
 
@@ -170,8 +180,7 @@ static void list_is_whole(struct reflector *r, struct text version)
 
 static void upsert(struct reflector *r, struct text object)
 {
-        struct err why = {0};
-        if (r->owner.upsert(r->owner.arg, object, r->epoch, &why) < 0)
+        if (r->owner.upsert(r->owner.arg, object, r->epoch, &r->stats.refusal) < 0)
                 r->stats.refused++;
 }
 
@@ -222,7 +231,7 @@ static int take_event(void *arg, struct text value)
         struct reflector *r = arg;
         struct watch_event e;
         arena_reset(&r->arena);
-        if (decode_watch_event(value, &r->arena, &e, NULL) < 0) {
+        if (decode_watch_event(value, &r->arena, &e, &r->stats.refusal) < 0) {
                 r->stats.refused++;
                 return 0;
         }
@@ -287,14 +296,19 @@ static enum saw read_page(struct reflector *r)
 {
         struct list_view list;
         arena_reset(&r->arena);
-        if (stream_end(&r->stream, &r->why) < 0)
-                return SAW_CUT;
+        int rc = stream_end(&r->stream, &r->why);
+        if (rc < 0)
+                return rc == ERR_INVALID ? SAW_BROKEN : SAW_CUT;
         r->list_left = r->stream.left > 0 ? r->stream.left : 1; /* 0 would be no bound */
         if (decode_list(stream_envelope(&r->stream), &r->arena, &list, &r->why) < 0)
                 return SAW_BROKEN;
         if (r->listed.len == 0 &&
             (list.version.len == 0 || buf_add(&r->listed, list.version.p, list.version.len) < 0)) {
                 broken(r, "the list has no resourceVersion to watch from");
+                return SAW_BROKEN;
+        }
+        if (list.next.len > 0 && ++r->pages >= PAGES_MAX) {
+                broken(r, "the list has no end: after 16384 pages there is one more");
                 return SAW_BROKEN;
         }
         bool same = list.next.len > 0 && text_equal(list.next, buf_text(&r->page));
@@ -319,9 +333,9 @@ static enum saw judge(struct reflector *r, const struct answer *a, bool whole, s
         return saw;
 }
 
-/* One line for the owner: at once for what somebody has to look at, at the second time in a row for what may pass by
- * itself, unless there is trouble already. */
-static void tell_trouble(struct reflector *r, enum saw saw)
+/* One line for the owner: at once for what somebody has to look at, and for a server that was never reached; at the
+ * second time in a row for what may pass by itself, unless there is trouble already. */
+static void tell_trouble(struct reflector *r, const struct answer *a, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
         r->failures++;
@@ -330,7 +344,8 @@ static void tell_trouble(struct reflector *r, enum saw saw)
         if (r->why.code == 0)
                 err_set(&r->why, ERR_RETRY, "%s", saw == SAW_SHORT ? "it ended at once" : "the answer broke off");
         bool passing = saw == SAW_SHORT || saw == SAW_CUT || saw == SAW_BUSY || saw == SAW_FUTURE || saw == SAW_EXPIRED;
-        if (r->trouble == r->why.code || (passing && (r->failures < 2 || r->trouble)))
+        bool never_reached = a->status == 0 && !r->stats.synced;
+        if (r->trouble == r->why.code || (passing && (r->trouble || (r->failures < 2 && !never_reached))))
                 return;
         r->trouble = r->why.code;
         err_wrap(&r->why, "%s '%s'", names[r->state], r->path);
@@ -340,7 +355,7 @@ static void tell_trouble(struct reflector *r, enum saw saw)
 
 static int64_t wait_of(struct reflector *r, const struct answer *a, enum saw saw, struct mono now)
 {
-        tell_trouble(r, saw);
+        tell_trouble(r, a, saw);
         if ((now.ns - r->begun.ns) / 1000000 >= STEADY_MS)
                 retry_reset(&r->retry);
         return retry_delay_ms(&r->retry, now, a->retry_after_ms > 0 ? a->retry_after_ms : 0);

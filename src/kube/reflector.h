@@ -29,6 +29,7 @@ struct reflector {
         struct buf version;   /* to watch on from */
         struct buf page;      /* PAGING: the continue token; empty: the first page */
         struct buf listed;    /* PAGING: the version of the first page */
+        int pages;            /* PAGING: read of this list */
         int64_t list_left;    /* PAGING: bytes that may still come, over all pages */
         int expired_pages;    /* of this list; twice: unpaged */
         bool no_watch_list;   /* the server has none: remembered */
@@ -49,6 +50,8 @@ struct reflector {
 
 void reflector_init(struct reflector *r, const char *path, const char *selector, const struct informer_owner *owner);
 void reflector_release(struct reflector *r);
+/* With no request under way: what is known is old, the next request lists afresh; not synced until that is whole. */
+void reflector_relist(struct reflector *r);
 
 /* What to ask: the query (escaped) into ret_query, an empty buffer; true when it is a watch. */
 bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query);

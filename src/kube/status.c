@@ -47,8 +47,10 @@ static void read_status_object(const json_t *doc, struct status *ret)
         ret->conflict_of_owners =
                 (reason && strcmp(reason, "AlreadyExists") == 0) || has_cause(details, "FieldManagerConflict");
         ret->of_object = json_object_get(details, "name") || json_array_size(json_object_get(details, "causes")) > 0;
-        if (json_is_integer(after) && json_integer_value(after) > 0 && json_integer_value(after) <= HOUR_MS / SECOND_MS)
-                ret->retry_after_ms = json_integer_value(after) * SECOND_MS;
+        if (json_is_integer(after) && json_integer_value(after) > 0)
+                ret->retry_after_ms = json_integer_value(after) < HTTP_RETRY_AFTER_MOST_MS / SECOND_MS
+                                              ? json_integer_value(after) * SECOND_MS
+                                              : HTTP_RETRY_AFTER_MOST_MS;
 }
 
 static void read_status(struct text body, struct status *ret)
@@ -107,5 +109,5 @@ void answer_judge(struct answer *ret, const struct http_reply *reply, struct tex
                 snprintf(later, sizeof later, ", retry after %lld s", (long long)(ret->retry_after_ms + 999) / 1000);
         err_set(&ret->err, code_of(reply->status, &s, json_patch), "%s: HTTP %d%s%s%s%s", what, reply->status, later,
                 s.message[0] ? ": " : "", s.message,
-                reply->status >= 300 && reply->status < 400 ? "it sends us elsewhere, which is not followed" : "");
+                reply->status >= 300 && reply->status < 400 ? ": it sends us elsewhere, which is not followed" : "");
 }

@@ -17,7 +17,6 @@ enum {
         KEEPALIVE_EVERY_S = 5,
         PEER_DEAD_MS = 30000, /* sent and not acknowledged for so long: the connection is given up */
         BODY_CHUNK = 128 << 10,
-        RETRY_AFTER_MOST_MS = HOUR_MS,
 };
 
 const char *http_method_name(enum http_method m)
@@ -99,7 +98,7 @@ static void copy_text(char *out, size_t cap, struct text t)
         out[len] = '\0';
 }
 
-/* Seconds or an HTTP date; a server cannot make us wait for more than an hour. */
+/* Seconds or an HTTP date. */
 static void read_retry_after(struct http_call *c, struct text value)
 {
         char text[64], *rest;
@@ -108,14 +107,16 @@ static void read_retry_after(struct http_call *c, struct text value)
         long seconds = strtol(text, &rest, 10);
         struct wall at;
         if (rest != text && *rest == '\0')
-                ms = seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000) : RETRY_AFTER_MOST_MS;
+                ms = seconds < 0                     ? 0
+                     : seconds < HOUR_MS / SECOND_MS ? seconds * INT64_C(1000)
+                                                     : HTTP_RETRY_AFTER_MOST_MS;
         else if (wall_parse_http(text, &at) == 0)
                 ms = at.ms - (c->reply.date.ms ? c->reply.date.ms : loop_now(http_loop(c->http)).wall.ms);
         else
                 return;
         if (ms < 0)
                 ms = 0;
-        c->reply.retry_after_ms = ms < RETRY_AFTER_MOST_MS ? ms : RETRY_AFTER_MOST_MS;
+        c->reply.retry_after_ms = ms < HTTP_RETRY_AFTER_MOST_MS ? ms : HTTP_RETRY_AFTER_MOST_MS;
 }
 
 /* Warning: 299 - "text" */
@@ -181,8 +182,8 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
         byte_came(c);
         c->header_bytes += line.len;
         if (c->header_bytes > HEADER_BYTES_MAX) {
-                c->refused = err_set(&c->reply.err, ERR_TOOBIG, "the answer's headers are longer than %d KiB",
-                                     HEADER_BYTES_MAX >> 10);
+                err_set(&c->reply.err, ERR_TOOBIG, "the answer's headers are longer than %d KiB",
+                        HEADER_BYTES_MAX >> 10);
                 return 0;
         }
         if (line.len > 5 && memcmp(p, "HTTP/", 5) == 0)
@@ -205,7 +206,7 @@ static size_t on_body(char *p, size_t size, size_t count, void *arg)
         int rc = c->r.data(c->r.arg, &c->reply, p, len);
         http_leave(c->http);
         if (rc < 0 && !c->cancelled)
-                c->refused = err_set(&c->reply.err, rc, "the reader ended the answer");
+                err_set(&c->reply.err, rc, "the reader ended the answer");
         return rc < 0 || c->cancelled ? 0 : len;
 }
 

@@ -28,7 +28,6 @@ struct http_call {
         int sent; /* how often the request line went out */
 
         size_t header_bytes;
-        int refused; /* the code that data or a bound ended the body with */
         char content_type[256], warning[1024];
         struct http_reply reply;
 };

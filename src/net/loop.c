@@ -153,7 +153,7 @@ void loop_timer_set(struct loop *l, struct loop_timer *t, int64_t after_ms, void
                 l->heap_cap = l->heap_cap ? 2 * l->heap_cap : 64;
                 l->heap = mem_resize(l->heap, l->heap_cap, sizeof(struct loop_timer *));
         }
-        t->due.ns = loop_now(l).mono.ns + (after_ms > 0 ? after_ms : 0) * 1000000;
+        t->due = mono_after(loop_now(l).mono, after_ms > 0 ? after_ms : 0);
         t->fire = fire;
         t->arg = arg;
         heap_rise(l, ++l->timers, t);

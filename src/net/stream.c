@@ -241,11 +241,12 @@ static const char *step_assign(struct stream *s, const char *p, const char *end,
         p = skip_space(p, end);
         if (p == end)
                 return p;
-        if (*p == '[' && text_equal((struct text){s->key, (size_t)s->key_len}, TEXT("items"))) {
+        /* As null it comes from servers of old for a list without any. */
+        if ((*p == '[' || *p == 'n') && text_equal((struct text){s->key, (size_t)s->key_len}, TEXT("items"))) {
                 if (s->items_seen)
                         return fail(s, ERR_INVALID, err, "the list holds \"items\" twice");
                 s->items_seen = true;
-                s->state = ITEM_FIRST;
+                s->state = *p == '[' ? ITEM_FIRST : SCALAR;
                 return envelope_add(s, p, 1, err) ? p + 1 : NULL;
         }
         switch (effect[(unsigned char)*p]) {
@@ -356,6 +357,8 @@ int stream_end(struct stream *s, struct err *err)
 {
         if (s->failed)
                 return err_set(err, s->failed, "the stream has failed before");
+        if (s->state == FINISHED && !s->items_seen)
+                return err_set(err, ERR_INVALID, "the answer is no list: it has no \"items\"");
         if (s->state == (s->shape == STREAM_WATCH ? START : FINISHED))
                 return 0;
         return err_set(err, ERR_RETRY,

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/utf8.h"
+
 static const char *const type_name[] = {"counter", "gauge", "histogram"};
 
 /* Seconds; from a checkpoint of a few rows to a cycle over a million containers. */
@@ -62,15 +64,22 @@ int metric_seconds_sample(struct buf *out, const struct metric *m, const char *l
         return rc;
 }
 
+/* Whole characters, because a scrape ends at the first byte that is not UTF-8. */
 char *metric_label(const char *key, const char *value, char *out, size_t size)
 {
-        enum { VALUE_MAX = 128 };
-        size_t at = (size_t)snprintf(out, size, "%s=\"", key);
-        for (int n = 0; value[n] && n < VALUE_MAX && at + 4 < size; n++) {
+        enum { VALUE_MAX = 128, QUOTE_AND_NUL = 2 };
+        size_t at = (size_t)snprintf(out, size, "%s=\"", key), len = utf8_cut(value, strlen(value), VALUE_MAX);
+        for (size_t n = 0, step; n < len; n += step) {
                 char c = value[n];
-                if (c == '\\' || c == '"' || c == '\n')
+                bool escaped = c == '\\' || c == '"' || c == '\n';
+                size_t whole = utf8_length(value + n, len - n);
+                step = whole ? whole : 1;
+                if (at + escaped + step + QUOTE_AND_NUL > size)
+                        break;
+                if (escaped)
                         out[at++] = '\\';
-                out[at++] = c == '\n' ? 'n' : c;
+                memcpy(out + at, c == '\n' ? "n" : whole ? value + n : "?", step);
+                at += step;
         }
         snprintf(out + at, size - at, "\"");
         return out;

@@ -117,11 +117,11 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
 {
         static int seen;
         (void)version, (void)upload;
-        if (*state == NULL) { /* headers are there, a body may follow: bodies are not read */
+        if (*state == NULL || *upload_size > 0) { /* nobody looks at a body, but it ends before there is an answer */
                 *state = &seen;
+                *upload_size = 0;
                 return MHD_YES;
         }
-        *upload_size = 0;
         for (size_t i = 0; i < sizeof routes / sizeof routes[0]; i++) {
                 if (strcmp(url, routes[i].path) != 0)
                         continue;
@@ -233,9 +233,10 @@ int server_start(const struct server_options *o, struct server **ret, struct err
                 MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
                 (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (!s->daemon) {
+                err_set(err, ERR_IO, "the HTTP server does not start: %m");
                 close(fd);
                 server_stop(s);
-                return err_set(err, ERR_IO, "the HTTP server does not start: %m");
+                return err->code;
         }
         *ret = s;
         return 0;

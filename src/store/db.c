@@ -268,7 +268,8 @@ static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA secure_delete 
                                "PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864;"
                                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
 
-static int connect_to(struct db *d, const char *path, int flags, struct err *err)
+/* short_too: also what is shorter than its header says, which SQLite reads only where its schema may be written. */
+static int connect_to(struct db *d, const char *path, int flags, bool short_too, struct err *err)
 {
         *d = (struct db){.path = mem_string(path)};
         int rc = sqlite3_open_v2(path, &d->sql, flags | SQLITE_OPEN_NOMUTEX, NULL);
@@ -278,7 +279,8 @@ static int connect_to(struct db *d, const char *path, int flags, struct err *err
         sqlite3_busy_timeout(d->sql, BUSY_MS);
         if (rc != SQLITE_OK)
                 return db_error(d, err, "open");
-        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, !short_too, NULL);
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, short_too, NULL);
         sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* what is refused stays as it is */
         return db_exec(d, settings, err);
 }
@@ -314,7 +316,7 @@ int db_create(const char *path, struct err *err)
         char *first AUTO(mem_free) = mem_printf("PRAGMA page_size = 8192; PRAGMA auto_vacuum = INCREMENTAL;"
                                                 "PRAGMA application_id = %d",
                                                 DB_APPLICATION);
-        int rc = connect_to(&d, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, err);
+        int rc = connect_to(&d, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, false, err);
         if (rc == 0)
                 rc = db_exec(&d, first, err);
         if (rc == 0)
@@ -356,13 +358,21 @@ static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
 
 int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err)
 {
-        int rc = connect_to(d, path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, err);
+        int rc = connect_to(d, path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, false, err);
         if (rc == 0)
                 rc = settle(d, writable, ret_clean, err);
         if (rc < 0)
                 db_close(d);
         else
                 d->writing = !*ret_clean;
+        return rc;
+}
+
+int db_open_short(struct db *d, const char *path, struct err *err)
+{
+        int rc = connect_to(d, path, SQLITE_OPEN_READONLY, true, err);
+        if (rc < 0)
+                db_close(d);
         return rc;
 }
 

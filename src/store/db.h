@@ -64,6 +64,8 @@ int db_judge(const char *path, enum db_file *ret, struct err *err);
 int db_create(const char *path, struct err *err);
 /* Open an existing one; writable: bring its schema up to date. *ret_clean: it was stopped cleanly. */
 int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err);
+/* Open a DB_SHORT one for no more than reading what is left of it, row by row. */
+int db_open_short(struct db *d, const char *path, struct err *err);
 /* SQLite's own look at the structure, thorough: and whether each index says what its table says. 0 or ERR_DAMAGED. */
 int db_check(struct db *d, bool thorough, struct err *err);
 /* Leaves the files as they are but for what SQLite tidies; {0} is fine. */

@@ -117,5 +117,6 @@ struct known_history *index_add_history(struct index *x, int64_t target, struct 
 void index_drop_history(struct index *x, int64_t target, struct text container)
 {
         struct key k;
-        drop(x, &x->histories, history_key(&k, target, container));
+        if (container.len <= sizeof k.bytes - sizeof target) /* a longer one is damage, and was never added */
+                drop(x, &x->histories, history_key(&k, target, container));
 }

@@ -27,6 +27,7 @@ bool index_add_target(struct index *x, const struct store_key *key, int64_t id);
 void index_drop_target(struct index *x, const struct store_key *key);
 struct known_history *index_history(const struct index *x, int64_t target, struct text container);
 struct known_history *index_add_history(struct index *x, int64_t target, struct text container, int64_t id);
+/* container: as the file has it, of any length. */
 void index_drop_history(struct index *x, int64_t target, struct text container);
 
 #endif

@@ -202,6 +202,8 @@ int mend_open(struct db *d, const char *path, bool suspect, struct wall now, cha
                 return rc;
         rc = file == DB_BROKEN ? ERR_DAMAGED : open_checked(d, path, suspect || file == DB_SHORT, note, &why);
         if (rc == ERR_DAMAGED) {
+                if (!d->sql && file == DB_SHORT)
+                        (void)db_open_short(d, path, &(struct err){0});
                 rc = mend(d->sql ? d : NULL, path, why.text, now, note, err);
                 return rc < 0 ? rc : db_open(d, path, true, &clean, err);
         }

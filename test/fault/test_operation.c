@@ -8,12 +8,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 /* after its needs */
 #include <cmocka.h>
 
 #include "../support/beside.h"
 #include "../support/story.h"
 #include "../support/tmp.h"
+#include "base/buf.h"
 #include "base/mem.h"
 
 #define LIMITED     "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]"
@@ -307,6 +309,46 @@ static void test_no_database(void **state)
         end(f, h);
 }
 
+/* What is beyond a bound of ours is said once and counted; everybody else is served. */
+static void test_unreadable_object(void **state)
+{
+        (void)state;
+        struct fake *f = stories_server(NULL, 0);
+        struct buf many;
+        buf_init(&many, 1 << 20);
+        buf_printf(&many, "{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"namespace\":\"crowd\","
+                          "\"name\":\"crowded\"},\"spec\":{\"replicas\":0,\"selector\":{\"matchLabels\":{\"a\":\"b\"}},"
+                          "\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[");
+        for (int i = 0; i < 65; i++)
+                buf_printf(&many, "%s{\"name\":\"c%d\",\"image\":\"x\"}", i ? "," : "", i);
+        buf_printf(&many, "]}}}}");
+        fake_put(f, "kubectl", many.data);
+        buf_release(&many);
+        struct halflife *h = halflife_start(f, "crowded.db", NULL);
+        PLAY(f, h, STORY("beside", AT_ONCE(""), WEB(LIMITED), LOWERED, CYCLES(2)));
+        assert_int_equal(halflife_said(h, "cannot be read, and is left as it was known"), 1);
+        assert_int_equal(halflife_said(h, "more than 64 containers"), 1);
+        assert_true(halflife_metric(h, "halflife_objects_unreadable_total") >= 1);
+        end(f, h);
+}
+
+/* A limit on the size of files is a full disk: told, and lived with. */
+static void test_file_size_limit(void **state)
+{
+        (void)state;
+        struct fake *f = stories_server(NULL, 0);
+        struct rlimit was, small;
+        assert_int_equal(getrlimit(RLIMIT_FSIZE, &was), 0);
+        small = (struct rlimit){.rlim_cur = 16384, .rlim_max = was.rlim_max};
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+        struct halflife *h = halflife_start(f, "limited.db", NULL);
+        assert_int_equal(setrlimit(RLIMIT_FSIZE, &was), 0);
+        PLAY(f, h, STORY("limited", AT_ONCE(""), WEB(LIMITED), LOWERED));
+        assert_int_equal(halflife_said(h, "no checkpoints"), 1);
+        assert_true(halflife_metric(h, "halflife_database_up") == 0);
+        end(f, h);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
@@ -321,6 +363,8 @@ int main(void)
                 BESIDE(test_bad_starts),
                 BESIDE(test_bad_credentials),
                 BESIDE(test_no_database),
+                BESIDE(test_file_size_limit),
+                BESIDE(test_unreadable_object),
         };
         return beside_run("operation", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

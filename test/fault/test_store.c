@@ -411,6 +411,26 @@ static void test_carried_over(void **state)
         image_release(&big);
 }
 
+/* A file that lost its end keeps what stands before it. */
+static void test_cut_off_carried_over(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("cut.db");
+        struct image big = {0}, got = {0};
+        struct err err;
+        size_t len;
+        image_fill(&big, 400, 1);
+        image_save(&big, path);
+        char *bytes AUTO(mem_free) = file_read(path, 64u << 20, &len, &err);
+        write_file(path, bytes, len / 8192 * 3 / 4 * 8192);
+        image_load(&got, path);
+        print_message("%zu of %zu histories; %s\n", got.usages, big.usages, got.refusal);
+        assert_int_equal(aside_count(path), 1);
+        assert_true(got.usages > big.usages / 3);
+        image_release(&got);
+        image_release(&big);
+}
+
 /* Damage that shows while running: replaced, told, and the batch is in the new file. */
 static void test_damaged_while_running(void **state)
 {
@@ -462,6 +482,31 @@ static void run_sql(const char *path, const char *sql)
         assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
         sqlite3_close(db);
+}
+
+/* A name in the file that no row of ours can have: its target can be forgotten like any other, and it goes along. */
+static void test_name_damaged(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = tmp_path("name.db");
+        struct image got = {0};
+        image_remove(path);
+        image_save(&before, path);
+        run_sql(path, "UPDATE history SET container = hex(zeroblob(1000)) WHERE id = 1");
+        struct store *s = image_open(path);
+        image_load_from(&got, s);
+        assert_int_equal(got.refused, 1);
+        assert_int_equal(got.usages, before.usages - 1);
+        struct store_batch *b = store_batch_new();
+        struct store_key key = image_key(&before.usage[0].key);
+        store_batch_forget(b, &key);
+        store_submit(s, b);
+        image_close(s);
+        image_release(&got);
+        image_load(&got, path);
+        assert_int_equal(got.refused, 0);
+        assert_int_equal(got.usages, before.usages - IMAGE_CONTAINERS);
+        image_release(&got);
 }
 
 static void test_foreign(void **state)
@@ -571,8 +616,10 @@ int main(void)
                 cmocka_unit_test(test_kill_at_any_moment),
                 cmocka_unit_test(test_damaged_bytes),
                 cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_cut_off_carried_over),
                 cmocka_unit_test(test_carried_over),
                 cmocka_unit_test(test_damaged_while_running),
+                cmocka_unit_test(test_name_damaged),
                 cmocka_unit_test(test_foreign),
                 cmocka_unit_test(test_read_only),
                 cmocka_unit_test(test_second_process),

@@ -116,7 +116,8 @@ static struct story stories[] = {
                   "[{type: "
                   "Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}]}}"),
               WEB(LIMITED), EXPECT("deployments/web", APP_REQUESTS, "{\"cpu\":\"1\",\"memory\":\"364Mi\"}"),
-              EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"), CYCLES(1),
+              EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"),
+              EXPECT(REC, "status.conditions[Applied].message", "HPA 'web' scales on cpu utilization"), CYCLES(1),
               CHECK("deployments/web", APP_REQUESTS, "{\"cpu\":\"1\",\"memory\":\"364Mi\"}"),
               DELETE("horizontalpodautoscalers/web"), LOWERED,
               CHECK("deployments/web", APP_REQUESTS, "{\"cpu\":\"285m\",\"memory\":\"364Mi\"}")),

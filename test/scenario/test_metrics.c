@@ -60,7 +60,7 @@ static void poll_ns(struct polled *p, const char *ns)
         p->done = false;
         p->pods = p->cpu = p->memory = 0;
         p->last[0] = '\0';
-        assert_non_null(metrics_poll(p->api.client, ns, on_each, on_done, p));
+        assert_non_null(metrics_poll(p->api.client, ns, 60000, on_each, on_done, p));
         assert_true(api_until(&p->api, is_done, p, 10000));
         assert_int_equal(p->result.pods, p->pods);
 }
@@ -170,7 +170,7 @@ static void given_up_at_any_time(void **state)
         for (int ms = 0; ms < 40; ms += 4) {
                 p.last[0] = '\0';
                 p.done = false;
-                struct metrics_poll *poll = metrics_poll(p.api.client, NULL, on_each, on_done, &p);
+                struct metrics_poll *poll = metrics_poll(p.api.client, NULL, 60000, on_each, on_done, &p);
                 struct mono from = mono_read();
                 while (!p.done && (mono_read().ns - from.ns) / 1000000 < ms)
                         loop_turn(p.api.loop, 1);

@@ -144,18 +144,26 @@ static struct story stories[] = {
               CHECK(REC, "status.conditions[Contested].message", "~changed to 500m by admission"), CYCLES(3),
               CHECK("deployments/web", "metadata.generation", "2"),
               CHECK(REC, "status.containers[app].cpu.original", "1")),
+        STORY("removed-by-admission", AT_ONCE(", cooldown: 0s"), WEB(LIMITED),
+              EXPECT("deployments/web", CPU_REQUEST, "-"), EXPECT(REC, "status.conditions[Contested].status", "True"),
+              CHECK(REC, "status.conditions[Contested].message", "~cpu of 'app' removed by admission"), CYCLES(3),
+              CHECK("deployments/web", "metadata.generation", "2"),
+              CHECK(REC, "status.containers[app].cpu.original", "1")),
 };
 
-static char *round_up(void *arg, const char *kind, const char *object)
+/* Ours is rounded, or taken out. */
+static char *change(void *arg, const char *kind, const char *object)
 {
         (void)arg;
         AUTO(json_decref) json_t *o = json_loads(object, 0, NULL);
         json_t *requests = pick(o, APP_REQUESTS);
-        if (strcmp(kind, "Deployment") != 0 ||
-            strcmp(pick_text(o, "metadata.namespace"), "rounded-by-admission") != 0 ||
-            strcmp(pick_text(requests, "cpu"), "285m") != 0)
+        const char *ns = pick_text(o, "metadata.namespace");
+        if (strcmp(kind, "Deployment") != 0 || strcmp(pick_text(requests, "cpu"), "285m") != 0)
                 return NULL;
-        json_object_set_new(requests, "cpu", json_string("500m"));
+        if (strcmp(ns, "rounded-by-admission") == 0)
+                json_object_set_new(requests, "cpu", json_string("500m"));
+        else if (strcmp(ns, "removed-by-admission") == 0)
+                json_object_del(requests, "cpu");
         return json_dumps(o, JSON_COMPACT);
 }
 
@@ -163,7 +171,7 @@ static void prepare(struct fake *f)
 {
         fake_put(f, "kubectl",
                  "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"owned-by-apply\"}}");
-        fake_set_admission(f, round_up, NULL);
+        fake_set_admission(f, change, NULL);
 }
 
 int main(void)

@@ -13,6 +13,7 @@ struct fixture {
         struct controller c;
         struct watched_kind kind;
         struct workload workload;
+        struct profile_spec spec;
         struct profile profile;
         struct target target;
         struct plan_container container;
@@ -26,6 +27,7 @@ static int set_up(void **state)
         world_init(&f->c.world, "halflife", "halflife");
         f->workload = (struct workload){.kind = &f->kind, .replicas = 2};
         f->profile.key = mem_string("/shared");
+        f->profile.spec = &f->spec;
         f->target = (struct target){.workload = &f->workload, .profile = &f->profile};
         f->container.facts.current[CPU] = (struct amount){true, 1000};
         f->container.advice.gate[CPU] = (struct gate_verdict){.value = 600};

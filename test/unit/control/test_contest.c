@@ -30,7 +30,8 @@ static void test_resets(void **state)
 {
         (void)state;
         struct controller c = {.loop = loop_new()};
-        struct profile profile = {.spec.apply.cooldown_ms = 168 * (int64_t)HOUR_MS};
+        struct profile_spec spec = {.apply.cooldown_ms = 168 * (int64_t)HOUR_MS};
+        struct profile profile = {.spec = &spec};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct workload wl = {.digest = row[i].deploy ? 2 : 1};
                 struct plan_container container = {

@@ -133,6 +133,26 @@ static const struct row rows[] = {
          .value = 285,
          .reason = "Lowered",
          .carries = true},
+        {.what = "admission took it out",
+         .spec = ROLLOUT,
+         .request = "",
+         .annotations = CARRIES("1", "285m"),
+         .admitted = "{\"app\":{\"requests\":{}}}",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "the owner took it out",
+         .spec = ROLLOUT,
+         .request = "",
+         .annotations = CARRIES("1", "285m"),
+         .admitted = "{\"app\":{\"requests\":{\"cpu\":\"500m\"}}}",
+         .samples = SAMPLES,
+         .original = -1,
+         .target = 285,
+         .reason = "NoOriginal"},
         {.what = "a record that somebody broke",
          .spec = ROLLOUT,
          .request = "285m",
@@ -324,8 +344,87 @@ static void test_rows(void **state)
         }
 }
 
+/* --- the pod's QoS class --- */
+
+#define FIXED    "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"
+#define NO_LIMIT "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"memory\":\"1Gi\"}}"
+#define UID(n)   "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""
+
+/* A Guaranteed template whose pod was given one container more. */
+static const struct {
+        const char *what, *proxy, *reason;
+        int64_t target;
+} injected[] = {
+        {"nothing injected", NULL, "QoS", 1000},
+        {"injected, Guaranteed", FIXED, "QoS", 1000},
+        {"injected, without a CPU limit", NO_LIMIT, "Lowered", 285},
+};
+
+static void make_guaranteed(struct world *w, const char *proxy)
+{
+        char json[2000];
+        struct err err = {0};
+        world_init(w, "halflife", "halflife-system");
+        assert_int_equal(workload_upsert(w, deployments(w),
+                                         TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"," UID(
+                                                 "1") ",\"generation\":1},"
+                                                      "\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":"
+                                                      "[{\"name\":\"app\","
+                                                      "\"resources\":" FIXED
+                                                      "}]}}},\"status\":{\"observedGeneration\":1,\"replicas\":2,"
+                                                      "\"updatedReplicas\":2,\"availableReplicas\":2}}"),
+                                         1, &err),
+                         0);
+        assert_int_equal(
+                profile_upsert(
+                        w, false,
+                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":{"
+                             "\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,"
+                             "\"keepGuaranteed\":true}}}"),
+                        1, &err),
+                0);
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\"," UID(
+                         "2") ",\"ownerReferences\":[{"
+                              "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"," UID(
+                                      "1") ","
+                                           "\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"app\","
+                                           "\"resources\":" FIXED "}%s%s%s]},"
+                                           "\"status\":{\"phase\":\"Running\"}}",
+                 proxy ? ",{\"name\":\"proxy\",\"resources\":" : "", proxy ? proxy : "", proxy ? "}" : "");
+        assert_int_equal(pod_upsert(w, text_of(json), 1, &err), 0);
+}
+
+static void test_injected_and_guaranteed(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof injected / sizeof injected[0]; i++) {
+                struct world w;
+                struct arena a = {0};
+                struct plan plan;
+                struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
+                make_guaranteed(&w, injected[i].proxy);
+                world_settle(&w, now);
+                struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+                t->profile->window_open = true;
+                learn(&w, t, SAMPLES);
+                struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
+                reconcile(&w, t, &facts, &a, &plan);
+                const struct advice *app = &plan.container[0].advice;
+                if (app->of[CPU].target.value != injected[i].target ||
+                    strcmp(reason_name(app->reason[CPU]), injected[i].reason) != 0)
+                        fail_msg("%s: %lld, %s", injected[i].what, (long long)app->of[CPU].target.value,
+                                 reason_name(app->reason[CPU]));
+                arena_release(&a);
+                world_release(&w);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_rows)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_injected_and_guaranteed),
+        };
         return cmocka_run_group_tests_name("reconcile", tests, NULL, NULL);
 }

@@ -234,9 +234,8 @@ static void check_pods(struct world *w, const struct model *m)
                 char want[64];
                 if (p->target)
                         assert_ptr_equal(map_get(&w->targets, text_of(p->target->key)), p->target);
-                if (m->pod_owner[i] != m->set[set])
-                        continue; /* its set is gone: the chain above it stands as long as it was seen */
-                const char *target = m->pod_owner[i] ? expected_target(m, set, want) : NULL;
+                bool owned = m->pod_owner[i] && m->pod_owner[i] == m->set[set]; /* else a start could not link it */
+                const char *target = owned ? expected_target(m, set, want) : NULL;
                 if (!target != !p->target || (target && strcmp(target, p->target->key) != 0))
                         fail_msg("pod %s belongs to %s, not to %s", p->name, p->target ? p->target->key : "nothing",
                                  target ? target : "nothing");

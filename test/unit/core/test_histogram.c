@@ -8,224 +8,10 @@
 
 #include <cmocka.h>
 
-#include "../../../src/core/histogram_inner.h"
-
-#define DAY  ((int64_t)DAY_MS)
-#define LAST (HISTOGRAM_BUCKETS - 1)
-
-/* A histogram with all the room there is. */
-struct roomy {
-        struct histogram h;
-        double w[HISTOGRAM_BUCKETS];
-};
-
-static void roomy_init(struct roomy *r, enum resource of, int64_t half_life_ms)
-{
-        histogram_init(&r->h, of, half_life_ms);
-        for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
-                r->w[i] = -1; /* what is lent holds anything */
-        histogram_lend(&r->h, r->w, HISTOGRAM_BUCKETS);
-}
-
-static void roomy_copy(struct roomy *to, const struct roomy *from)
-{
-        *to = *from;
-        to->h.w = to->w;
-}
-
-static int add(struct roomy *r, double value, double weight, int64_t at_ms)
-{
-        int unused;
-        return histogram_add(&r->h, value, weight, (struct wall){at_ms}, &unused);
-}
-
-static double weight(const struct histogram *h, int n)
-{
-        return n >= h->first && n < h->first + h->count ? h->w[n - h->first] : 0;
-}
-
-static double percentile(const struct histogram *h, int p)
-{
-        double got = -1;
-        assert_int_equal(histogram_percentile(h, p, NULL, &got), 0);
-        return got;
-}
-
-/* The middle of a bucket. */
-static double inside(enum resource r, int n)
-{
-        return n == LAST ? histogram_start(r, n) * 1.01 : (histogram_start(r, n) + histogram_start(r, n + 1)) / 2;
-}
-
-static uint64_t random_state = 88172645463325252u;
-static uint64_t draw(uint64_t below)
-{
-        random_state ^= random_state << 13;
-        random_state ^= random_state >> 7;
-        random_state ^= random_state << 17;
-        return random_state % below;
-}
-
-static void assert_sound(const struct histogram *h)
-{
-        assert_true(isfinite(histogram_total(h)));
-        assert_true(h->count <= h->cap && h->first + h->count <= HISTOGRAM_BUCKETS);
-        for (int i = 0; i < h->count; i++)
-                if (!isfinite(h->w[i]) || h->w[i] < 0 || signbit(h->w[i]))
-                        fail_msg("bucket %d weighs %g", h->first + i, h->w[i]);
-        if (h->count > 0)
-                assert_true(h->w[0] > 0 && h->w[h->count - 1] > 0);
-}
-
-static void assert_bit_equal(const struct histogram *a, const struct histogram *b)
-{
-        assert_int_equal(a->ref_ms, b->ref_ms);
-        assert_int_equal(a->half_life_ms, b->half_life_ms);
-        assert_int_equal(a->count, b->count);
-        assert_int_equal(a->first, b->first);
-        if (a->count > 0)
-                assert_memory_equal(a->w, b->w, a->count * sizeof(double));
-}
-
-/* --- the table of starts, in exact integers -------------------------------------------------------------------------
- */
-
-enum { LIMBS = 40 };
-struct big {
-        uint32_t limb[LIMBS]; /* least first */
-};
-
-static struct big big_of(uint64_t v)
-{
-        return (struct big){{(uint32_t)v, (uint32_t)(v >> 32)}};
-}
-
-static struct big big_times(struct big a, uint32_t by)
-{
-        uint64_t carry = 0;
-        for (int i = 0; i < LIMBS; i++) {
-                carry += (uint64_t)a.limb[i] * by;
-                a.limb[i] = (uint32_t)carry;
-                carry >>= 32;
-        }
-        assert_int_equal(carry, 0);
-        return a;
-}
-
-static struct big big_minus(struct big a, struct big b)
-{
-        int64_t borrow = 0;
-        for (int i = 0; i < LIMBS; i++) {
-                borrow += (int64_t)a.limb[i] - b.limb[i];
-                a.limb[i] = (uint32_t)borrow;
-                borrow >>= 32;
-        }
-        assert_int_equal(borrow, 0);
-        return a;
-}
-
-static int big_compare(const struct big *a, const struct big *b)
-{
-        for (int i = LIMBS; i-- > 0;)
-                if (a->limb[i] != b->limb[i])
-                        return a->limb[i] > b->limb[i] ? 1 : -1;
-        return 0;
-}
-
-/* a * b for b below 2^53 */
-static struct big big_times_long(struct big a, uint64_t b)
-{
-        struct big high = big_times(big_times(a, (uint32_t)(b >> 32)), 1u << 16), low = big_times(a, (uint32_t)b);
-        high = big_times(high, 1u << 16);
-        uint64_t carry = 0;
-        for (int i = 0; i < LIMBS; i++) {
-                carry += (uint64_t)high.limb[i] + low.limb[i];
-                low.limb[i] = (uint32_t)carry;
-                carry >>= 32;
-        }
-        return low;
-}
-
-/* Is d the double nearest to num/den (ties to even)? */
-static bool is_nearest(double d, struct big num, struct big den)
-{
-        int exponent;
-        uint64_t mantissa = (uint64_t)ldexp(frexp(d, &exponent), 53);
-        exponent -= 53;
-        for (; exponent < 0; exponent++)
-                num = big_times(num, 2);
-        for (; exponent > 0; exponent--)
-                den = big_times(den, 2);
-        struct big ours = big_times_long(den, mantissa); /* d * den */
-        bool above = big_compare(&ours, &num) > 0;
-        struct big off = above ? big_minus(ours, num) : big_minus(num, ours);
-        /* half a unit in the last place; a quarter below a power of two */
-        off = big_times(off, above && mantissa == (uint64_t)1 << 52 ? 4 : 2);
-        int way = big_compare(&off, &den);
-        return way < 0 || (way == 0 && mantissa % 2 == 0);
-}
-
-static void test_starts_are_nearest(void **state)
-{
-        (void)state;
-        /* first * (r^n - 1) / (r - 1) = first * 20 * (21^n - 20^n) / 20^n; first * 20 is 1/5 core, 2e8 bytes */
-        struct big n21 = big_of(1), n20 = big_of(1);
-        assert_true(histogram_start(CPU, 0) == 0 && histogram_start(MEMORY, 0) == 0);
-        for (int n = 1; n < HISTOGRAM_BUCKETS; n++) {
-                n21 = big_times(n21, 21);
-                n20 = big_times(n20, 20);
-                struct big grown = big_minus(n21, n20);
-                double cpu = histogram_start(CPU, n), memory = histogram_start(MEMORY, n);
-                if (!is_nearest(cpu, grown, big_times(n20, 5)) || !is_nearest(memory, big_times(grown, 200000000), n20))
-                        fail_msg("start(%d): %.17g cores, %.17g bytes", n, cpu, memory);
-                assert_false(is_nearest(nextafter(cpu, 0), grown, big_times(n20, 5)));
-                assert_false(is_nearest(nextafter(memory, (double)INFINITY), big_times(grown, 200000000), n20));
-        }
-        assert_true(histogram_start(CPU, LAST) > 1000 && histogram_start(CPU, LAST - 1) < 1000);
-        assert_true(histogram_start(MEMORY, LAST) > 1e12 && histogram_start(MEMORY, LAST - 1) < 1e12);
-}
-
-static void test_bucket_of_start(void **state)
-{
-        (void)state;
-        for (int r = 0; r < RESOURCES; r++) {
-                enum resource of = (enum resource)r;
-                for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
-                        double start = histogram_start(of, n);
-                        if (histogram_bucket(of, start) != n ||
-                            (n && histogram_bucket(of, nextafter(start, 0)) != n - 1))
-                                fail_msg("%s: bucket(start(%d)) = %d", resource_name(of), n,
-                                         histogram_bucket(of, start));
-                        assert_int_equal(histogram_bucket(of, inside(of, n)), n);
-                        assert_true(histogram_edge(of, n) == histogram_start(of, n < LAST ? n + 1 : LAST));
-                }
-                assert_int_equal(histogram_bucket(of, 1e300), LAST);
-                assert_int_equal(histogram_bucket(of, 1e-300), 0);
-        }
-}
+#include "histogram_fixture.h"
 
 /* --- weights --------------------------------------------------------------------------------------------------------
  */
-
-/* Whatever range is held, the bucket is the same. */
-static void test_bucket_near(void **state)
-{
-        (void)state;
-        for (int r = 0; r < RESOURCES; r++)
-                for (int first = 0; first < HISTOGRAM_BUCKETS; first += 7)
-                        for (int count = 0; first + count <= HISTOGRAM_BUCKETS; count++) {
-                                struct histogram h = {.resource = (uint8_t)r};
-                                h.first = (uint8_t)(count ? first : 0);
-                                h.count = h.cap = (uint8_t)count;
-                                for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
-                                        double start = histogram_start((enum resource)r, n);
-                                        if (histogram_bucket_near(&h, start) != n ||
-                                            (n && histogram_bucket_near(&h, nextafter(start, 0)) != n - 1))
-                                                fail_msg("%d buckets from %d: bucket(start(%d)) = %d", count, first, n,
-                                                         histogram_bucket_near(&h, start));
-                                }
-                        }
-}
 
 static void test_weights_by_age(void **state)
 {
@@ -345,6 +131,20 @@ static void test_slack(void **state)
         }
 }
 
+/* 2^39 - 1/2 of 2^40 is half of it but for just the slack. */
+static void test_slack_to_the_bit(void **state)
+{
+        (void)state;
+        for (int less = 0; less < 2; less++) {
+                struct roomy r;
+                double low = less ? nextafter(0x1p39 - 0.5, 0) : 0x1p39 - 0.5;
+                roomy_init(&r, CPU, DAY);
+                assert_int_equal(add(&r, inside(CPU, 0), low, 0), 0);
+                assert_int_equal(add(&r, inside(CPU, 1), 0x1p39 + 0.5, 0), 0);
+                assert_true(percentile(&r.h, 500) == histogram_edge(CPU, less));
+        }
+}
+
 static void test_refused(void **state)
 {
         (void)state;
@@ -385,6 +185,14 @@ static void test_heaviest(void **state)
         assert_int_equal(add(&r, 1, 0x1p999, 65 * DAY), 0);
         assert_int_equal(r.h.ref_ms, 65 * DAY);
         assert_sound(&r.h);
+        /* in the first bucket as well, and as much as that by merging */
+        roomy_init(&r, CPU, DAY);
+        roomy_init(&other, CPU, DAY);
+        assert_int_equal(add(&r, 0, 0x1p999, 0), 0);
+        assert_int_equal(add(&other, 0, 0x1p999, 0), 0);
+        assert_int_equal(histogram_merge(&r.h, &other.h, &cap), 0);
+        assert_int_equal(histogram_merge(&r.h, &other.h, &cap), ERR_INVALID);
+        assert_true(histogram_total(&r.h) == 0x1p1000);
 }
 
 static void test_underflow(void **state)
@@ -647,7 +455,29 @@ static void test_merge_refused(void **state)
         assert_sound(&a.h);
 }
 
-/* Samples of two containers in any order: every bucket within 1e-9. */
+/* The share of the total that lies in the buckets up to one. */
+static double share_up_to(const struct histogram *h, int n)
+{
+        double running = 0;
+        for (int i = 0; i <= n; i++)
+                running += weight(h, i);
+        return running / histogram_total(h);
+}
+
+/* The same percentiles, but where the running weight is as near to the share as the weights are to each other. */
+static void assert_same_percentiles(const struct histogram *a, const struct histogram *b)
+{
+        for (int p = 1; p <= 1000; p++) {
+                double low = fmin(percentile(a, p), percentile(b, p)), high = fmax(percentile(a, p), percentile(b, p));
+                int n = 0;
+                while (histogram_edge(CPU, n) < low)
+                        n++;
+                if (low < high && fabs(share_up_to(a, n) - p / 1000.0) > 1e-9)
+                        fail_msg("P%d: %.17g and %.17g", p, low, high);
+        }
+}
+
+/* Samples of two containers in any order: every bucket within 1e-9, and so the percentiles. */
 static void test_interleaving(void **state)
 {
         (void)state;
@@ -681,6 +511,7 @@ static void test_interleaving(void **state)
                         if (fabs(a - b) > 1e-9 * fmax(a, b))
                                 fail_msg("bucket %d: %.17g and %.17g", n, a, b);
                 }
+                assert_same_percentiles(&in_order.h, &mixed.h);
         }
 }
 
@@ -698,6 +529,8 @@ static void test_extra_counts_as_if_added(void **state)
                 struct histogram_extra extra = {.value = inside(MEMORY, (int)draw(HISTOGRAM_BUCKETS)),
                                                 .weight = 1 + (double)draw(5),
                                                 .at = {(int64_t)draw(300) * DAY / 2}};
+                if (draw(4) == 0)
+                        extra.at.ms *= 16; /* most often so late that nothing else is left */
                 assert_int_equal(add(&with, extra.value, extra.weight, extra.at.ms), 0);
                 for (int p = 0; p <= 1000; p += 25) {
                         double got;
@@ -731,6 +564,13 @@ static void test_rescale(void **state)
         assert_int_equal(r.h.ref_ms, 1035 * DAY);
         histogram_rescale(&r.h, 7 * DAY, (struct wall){1036 * DAY});
         assert_int_equal(r.h.ref_ms, 1036 * DAY);
+        /* no room is touched but what is held */
+        double one[1];
+        histogram_init(&r.h, CPU, DAY);
+        histogram_lend(&r.h, one, 1);
+        assert_int_equal(add(&r, 1, 1, 0), 0);
+        histogram_rescale(&r.h, 2 * DAY, (struct wall){DAY});
+        assert_true(one[0] == M_SQRT1_2);
         /* and none becomes too heavy */
         roomy_init(&r, CPU, DAY);
         assert_int_equal(add(&r, 1, 0x1p1000, 0), 0);
@@ -770,9 +610,6 @@ static void test_ten_years(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_starts_are_nearest),
-                cmocka_unit_test(test_bucket_of_start),
-                cmocka_unit_test(test_bucket_near),
                 cmocka_unit_test(test_weights_by_age),
                 cmocka_unit_test(test_weights_by_the_millisecond),
                 cmocka_unit_test(test_ref_moves_past_64),
@@ -780,6 +617,7 @@ int main(void)
                 cmocka_unit_test(test_last_bucket_answers_its_start),
                 cmocka_unit_test(test_hundred_per_cent),
                 cmocka_unit_test(test_slack),
+                cmocka_unit_test(test_slack_to_the_bit),
                 cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_heaviest),
                 cmocka_unit_test(test_underflow),

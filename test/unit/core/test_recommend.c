@@ -364,6 +364,81 @@ static void test_lower_model_upper(void **state)
         }
 }
 
+/* --- against exact fractions ----------------------------------------------------------------------------------------
+ */
+
+/* A workload with whole weights and a random past, and what it must come to. */
+struct exact {
+        int64_t weight[HISTOGRAM_BUCKETS], total; /* of CPU */
+        int64_t learned_ms, sampled, running;
+};
+
+static void exact_draw(struct exact *e, struct roomy *r)
+{
+        *e = (struct exact){.learned_ms = (int64_t)draw(10 * (uint64_t)DAY), .running = 1 + (int64_t)draw(20000)};
+        e->sampled = draw(4) ? (int64_t)draw((uint64_t)e->running + 1) : e->running;
+        int spread = 1 + (int)draw(HISTOGRAM_BUCKETS), unused;
+        for (int i = 1 + (int)draw(30); i > 0; i--) {
+                int n = (int)draw((uint64_t)spread);
+                int64_t w = 1 + (int64_t)draw(50);
+                e->weight[n] += w;
+                e->total += w;
+                assert_int_equal(
+                        histogram_add(&r->u.of[CPU], histogram_start(CPU, n), (double)w, (struct wall){0}, &unused), 0);
+        }
+        r->u.samples = 1000;
+        r->u.newest_ms = e->learned_ms;
+        r->u.sampled.count = e->sampled;
+        r->u.running.count = e->running;
+}
+
+/* Millicores that cover the share p: the smallest whole number not below 200 * (21^n - 20^n) / 20^n, whose nearest
+ * double is never whole but for n = 1. */
+static int64_t exact_milli(const struct exact *e, int p)
+{
+        int n = 0, last = 0;
+        for (int64_t running = e->weight[0]; running * 1000 < p * e->total; running += e->weight[n])
+                n++;
+        for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+                last = e->weight[i] ? i : last;
+        n = p == 1000 ? last : n;
+        int64_t milli = 0;
+        for (int64_t bit = (int64_t)1 << 40; bit; bit /= 2)
+                if ((double)(milli + bit) <= histogram_edge(CPU, n) * 1000)
+                        milli += bit;
+        return milli + ((double)milli < histogram_edge(CPU, n) * 1000);
+}
+
+/* Each number is the one whole number between two fractions, compared crosswise in integers. */
+static void test_against_exact_fractions(void **state)
+{
+        (void)state;
+        for (int round = 0; round < 3000; round++) {
+                struct roomy r;
+                struct exact e;
+                struct recommendation got;
+                struct recommend_facts f = {.interval_ms = MIN};
+                struct resource_policy p[RESOURCES] = {policy[CPU], policy[MEMORY]};
+                p[CPU].percentile = draw(8) ? 500 + (int)draw(501) : 1000;
+                roomy_init(&r);
+                exact_draw(&e, &r);
+                recommend(&r.u, p, &f, &got);
+                __int128 c = got.confidence_percent, span = e.learned_ms < 7 * DAY ? e.learned_ms : 7 * DAY;
+                assert_true(c * e.running * 7 * DAY <= 100 * e.sampled * span);
+                assert_true((c + 1) * e.running * 7 * DAY > 100 * e.sampled * span);
+                const struct estimate *of = &got.of[CPU];
+                int64_t p50 = exact_milli(&e, 500), p95 = exact_milli(&e, 950),
+                        model = exact_milli(&e, p[CPU].percentile);
+                int64_t high = p95 > model ? p95 : model, share = got.confidence_percent;
+                if (of->model != model || of->lower * 200 < p50 * (100 + share) ||
+                    (of->lower - 1) * 200 >= p50 * (100 + share) || of->upper * 100 < high * (200 - share) ||
+                    (of->upper - 1) * 100 >= high * (200 - share))
+                        fail_msg("round %d: %lld <= %lld <= %lld, P50 %lld, P95 %lld, model %lld, %lld %%", round,
+                                 (long long)of->lower, (long long)of->model, (long long)of->upper, (long long)p50,
+                                 (long long)p95, (long long)model, (long long)share);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -378,6 +453,7 @@ int main(void)
                 cmocka_unit_test(test_bounds_round_up),
                 cmocka_unit_test(test_kill_makes_the_model),
                 cmocka_unit_test(test_lower_model_upper),
+                cmocka_unit_test(test_against_exact_fractions),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

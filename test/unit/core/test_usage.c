@@ -403,6 +403,87 @@ static void test_adopt(void **state)
         assert_true(r.u.peak == 70 * MB);
 }
 
+/* --- against a plain model -------------------------------------------------------------------------------------------
+ */
+
+enum { MODEL_PODS = 4, MODEL_SAMPLES = 60 };
+
+/* Every window's peak in one list, the open one's last: what was said of windows, without a histogram. */
+struct peaks {
+        struct {
+                int64_t window, at_ms;
+                double bytes;
+        } all[MODEL_PODS * MODEL_SAMPLES];
+        int n;
+};
+
+static void peaks_note(struct peaks *p, int64_t window_ms, int64_t at_ms, double bytes)
+{
+        int64_t window = at_ms / window_ms;
+        if (p->n == 0 || window > p->all[p->n - 1].window) {
+                p->all[p->n].window = window;
+                p->all[p->n].at_ms = at_ms;
+                p->all[p->n++].bytes = bytes;
+                return;
+        }
+        /* too late for its own window: it counts in the open one, from its first instant */
+        if (window < p->all[p->n - 1].window)
+                at_ms = p->all[p->n - 1].window * window_ms;
+        if (bytes < p->all[p->n - 1].bytes || (bytes <= p->all[p->n - 1].bytes && at_ms <= p->all[p->n - 1].at_ms))
+                return;
+        p->all[p->n - 1].bytes = bytes;
+        p->all[p->n - 1].at_ms = at_ms;
+}
+
+/* The histogram that the peaks alone give, the open one as if it had entered. */
+static void assert_peaks_are(const struct roomy *r, const struct peaks *p)
+{
+        struct roomy plain;
+        int unused;
+        roomy_init(&plain, 0);
+        for (int i = 0; i < p->n; i++)
+                assert_int_equal(
+                        histogram_add(&plain.u.of[MEMORY], p->all[i].bytes, 1, (struct wall){p->all[i].at_ms}, &unused),
+                        0);
+        for (int share = 0; share <= 1000; share += 50) {
+                double want, got;
+                assert_int_equal(histogram_percentile(&plain.u.of[MEMORY], share, NULL, &want), 0);
+                assert_int_equal(usage_percentile(&r->u, MEMORY, share, &got), 0);
+                assert_true(got == want);
+        }
+        assert_true(r->u.peak == p->all[p->n - 1].bytes);
+        assert_int_equal(r->u.peak_at_ms, p->all[p->n - 1].at_ms);
+}
+
+/* Samples of several pods, each in its own order, in any order among them and with one pod far behind. */
+static void test_windows_against_a_list(void **state)
+{
+        (void)state;
+        for (int round = 0; round < 200; round++) {
+                struct roomy r;
+                struct peaks model = {.n = 0};
+                struct sample_door door[MODEL_PODS] = {{0}};
+                int64_t at[MODEL_PODS], window_ms = (1 + (int64_t)draw(200)) * MIN;
+                double most = 0, got;
+                roomy_init(&r, window_ms);
+                for (int i = 0; i < MODEL_PODS; i++)
+                        at[i] = 1000 * DAY - (i == 0 ? (int64_t)draw((uint64_t)DAY) : 0);
+                for (int i = 0; i < MODEL_PODS * MODEL_SAMPLES; i++) {
+                        int pod = (int)draw(MODEL_PODS);
+                        double bytes = (double)(1 + draw(30)) * 10 * MB;
+                        at[pod] += 1 + (int64_t)draw(30 * MINUTE_MS);
+                        struct sample s = {.at = {at[pod]}, .has = {false, true}, .value = {0, bytes}};
+                        assert_int_equal(add(&r, &door[pod], s), SAMPLE_ACCEPTED);
+                        peaks_note(&model, window_ms, at[pod], bytes);
+                        assert_peaks_are(&r, &model);
+                        most = fmax(most, bytes);
+                }
+                /* whatever the order, the highest of all is seen */
+                assert_int_equal(usage_percentile(&r.u, MEMORY, 1000, &got), 0);
+                assert_true(got == histogram_edge(MEMORY, histogram_bucket(MEMORY, most)));
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -420,6 +501,7 @@ int main(void)
                 cmocka_unit_test(test_smallest),
                 cmocka_unit_test(test_window_any_order),
                 cmocka_unit_test(test_adopt),
+                cmocka_unit_test(test_windows_against_a_list),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

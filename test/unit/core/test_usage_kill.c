@@ -81,6 +81,24 @@ static void test_kill_steps(void **state)
         assert_true(fabs(r.u.kill[0].bytes - 1200 * MI) < 1);
 }
 
+/* Bumps are kept newest first, in whichever order the kills are heard of: the last one may come a half-life after the
+ * late one, not after the one before it. */
+static void test_late_kill(void **state)
+{
+        (void)state;
+        struct roomy r;
+        roomy_init(&r, 0);
+        kill_at(&r, 100 * DAY, 1000 * MI, 0);
+        kill_at(&r, 100 * DAY + 20 * HOUR, 1000 * MI, 0);
+        kill_at(&r, 99 * DAY + 12 * HOUR, 1000 * MI, 0);
+        assert_int_equal(r.u.step_ms[0], 100 * DAY + 20 * HOUR);
+        assert_int_equal(r.u.step_ms[1], 100 * DAY);
+        assert_int_equal(r.u.step_ms[2], 99 * DAY + 12 * HOUR);
+        double held = hold_at(&r, 101 * DAY);
+        kill_at(&r, 100 * DAY + 21 * HOUR, 0, 0);
+        assert_true(fabs(hold_at(&r, 101 * DAY) - 1.2 * held) < MI);
+}
+
 /* The model is the percentile where that is more than what is held, in whole Mi. */
 static void test_kill_starts_from_percentile(void **state)
 {
@@ -202,6 +220,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_kill_sample),
                 cmocka_unit_test(test_kill_steps),
+                cmocka_unit_test(test_late_kill),
                 cmocka_unit_test(test_kill_starts_from_percentile),
                 cmocka_unit_test(test_kill_hold_ends),
                 cmocka_unit_test(test_kills_against_all),

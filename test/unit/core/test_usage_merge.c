@@ -217,12 +217,72 @@ static void test_merge_minutes(void **state)
         }
 }
 
+/* --- against one history of it all ----------------------------------------------------------------------------------
+ */
+
+/* A random life: samples of two pods, minutes, runs, kills. */
+static void live(struct roomy *r, struct roomy *too, int64_t from_ms)
+{
+        struct sample_door door = {0}, whole = {0};
+        for (int64_t at = from_ms, end = at + (int64_t)draw(3 * (uint64_t)DAY); at < end;) {
+                double cpu = (double)draw(4000) / 1000, memory = (double)(1 + draw(4000)) * MB;
+                at += 1 + (int64_t)draw(30 * MINUTE_MS);
+                assert_int_equal(add_both(r, &door, at, cpu, memory), SAMPLE_ACCEPTED);
+                assert_int_equal(add_both(too, &whole, at, cpu, memory), SAMPLE_ACCEPTED);
+        }
+        for (int i = (int)draw(3); i > 0; i--) {
+                struct usage_kill kill = {from_ms + (int64_t)draw(9) * DAY, (double)(1 + draw(50)) * 1e8};
+                if (r->u.kill[0].bytes <= 0)
+                        r->u.kill[0] = kill;
+        }
+        r->u.runs = (int64_t)draw(5);
+        r->u.kills = r->u.kill[0].bytes > 0;
+        r->u.step_ms[0] = r->u.kill[0].at_ms;
+}
+
+/* Merging commutes to the bit, and gives what one history of all the samples has. */
+static void test_merge_is_the_whole(void **state)
+{
+        (void)state;
+        static uint8_t ab_packed[USAGE_PACK_MAX], ba_packed[USAGE_PACK_MAX];
+        for (int round = 0; round < 200; round++) {
+                struct roomy a, b, ab, ba, whole;
+                struct usage_room room;
+                int64_t window = draw(2) ? HOUR : 0, apart = (int64_t)draw(4) * DAY;
+                roomy_init(&a, window);
+                roomy_init(&b, window);
+                roomy_init(&whole, 0);
+                live(&a, &whole, 1000 * DAY);
+                live(&b, &whole, 1000 * DAY + apart);
+                roomy_copy(&ab, &a);
+                roomy_copy(&ba, &b);
+                assert_int_equal(usage_merge(&ab.u, &b.u, &room), 0);
+                assert_int_equal(usage_merge(&ba.u, &a.u, &room), 0);
+                size_t len = usage_pack(&ab.u, ab_packed);
+                assert_int_equal(usage_pack(&ba.u, ba_packed), len);
+                assert_memory_equal(ab_packed, ba_packed, len);
+                assert_int_equal(ab.u.samples, whole.u.samples);
+                assert_int_equal(ab.u.first_ms, whole.u.first_ms);
+                assert_int_equal(ab.u.newest_ms, whole.u.newest_ms);
+                assert_true(ab.u.sampled.count >= whole.u.sampled.count);
+                assert_true(ab.u.sampled.count <= ab.u.running.count);
+                assert_int_equal(ab.u.kills, a.u.kills + b.u.kills);
+                assert_true(hold_at(&ab, 1020 * DAY) == fmax(hold_at(&a, 1020 * DAY), hold_at(&b, 1020 * DAY)));
+                for (int k = 0; k < (window ? 1 : RESOURCES); k++) {
+                        double merged = histogram_total(&ab.u.of[k]), all = histogram_total(&whole.u.of[k]);
+                        int64_t refs = ab.u.of[k].ref_ms - whole.u.of[k].ref_ms;
+                        merged *= exp2((double)refs / (double)DAY);
+                        assert_true(fabs(merged - all) <= 1e-9 * all);
+                }
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_merge),         cmocka_unit_test(test_merge_peaks),
                 cmocka_unit_test(test_merge_refused), cmocka_unit_test(test_merge_exact_room),
-                cmocka_unit_test(test_merge_minutes),
+                cmocka_unit_test(test_merge_minutes), cmocka_unit_test(test_merge_is_the_whole),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

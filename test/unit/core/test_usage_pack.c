@@ -322,7 +322,9 @@ static void test_shapes(void **state)
                 {173, 3, {1, 0, 1}, 0},
                 {174, 3, {1, 0, 1}, ERR_DAMAGED},
                 {255, 3, {1, 0, 1}, ERR_DAMAGED},
-                {176, 0, {0}, 0},
+                {0, 0, {0}, 0},
+                {1, 0, {0}, ERR_DAMAGED}, /* nothing held is held from 0 */
+                {176, 0, {0}, ERR_DAMAGED},
                 {177, 0, {0}, ERR_DAMAGED},
                 {5, 3, {0, 1, 1}, ERR_DAMAGED},
                 {5, 3, {1, 1, 0}, ERR_DAMAGED},

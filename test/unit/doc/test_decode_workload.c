@@ -72,8 +72,21 @@ static const struct {
          SPEC("\"schedule\":\"@daily\",\"suspend\":true,\"jobTemplate\":{\"metadata\":{\"labels\":{\"no\":\"no\"}},"
               "\"spec\":{"
               "\"parallelism\":2," TEMPLATE "}}"),
-         "n/w generation=4 replicas=1 suspended seen=4 updated=1 available=1 of=1 | app main"},
+         "n/w generation=4 replicas=2 suspended seen=4 updated=2 available=2 of=2 | app main"},
+        {"/spec/jobTemplate/spec/template",
+         SPEC("\"parallelism\":7,\"jobTemplate\":{\"spec\":{\"parallelism\":5,\"completions\":3," TEMPLATE "}}"),
+         "n/w generation=4 replicas=3 seen=4 updated=3 available=3 of=3 | app main"},
+        {"/spec/jobTemplate/spec/template", SPEC("\"jobTemplate\":{\"spec\":{" TEMPLATE "}}"),
+         "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1 | app main"},
         {"/spec/template", SPEC("\"parallelism\":2," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=4 updated=2 available=2 of=2 | app main"},
+        {"/spec/template", SPEC("\"parallelism\":2,\"completions\":null," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=4 updated=2 available=2 of=2 | app main"},
+        {"/spec/template", SPEC("\"parallelism\":0,\"completions\":4," TEMPLATE),
+         "n/w generation=4 replicas=0 seen=4 updated=0 available=0 of=0 | app main"},
+        {"/spec/template", SPEC("\"parallelism\":\"all\"," TEMPLATE),
+         "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1 | app main"},
+        {"/spec/template", SPEC("\"completions\":4," TEMPLATE),
          "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1 | app main"},
         /* CloneSet and Rollout: numbers as text, other shapes of strategy */
         {"/spec/template",

@@ -119,7 +119,7 @@ static void answers_are_judged(void **state)
         } row[] = {
                 {200, "{}", false, -1, 0, "", -1},
                 {201, "{}", true, -1, 0, "", -1},
-                {302, "", false, -1, ERR_INVALID, "HTTP 302", -1},
+                {302, "", false, -1, ERR_INVALID, "HTTP 302: it sends us elsewhere", -1},
                 {400, STATUS(400, "BadRequest", "the body is bad", ""), false, -1, ERR_INVALID,
                  "HTTP 400: the body is bad", -1},
                 {401, STATUS(401, "Unauthorized", "Unauthorized", ""), false, -1, ERR_DENIED,
@@ -165,7 +165,9 @@ static void answers_are_judged(void **state)
                         ",\"details\":{\"causes\":[{\"reason\":\"ResourceVersionTooLarge\"}],\"retryAfterSeconds\":1}"),
                  false, -1, ERR_RETRY, "retry after 1 s", 1000},
                 {504, STATUS(504, "Timeout", "x", ",\"details\":{\"retryAfterSeconds\":1000000000000}"), false, -1,
-                 ERR_RETRY, "HTTP 504: x", -1},
+                 ERR_RETRY, "HTTP 504, retry after 300 s: x", 300000},
+                {504, STATUS(504, "Timeout", "x", ",\"details\":{\"retryAfterSeconds\":-5}"), false, -1, ERR_RETRY,
+                 "HTTP 504: x", -1},
                 {500, "{\"kind\":\"Status\",\"mess", false, -1, ERR_RETRY, "HTTP 500: {\"kind\"", -1},
                 {500, "{\"message\":{\"a\":1},\"details\":[],\"reason\":7}", false, -1, ERR_RETRY, "HTTP 500", -1},
         };

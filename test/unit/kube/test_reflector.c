@@ -227,6 +227,13 @@ static const struct {
           {ASK_NEXT("t"), 200, LIST("v1", "t", ""), false, 10, WAITS, "", ERR_INVALID}, /* for ever */
           {ASK_PAGE, 418, "", false, 10, WAITS, "", ERR_INVALID},
           {ASK_PAGE, 200, LIST("v1", "", ""), false, 10, AT_ONCE, "", 0}}},
+        {"an error in a list's place does not empty the cache",
+         {{ASK_WATCH_LIST, 422, "", false, 0, AT_ONCE, "", 0},
+          {ASK_PAGE, 200, LIST("v1", "", O(1, 1, "a")), false, 10, AT_ONCE, "o1=1", 0},
+          {ASK_WATCH("v1"), 410, "", false, 70000, AT_ONCE, "o1=1", 0},
+          {ASK_PAGE, 200, "{\"kind\":\"Status\",\"metadata\":{\"resourceVersion\":\"v2\"},\"code\":500}", false, 10,
+           WAITS, "o1=1", ERR_INVALID},
+          {ASK_PAGE, 200, LIST("v3", "", O(1, 2, "a")), false, 10, AT_ONCE, "o1=2", 0}}},
         {"a body that ends as it should, within an event",
          {{ASK_WATCH_LIST, 200, INITIAL_END("v1"), false, 5000, AT_ONCE, "", 0},
           {ASK_WATCH("v1"), 200, ADDED(1, 1, "v2") "{\"type\":", false, 5000, WAITS, "o1=1", 0},
@@ -309,6 +316,34 @@ static void stories_end_as_told(void **state)
                         tell(story[i].name, reply, &r, &c, &now);
                 reflector_release(&r);
         }
+}
+
+static void a_list_without_end_is_given_up(void **state)
+{
+        (void)state;
+        struct reflector r;
+        struct cache c;
+        struct mono now = {INT64_C(1000000000000)};
+        struct buf query;
+        char body[256];
+        int64_t wait = 0;
+        int pages = 0;
+        buf_init(&query, 4096);
+        start(&r, &c);
+        reflector_begin(&r, now, &query);
+        finish(&r, 422, "", 0, true, now);
+        while (wait == 0 && pages++ < 20000) {
+                buf_reset(&query);
+                assert_false(reflector_begin(&r, now, &query));
+                snprintf(body, sizeof body,
+                         "{\"metadata\":{\"resourceVersion\":\"v\",\"continue\":\"t%d\"},\"items\":[]}", pages % 2);
+                wait = finish(&r, 200, "", reflector_data(&r, body, strlen(body)), true, now);
+        }
+        assert_int_equal(pages, 1 << 14);
+        assert_int_equal(c.code, ERR_INVALID);
+        assert_int_equal(c.sweeps, 0);
+        buf_release(&query);
+        reflector_release(&r);
 }
 
 static void waits_grow_and_a_steady_watch_resets_them(void **state)
@@ -676,6 +711,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(stories_end_as_told),
+                cmocka_unit_test(a_list_without_end_is_given_up),
                 cmocka_unit_test(waits_grow_and_a_steady_watch_resets_them),
                 cmocka_unit_test(versions_and_tokens_have_bounds),
                 cmocka_unit_test(an_object_over_the_bound_is_said_which),

@@ -184,7 +184,10 @@ static void replies_are_read(void **state)
                  "GMT\r\nContent-Length: 0\r\n\r\n",
                  503, 0, true, 1795262042000, 30000, "", ""},
                 {"HTTP/1.1 503 No\r\nRetry-After: 99999999999999999999\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0,
-                 3600000, "", ""},
+                 300000, "", ""},
+                {"HTTP/1.1 503 No\r\nRetry-After: 3600\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0, 300000, "", ""},
+                {"HTTP/1.1 503 No\r\nRetry-After: -99999999999999999999\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0,
+                 0, "", ""},
                 {"HTTP/1.1 503 No\r\nRetry-After: -3\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0, 0, "", ""},
                 {"HTTP/1.1 503 No\r\nRetry-After: soon\r\nContent-Length: 0\r\n\r\n", 503, 0, true, 0, -1, "", ""},
                 {"HTTP/1.1 200 OK\r\nWarning: 199 - \"no\"\r\nWarning: 299 - \"it is \\\"old\\\"\"\r\nWarning: 299 - "

@@ -142,6 +142,23 @@ static void a_timer_set_to_zero_fires_once_a_turn(void **state)
         assert_int_equal(p.self.place, 0);
 }
 
+/* Longer than the clock can tell is for ever, not long ago. */
+static void a_timer_beyond_the_clock_does_not_fire(void **state)
+{
+        (void)state;
+        static const int64_t after[] = {INT64_MAX, INT64_MAX / 1000000, INT64_MAX / 1000000 + 1, INT64_MAX / 1000};
+        struct loop *l = loop_new();
+        for (size_t i = 0; i < sizeof after / sizeof after[0]; i++) {
+                struct tick tick = {0};
+                set_tick(l, &tick, after[i]);
+                loop_turn(l, 0);
+                loop_turn(l, 0);
+                assert_int_equal(tick.times, 0);
+                loop_timer_stop(l, &tick.timer);
+        }
+        loop_free(l);
+}
+
 static void a_turn_without_anything_returns(void **state)
 {
         (void)state;
@@ -313,6 +330,7 @@ int main(void)
                 cmocka_unit_test(the_heap_is_a_heap),
                 cmocka_unit_test(a_timer_may_stop_another_that_is_due),
                 cmocka_unit_test(a_timer_set_to_zero_fires_once_a_turn),
+                cmocka_unit_test(a_timer_beyond_the_clock_does_not_fire),
                 cmocka_unit_test(a_turn_without_anything_returns),
                 cmocka_unit_test(a_descriptor_forgotten_in_its_batch_is_not_called),
                 cmocka_unit_test(a_descriptor_reused_is_watched_again),

@@ -1,0 +1,118 @@
+/*
+ * What watches fail by: all that fail by one cause are one line in the log, and one when the last of them works again.
+ * The metric, the conditions and readiness go by each watch's own trouble.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cause.h"
+#include "controller_private.h"
+
+enum {
+        GATHER_MS = 700
+}; /* from the first failure to its line, before it is tried again: others may fail by the same */
+
+/* Two rules that are missing at once are one cause: the role. Later ones are told for themselves. */
+static bool alike(const struct watch *a, const struct watch *b)
+{
+        return a->trouble[0] && (a->cause == b->cause || (a->rule_missing && b->rule_missing));
+}
+
+static void add_name(char *list, size_t size, const char *name)
+{
+        size_t at = strlen(list);
+        if (at + strlen(name) + 8 < size)
+                snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
+        else if (at >= 3 && strcmp(list + at - 3, "...") != 0)
+                snprintf(list + at, size - at, ", ...");
+}
+
+static void resize(struct controller *c, uint64_t outage, int size)
+{
+        for (int i = 0; i < c->watches; i++)
+                if (c->watch[i].outage == outage)
+                        c->watch[i].outage_size = size;
+}
+
+static void tell(struct controller *c, struct watch *first)
+{
+        char what[512] = "";
+        int count = 0;
+        uint64_t outage = ++c->outages;
+        struct err err = {.code = first->trouble_code};
+        snprintf(err.text, sizeof err.text, "%s", first->trouble);
+        for (int i = 0; i < c->watches; i++)
+                if (!c->watch[i].outage && alike(&c->watch[i], first)) {
+                        c->watch[i].outage = outage;
+                        add_name(what, sizeof what, c->watch[i].what);
+                        count++;
+                }
+        resize(c, outage, count);
+        log_warn("watch fails, will try again", KV("what", what), KV_INT("watches", count), KV_INT("of", c->watches),
+                 KV("server", access_peer(c->access)->base_url), KV("code", err_name(err.code)),
+                 KV("error", cause_text(err.text)), KV("cure", cause_cure(&err)));
+}
+
+static void gathered(void *arg)
+{
+        struct controller *c = arg;
+        for (int i = 0; i < c->watches; i++)
+                if (c->watch[i].trouble[0] && !c->watch[i].outage)
+                        tell(c, &c->watch[i]);
+}
+
+/* One more that fails by what was told already. */
+static bool joins(struct controller *c, struct watch *w)
+{
+        for (int i = 0; i < c->watches; i++) {
+                const struct watch *other = &c->watch[i];
+                if (other != w && other->outage && other->cause == w->cause) {
+                        w->outage = other->outage;
+                        resize(c, w->outage, other->outage_size + 1);
+                        return true;
+                }
+        }
+        return false;
+}
+
+void outage_begin(struct watch *w, const struct err *err)
+{
+        struct controller *c = w->controller;
+        if (!w->trouble[0])
+                w->failing = loop_now(c->loop).mono;
+        snprintf(w->trouble, sizeof w->trouble, "%s", err->text);
+        w->trouble_code = err->code;
+        w->cause = cause_digest(err, NULL);
+        w->rule_missing = cause_is_missing_rule(err);
+        w->outage = 0;
+        if (!joins(c, w) && !c->outage_timer.place)
+                loop_timer_set(c->loop, &c->outage_timer, GATHER_MS, gathered, c);
+}
+
+/* What keeps the others from trying may be over as well: they try at once. The last one tells. */
+void outage_end(struct watch *w)
+{
+        struct controller *c = w->controller;
+        uint64_t outage = w->outage;
+        int others = 0;
+        w->trouble[0] = '\0';
+        w->outage = 0;
+        for (int i = 0; outage && i < c->watches; i++)
+                if (c->watch[i].outage == outage) {
+                        others++;
+                        informer_hurry(c->watch[i].informer);
+                }
+        if (outage && !others)
+                log_info("watch works again", KV("what", w->outage_size > 1 ? "all that failed" : w->what),
+                         KV_INT("watches", w->outage_size),
+                         KV_INT("seconds", (loop_now(c->loop).mono.ns - w->failing.ns) / 1000000000));
+}
+
+bool outage_told(const struct controller *c, const struct err *err)
+{
+        uint64_t cause = cause_digest(err, NULL);
+        for (int i = 0; i < c->watches; i++)
+                if (c->watch[i].outage && c->watch[i].cause == cause)
+                        return true;
+        return false;
+}
