@@ -106,6 +106,26 @@ struct correction {
 };
 void correct(const struct correct_facts *f, struct correction *ret);
 
+/* The same rule by rule: what stands after each, in their order. A rule has spoken where its element differs from the
+ * one before (the first: from {0}). */
+enum rule {
+        RULE_STATIC,
+        RULE_MODEL,
+        RULE_LAST_GOOD,
+        RULE_CLAMP,
+        RULE_ORIGINAL,
+        RULE_UNDER_PROVISIONED,
+        RULE_UNMANAGED,
+        RULE_RANGE,
+        RULE_NO_ORIGINAL,
+        RULE_QOS,
+        RULE_LIMIT,
+        RULE_INJECTED,
+        RULES
+};
+const char *rule_name(enum rule r); /* "Static", "Model", "LastGood", "Clamp", … */
+void correct_steps(const struct correct_facts *f, struct correction ret[static RULES]);
+
 /* The least request that admission lets through: the LimitRange's min, and limit / ratio; 0: any. */
 int64_t correct_floor(const struct correct_facts *f);
 

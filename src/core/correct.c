@@ -217,17 +217,50 @@ static void mark_injected(const struct correct_facts *f, struct correction *c)
                 c->reason = REASON_NOT_IN_TEMPLATE;
 }
 
-static correct_rule *const rules[] = {
-        scale_original,  scale_model,    stand_on_last_good, clamp_to_policy, stop_at_original, tell_under_provisioned,
-        leave_unmanaged, raise_to_range, need_original,      keep_qos,        stop_at_limit,    mark_injected,
+static correct_rule *const rules[RULES] = {
+        [RULE_STATIC] = scale_original,        [RULE_MODEL] = scale_model,
+        [RULE_LAST_GOOD] = stand_on_last_good, [RULE_CLAMP] = clamp_to_policy,
+        [RULE_ORIGINAL] = stop_at_original,    [RULE_UNDER_PROVISIONED] = tell_under_provisioned,
+        [RULE_UNMANAGED] = leave_unmanaged,    [RULE_RANGE] = raise_to_range,
+        [RULE_NO_ORIGINAL] = need_original,    [RULE_QOS] = keep_qos,
+        [RULE_LIMIT] = stop_at_limit,          [RULE_INJECTED] = mark_injected,
 };
 
-void correct(const struct correct_facts *f, struct correction *ret)
+const char *rule_name(enum rule r)
+{
+        static const char *const names[RULES] = {
+                [RULE_STATIC] = "Static",          [RULE_MODEL] = "Model",
+                [RULE_LAST_GOOD] = "LastGood",     [RULE_CLAMP] = "Clamp",
+                [RULE_ORIGINAL] = "Original",      [RULE_UNDER_PROVISIONED] = "UnderProvisioned",
+                [RULE_UNMANAGED] = "Unmanaged",    [RULE_RANGE] = "LimitRange",
+                [RULE_NO_ORIGINAL] = "NoOriginal", [RULE_QOS] = "QoS",
+                [RULE_LIMIT] = "LimitBound",       [RULE_INJECTED] = "NotInTemplate",
+        };
+        assert(r < RULES);
+        return names[r];
+}
+
+/* after may be NULL. */
+static void judge(const struct correct_facts *f, struct correction *c, struct correction *after)
 {
         assert(f->policy && f->policy->round_to >= 1);
         assert(!f->original.set || f->original.value >= 0);
-        *ret = (struct correction){0};
-        for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++)
-                rules[i](f, ret);
-        assert(!ret->target.set || !f->original.set || ret->target.value <= f->original.value);
+        *c = (struct correction){0};
+        for (int i = 0; i < RULES; i++) {
+                rules[i](f, c);
+                if (after)
+                        after[i] = *c;
+        }
+        assert(!c->target.set || !f->original.set || c->target.value <= f->original.value);
+}
+
+void correct_steps(const struct correct_facts *f, struct correction ret[static RULES])
+{
+        struct correction last;
+        judge(f, &last, ret);
+}
+
+void correct(const struct correct_facts *f, struct correction *ret)
+{
+        judge(f, ret, NULL);
 }

@@ -94,16 +94,25 @@ static void leave(const struct deploy_subject *s, struct deploy_answer *ret)
                         ret->advice[i].request[r] = ret->row[i].origin[r].effective;
 }
 
+/* The template's labels count too, and a view keeps the workload's own: who is known has his profile already. */
+static const struct view_profile *profile_of(const struct view *v, const struct deploy_subject *s,
+                                             const struct view_target *known)
+{
+        if (s->as_known && known && known->profile)
+                return known->profile;
+        return view_choose(v, s->ns, s->group, s->kind, s->label, s->labels);
+}
+
 void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret)
 {
         const struct view_ns *ns = view_find_ns(v, s->ns);
         struct advise_container *c = arena_new(a, (s->containers + 1) * sizeof *c);
         *ret = (struct deploy_answer){
-                .profile = view_choose(v, s->ns, s->group, s->kind, s->label, s->labels),
                 .target = view_find(v, s->ns, s->group, s->kind, s->name),
                 .advice = arena_new(a, (s->containers + 1) * sizeof *ret->advice),
                 .row = arena_new(a, (s->containers + 1) * sizeof *ret->row),
         };
+        ret->profile = profile_of(v, s, ret->target);
         ret->state = ret->target ? (enum state)ret->target->state : STATE_NO_DATA;
         for (size_t i = 0; i < s->containers; i++) {
                 c[i].role = s->container[i].role;

@@ -108,6 +108,7 @@ enum {
         LEARNING,
         STALE,
         NO_PROFILE,
+        AS_KNOWN,
         DEPLOYED_BEFORE,
         RENDERED,
         OWNER_SPOKE,
@@ -147,6 +148,7 @@ static void test_each_fact_counts(void **state)
                 {LEARNING, 1000, REASON_STATIC},
                 {STALE, 440, REASON_STALE},
                 {NO_PROFILE, 2000, REASON_NONE},
+                {AS_KNOWN, 440, REASON_LOWERED},
                 {DEPLOYED_BEFORE, 450, REASON_BELOW_MIN_CHANGE},
                 {RENDERED, 440, REASON_LOWERED},
                 {OWNER_SPOKE, 440, REASON_LOWERED},
@@ -190,6 +192,10 @@ static void test_each_fact_counts(void **state)
                         break;
                 case NO_PROFILE:
                         s.view->profiles = 0;
+                        break;
+                case AS_KNOWN:
+                        s.view->profiles = 0;
+                        s.subject.as_known = true;
                         break;
                 case DEPLOYED_BEFORE:
                         s.known.of[CPU].applied = 450;

@@ -1,0 +1,398 @@
+/*
+ * Explanations agree with what they explain: the same model as recommend, the same target as correct, the same gate as
+ * gate and gate_deploy.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "core/explain.h"
+#include "core/recommend.h"
+
+#define MI INT64_C(1048576)
+#define YES(v)                                                                                                         \
+        ((struct amount){                                                                                              \
+                true,                                                                                                  \
+                (v),                                                                                                   \
+        })
+
+static const struct wall noon = {1700000000000};
+
+struct scene {
+        struct resource_policy policy[RESOURCES];
+        struct usage usage;
+        double room[RESOURCES * HISTOGRAM_BUCKETS];
+        struct explain_facts facts;
+        struct explain got;
+};
+
+static void scene_init(struct scene *s, enum resource r)
+{
+        memset(s, 0, sizeof *s);
+        for (enum resource i = CPU; i < RESOURCES; i++)
+                resource_policy_defaults(i, &s->policy[i]);
+        s->policy[MEMORY].enabled = true;
+        usage_init(&s->usage, s->policy);
+        for (int i = 0; i < RESOURCES; i++)
+                histogram_lend(&s->usage.of[i], s->room + i * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
+        s->facts = (struct explain_facts){
+                .usage = &s->usage,
+                .now = noon,
+                .correct = {.resource = r,
+                            .policy = &s->policy[r],
+                            .state = STATE_READY,
+                            .original = YES(r == CPU ? 2000 : 4096 * MI)},
+                .shown = REASON_LOWERED,
+                .deploy = REASON_LOWERED,
+        };
+}
+
+static void feed(struct scene *s, double cores, double bytes, int64_t at_ms)
+{
+        struct sample_door door = {0};
+        struct sample sample = {.at = {at_ms}, .has = {true, true}, .value = {cores, bytes}, .cpu_weight = 1};
+        enum sample_verdict verdict;
+        struct usage_room room;
+        assert_int_equal(usage_add(&s->usage, &door, &sample, noon, &verdict, &room), 0);
+        assert_int_equal(verdict, SAMPLE_ACCEPTED);
+}
+
+static const struct explain_step *step_of(const struct explain *e, enum explain_kind kind)
+{
+        for (int i = 0; i < e->steps; i++)
+                if (e->step[i].kind == kind)
+                        return &e->step[i];
+        return NULL;
+}
+
+/* The vector of the histogram's own test: four equal buckets, P95 is start(4). */
+static void test_four_equal_buckets(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, CPU);
+        for (int n = 0; n < 4; n++)
+                feed(&s, histogram_start(CPU, n), 1e9, noon.ms);
+        explain(&s.facts, &s.got);
+        const struct explain_percentile *p = &s.got.percentile;
+        assert_true(p->known);
+        assert_int_equal(p->bucket, 3);
+        assert_true(p->to == 0.04310125 && p->value == p->to && p->from == histogram_start(CPU, 3));
+        assert_true(p->total == 4 * p->here && p->below == 3 * p->here && p->here > 0);
+        static const struct {
+                enum explain_kind kind;
+                bool spoke;
+                int64_t value;
+        } row[] = {
+                {EXPLAIN_PERCENTILE, true, 44},
+                {EXPLAIN_MODEL, true, 44},
+                {EXPLAIN_MULTIPLIER, true, 49},
+                {EXPLAIN_ROUNDING, false, 49},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const struct explain_step *got = step_of(&s.got, row[i].kind);
+                if (!got || got->spoke != row[i].spoke || got->value.value != row[i].value || !got->reached)
+                        fail_msg("%s: %lld", explain_kind_name(row[i].kind), got ? (long long)got->value.value : -1);
+        }
+        assert_null(step_of(&s.got, EXPLAIN_KILL));
+        assert_int_equal(s.got.result.reason, REASON_LOWERED);
+        assert_int_equal(s.got.result.target.value, 49);
+}
+
+static void expect_as_recommended(struct scene *s, const char *what)
+{
+        struct recommendation r;
+        struct recommend_facts f = {.now = noon, .interval_ms = MINUTE_MS};
+        recommend(&s->usage, s->policy, &f, &r);
+        for (enum resource i = CPU; i < RESOURCES; i++) {
+                s->facts.correct.resource = i;
+                s->facts.correct.policy = &s->policy[i];
+                s->facts.correct.estimate = (struct estimate){.known = true, .model = 1};
+                s->facts.correct.original = YES(i == CPU ? 2000 : 4096 * MI);
+                explain(&s->facts, &s->got);
+                if (s->got.estimate.known != r.of[i].known || s->got.estimate.model != r.of[i].model ||
+                    s->got.estimate.by_kill != r.of[i].by_kill)
+                        fail_msg("%s %s: model %lld, recommended %lld", what, resource_name(i),
+                                 (long long)s->got.estimate.model, (long long)r.of[i].model);
+                struct correct_facts facts = s->facts.correct;
+                struct correction want;
+                facts.estimate = r.of[i];
+                correct(&facts, &want);
+                assert_int_equal(s->got.result.target.value, want.target.value);
+                assert_int_equal(s->got.result.reason, want.reason);
+        }
+}
+
+static void test_agrees_with_recommend_and_correct(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, CPU);
+        expect_as_recommended(&s, "nothing learned");
+        uint64_t seed = 7;
+        for (int i = 0; i < 400; i++) {
+                seed = seed * 6364136223846793005u + 1442695040888963407u;
+                double x = (double)(seed >> 40) / (double)(1 << 24);
+                feed(&s, 3 * x * x, 1e8 + 3e9 * x, noon.ms - (400 - i) * HOUR_MS / 2);
+                if (i % 40 == 0)
+                        expect_as_recommended(&s, "some");
+        }
+        usage_oom(&s.usage, &s.policy[MEMORY], (struct wall){noon.ms - HOUR_MS}, 9e9, 0);
+        expect_as_recommended(&s, "a kill");
+        s.facts.correct.resource = MEMORY;
+        explain(&s.facts, &s.got);
+        assert_true(step_of(&s.got, EXPLAIN_KILL)->spoke);
+        assert_int_equal(s.got.kill.at_ms, noon.ms - HOUR_MS);
+        s.policy[MEMORY].oom_hold_ms = 1;
+        expect_as_recommended(&s, "a kill, forgotten");
+        assert_false(step_of(&s.got, EXPLAIN_KILL)->value.set);
+}
+
+static void test_open_peak_counts(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, MEMORY);
+        s.policy[MEMORY].window_ms = HOUR_MS;
+        usage_adopt(&s.usage, s.policy);
+        feed(&s, 0.1, 1e9, noon.ms);
+        expect_as_recommended(&s, "an open peak alone");
+        assert_true(s.got.percentile.here > 0 && s.got.percentile.here == s.got.percentile.total);
+        feed(&s, 0.1, 5e9, noon.ms + HOUR_MS / 60);
+        expect_as_recommended(&s, "a higher one");
+}
+
+/* Each rule that speaks is told, and no other. */
+static void test_rules_speak(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                struct amount original, limit, range_min;
+                enum state state;
+                bool off;
+                unsigned want; /* bits of enum rule */
+                enum reason reason;
+        } row[] = {
+                {"lowered", {true, 2000}, {0}, {0}, STATE_READY, false, 1u << RULE_MODEL, REASON_LOWERED},
+                {"at the original",
+                 {true, 20},
+                 {0},
+                 {0},
+                 STATE_READY,
+                 false,
+                 1u << RULE_MODEL | 1u << RULE_ORIGINAL | 1u << RULE_UNDER_PROVISIONED,
+                 REASON_AT_ORIGINAL},
+                {"raised to the range",
+                 {true, 2000},
+                 {0},
+                 {true, 300},
+                 STATE_READY,
+                 false,
+                 1u << RULE_MODEL | 1u << RULE_RANGE,
+                 REASON_LIMIT_RANGE},
+                {"learning", {true, 2000}, {0}, {0}, STATE_LEARNING, false, 1u << RULE_LAST_GOOD, REASON_LEARNING},
+                {"off",
+                 {true, 2000},
+                 {0},
+                 {0},
+                 STATE_READY,
+                 true,
+                 1u << RULE_MODEL | 1u << RULE_UNMANAGED,
+                 REASON_CPU_OFF},
+                {"no original",
+                 {0},
+                 {0},
+                 {0},
+                 STATE_READY,
+                 false,
+                 1u << RULE_MODEL | 1u << RULE_NO_ORIGINAL,
+                 REASON_NO_ORIGINAL},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                scene_init(&s, CPU);
+                feed(&s, 0.041, 1e9, noon.ms);
+                s.facts.correct.original = row[i].original;
+                s.facts.correct.limit = row[i].limit;
+                s.facts.correct.range_min = row[i].range_min;
+                s.facts.correct.state = row[i].state;
+                s.policy[CPU].enabled = !row[i].off;
+                explain(&s.facts, &s.got);
+                unsigned spoke = 0;
+                for (int k = 0; k < s.got.steps; k++)
+                        if (s.got.step[k].kind == EXPLAIN_RULE && s.got.step[k].spoke)
+                                spoke |= 1u << s.got.step[k].rule;
+                if (spoke != row[i].want || s.got.result.reason != row[i].reason)
+                        fail_msg("%s: rules %x, not %x; %s", row[i].name, spoke, row[i].want,
+                                 reason_name(s.got.result.reason));
+        }
+}
+
+/* --- gates: close one, and its name is told --- */
+
+static struct gate_facts open_facts(const struct apply_policy *p)
+{
+        return (struct gate_facts){
+                .now = noon,
+                .apply = p,
+                .state = STATE_READY,
+                .window_open = true,
+                .budget_left = true,
+                .current = YES(1000),
+                .original = YES(2000),
+                .target = YES(500),
+                .rule = REASON_LOWERED,
+        };
+}
+
+static void test_gates_are_found(void **state)
+{
+        (void)state;
+        struct apply_policy p, recommend_only;
+        apply_policy_defaults(APPLY_ROLLOUT, &p);
+        apply_policy_defaults(APPLY_RECOMMEND, &recommend_only);
+        for (enum gate g = 0; g <= GATES; g++) {
+                struct gate_facts f = open_facts(&p);
+                if (g == GATE_RULE)
+                        f.current = f.target;
+                f.state = g == GATE_STATE ? STATE_STALE : g == GATE_GUARD ? STATE_HELD : STATE_READY;
+                f.apply = g == GATE_MODE ? &recommend_only : &p;
+                f.paused = g == GATE_PAUSE;
+                f.apply_never = g == GATE_OPT_OUT;
+                f.contested = g == GATE_CONTEST;
+                f.managed = g == GATE_MANAGER;
+                f.immutable = g == GATE_KIND;
+                f.orphaned = g == GATE_ORPHAN;
+                f.changed_ms = g == GATE_COOLDOWN ? noon.ms - 1 : 0;
+                f.window_open = g != GATE_WINDOW;
+                f.budget_left = g != GATE_BUDGET;
+                f.rollout_blocked = g == GATE_ROLLOUT;
+                f.hpa_holds = g == GATE_HPA;
+                if (g == GATE_MIN_CHANGE)
+                        f.target = YES(999);
+                if (g == GATE_HPA)
+                        f.current = f.original;
+                struct gate_verdict v;
+                gate(&f, &v);
+                enum reason shown = v.hold ? v.hold : f.rule;
+                enum gate got = gate_of_reason(shown, f.rule, f.current.value == f.target.value);
+                if (got != g)
+                        fail_msg("gate %d: '%s' was taken for %d", g, reason_name(shown), got);
+        }
+}
+
+static void test_gates_at_a_deploy_are_found(void **state)
+{
+        (void)state;
+        struct apply_policy p, recommend_only;
+        apply_policy_defaults(APPLY_ON_DEPLOY, &p);
+        apply_policy_defaults(APPLY_RECOMMEND, &recommend_only);
+        for (enum gate g = 0; g <= GATES; g++) {
+                if (g < GATES && !gate_counts_at_deploy(g))
+                        continue;
+                struct gate_facts f = open_facts(&p);
+                f.current = g == GATE_MIN_CHANGE ? YES(510) : (struct amount){0};
+                f.state = g == GATE_GUARD ? STATE_HELD : STATE_READY;
+                f.apply = g == GATE_MODE ? &recommend_only : &p;
+                f.paused = g == GATE_PAUSE;
+                f.apply_never = g == GATE_OPT_OUT;
+                f.contested = g == GATE_CONTEST;
+                f.orphaned = g == GATE_ORPHAN;
+                f.hpa_holds = g == GATE_HPA;
+                struct deploy_verdict v;
+                gate_deploy(&f, &v);
+                enum reason shown = v.hold ? v.hold : v.below_min_change ? REASON_BELOW_MIN_CHANGE : f.rule;
+                enum gate got = gate_of_deploy(shown, f.rule);
+                if (got != g)
+                        fail_msg("gate %d: '%s' was taken for %d", g, reason_name(shown), got);
+        }
+}
+
+/* What is behind the gate that holds was not asked. */
+static void test_gates_behind_are_not_reached(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, CPU);
+        feed(&s, 0.041, 1e9, noon.ms);
+        s.facts.shown = REASON_HPA_HOLD;
+        s.facts.deploy = REASON_PAUSED;
+        explain(&s.facts, &s.got);
+        int gates = 0, deploys = 0;
+        for (int i = 0; i < s.got.steps; i++) {
+                const struct explain_step *step = &s.got.step[i];
+                bool deploy = step->kind == EXPLAIN_DEPLOY;
+                if (step->kind != EXPLAIN_GATE && !deploy)
+                        continue;
+                enum gate held = deploy ? GATE_PAUSE : GATE_HPA;
+                assert_int_equal(step->spoke, step->gate == held);
+                assert_int_equal(step->reached, step->gate <= held);
+                assert_int_equal(step->reason, step->gate != held ? REASON_NONE
+                                               : deploy           ? REASON_PAUSED
+                                                                  : REASON_HPA_HOLD);
+                gates += !deploy;
+                deploys += deploy;
+        }
+        assert_int_equal(gates, GATES);
+        assert_int_equal(deploys, 8);
+        assert_string_equal(gate_name(GATE_HPA), "HPA");
+}
+
+/* --- what if --- */
+
+static void test_changed(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                struct explain_change change;
+                int64_t model, target;
+        } row[] = {
+                {"as it is", {0}, 1000, 1100},
+                {"percentile", {.percentile = 500}, 500, 550},
+                {"multiplier", {.multiplier = 1200}, 1000, 1200},
+                {"half-life", {.half_life_ms = 2 * DAY_MS}, 1000, 1100},
+                {"all", {500, 2000, HOUR_MS}, 500, 1000},
+        };
+        struct scene s;
+        scene_init(&s, CPU);
+        for (int i = 0; i < 100; i++)
+                feed(&s, i < 80 ? 0.49 : 0.97, 1e9, noon.ms - (100 - i) * MINUTE_MS);
+        struct usage before = s.usage;
+        double weights[RESOURCES * HISTOGRAM_BUCKETS], room[RESOURCES * HISTOGRAM_BUCKETS];
+        memcpy(weights, s.room, sizeof weights);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                explain_changed(&s.facts, &row[i].change, room, &s.got);
+                int64_t model = s.got.estimate.model, target = s.got.result.target.value;
+                /* the bucket's upper edge is up to 5 % above */
+                if (model < row[i].model * 98 / 100 || model > row[i].model * 105 / 100 ||
+                    target < row[i].target * 98 / 100 || target > row[i].target * 105 / 100)
+                        fail_msg("%s: model %lld, target %lld", row[i].name, (long long)model, (long long)target);
+                assert_null(step_of(&s.got, EXPLAIN_GATE));
+                assert_memory_equal(&before, &s.usage, sizeof before);
+                assert_memory_equal(weights, s.room, sizeof weights);
+        }
+        s.facts.usage = NULL;
+        s.facts.correct.estimate = (struct estimate){.known = true, .model = 400};
+        explain_changed(&s.facts, &(struct explain_change){.multiplier = 2000, .half_life_ms = HOUR_MS}, room, &s.got);
+        assert_int_equal(s.got.result.target.value, 800);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_four_equal_buckets),
+                cmocka_unit_test(test_agrees_with_recommend_and_correct),
+                cmocka_unit_test(test_open_peak_counts),
+                cmocka_unit_test(test_rules_speak),
+                cmocka_unit_test(test_gates_are_found),
+                cmocka_unit_test(test_gates_at_a_deploy_are_found),
+                cmocka_unit_test(test_gates_behind_are_not_reached),
+                cmocka_unit_test(test_changed),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
