@@ -72,5 +72,3 @@ void uid_bytes(struct text uid, uint8_t out[static UID_BYTES])
         if (all_zero(out))
                 out[0] = 1;
 }
-
-/* --- what we wrote down on a template --- */

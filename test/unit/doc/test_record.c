@@ -64,7 +64,9 @@ static void records_are_printed(void **state)
 {
         (void)state;
         static const struct recorded row[] = {
-                {.container = TEXT("app"), .request = {{true, 2000}, {true, INT64_C(4096) << 20}}, .limit = {{true, 2500}}},
+                {.container = TEXT("app"),
+                 .request = {{true, 2000}, {true, INT64_C(4096) << 20}},
+                 .limit = {{true, 2500}}},
                 {.container = TEXT("none")},
                 {.container = TEXT("odd\"\n"), .request = {{true, 1}}},
                 {.container = TEXT("log"), .limit = {[MEMORY] = {true, 1500}}},
