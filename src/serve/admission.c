@@ -94,6 +94,8 @@ int admission_read(struct text body, struct arena *a, struct admission *ret, str
         struct admission r = {0};
         json_init(&j, body.p, body.len);
         bool object = json_peek(&j) == '{' && json_enter(&j, '{');
+        if (!object)
+                json_skip(&j);
         while (object && json_key(&j, &key))
                 if (text_is(key, "apiVersion"))
                         version = json_text(&j, a);

@@ -44,14 +44,13 @@ static void drop_empty(json_t *parent, const char *key)
                 json_object_del(parent, key);
 }
 
-static void put_back(json_t *container, const struct deploy_container *c, const struct deploy_row *row)
+/* Requests as their owner set them, in one spelling. */
+static void put_back(json_t *container, const struct deploy_row *row)
 {
         char text[QUANTITY_TEXT_MAX];
         json_t *resources = json_object_get(container, "resources"), *requests = json_object_get(resources, "requests");
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                if (!row->origin[r].ours)
-                        continue;
-                struct amount raw = c->recorded_original[r];
+                struct amount raw = row->origin[r].raw;
                 if (raw.set)
                         json_object_set_new(requests, resource_name(r),
                                             json_string(r == CPU ? quantity_print_cpu(raw.value, text)
@@ -76,7 +75,7 @@ static json_t *owners_template(const json_t *object, const char *template_path, 
         for (size_t i = 0; i < s->containers; i++) {
                 json_t *container = container_named(template, s->container[i].name);
                 if (container)
-                        put_back(container, &s->container[i], &row[i]);
+                        put_back(container, &row[i]);
         }
         return template;
 }
