@@ -91,23 +91,129 @@ void fake_set_admission(struct fake *f, fake_admission *admit, void *arg)
         fake_unlock(f);
 }
 
-bool review_serve(struct fake *f, const struct request *rq, struct reply *rp)
+/* --- reviews --- */
+
+void fake_person(struct fake *f, const char *token, const char *user, const char *audience)
 {
-        if (strcmp(rq->path, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews") != 0)
+        fake_lock(f);
+        if (user)
+                json_object_set_new(f->people, token,
+                                    json_pack("{s:s, s:s}", "user", user, "audience",
+                                              audience ? audience : "https://kubernetes.default.svc"));
+        else
+                json_object_del(f->people, token);
+        fake_unlock(f);
+}
+
+void fake_grant(struct fake *f, const struct fake_grant *g)
+{
+        json_t *grant = json_pack("{s:s}", "user", g->user);
+        fake_lock(f);
+        if (g->verb)
+                json_object_set_new(grant, "verb", json_string(g->verb));
+        if (g->ns)
+                json_object_set_new(grant, "namespace", json_string(g->ns));
+        if (g->name)
+                json_object_set_new(grant, "name", json_string(g->name));
+        json_array_append_new(f->grants, grant);
+        fake_unlock(f);
+}
+
+void fake_revoke_all(struct fake *f)
+{
+        fake_lock(f);
+        json_array_clear(f->grants);
+        fake_unlock(f);
+}
+
+static bool granted(const struct fake *f, const char *user, const json_t *a)
+{
+        size_t i;
+        json_t *grant;
+        if (strcmp(text_at(a, "group"), "halflife.dev") != 0 || strcmp(text_at(a, "resource"), "recommendations") != 0)
                 return false;
-        json_t *body = json_loadb(rq->body, rq->len, 0, NULL);
-        const json_t *a = json_at(body, "spec.resourceAttributes");
-        if (!body || strcmp(rq->method, "POST") != 0) {
-                reply_error(rp, 400, "BadRequest", "a SelfSubjectAccessReview is to be POSTed");
-                json_decref(body);
-                return true;
+        json_array_foreach(f->grants, i, grant)
+        {
+                if (rule_says(grant, "user", user) && rule_says(grant, "verb", text_at(a, "verb")) &&
+                    rule_says(grant, "namespace", text_at(a, "namespace")) &&
+                    rule_says(grant, "name", text_at(a, "name")))
+                        return true;
         }
+        return false;
+}
+
+/* Is the token for one of the audiences asked for? */
+static json_t *audience_of(const json_t *person, const json_t *wanted)
+{
+        size_t i;
+        json_t *one;
+        const char *has = json_string_value(json_object_get(person, "audience"));
+        if (json_array_size(wanted) == 0)
+                return json_pack("[s]", has);
+        json_array_foreach(wanted, i, one)
+        {
+                if (json_is_string(one) && strcmp(json_string_value(one), has) == 0)
+                        return json_pack("[s]", has);
+        }
+        return NULL;
+}
+
+static json_t *review_token(struct fake *f, const json_t *body)
+{
+        const char *token = text_at(body, "spec.token");
+        const json_t *person = json_object_get(f->people, token);
+        json_t *audiences = person ? audience_of(person, json_at(body, "spec.audiences")) : NULL;
+        if (!audiences)
+                return json_pack("{s:{}, s:s}", "user", "error", "[invalid bearer token, Token has been invalidated]");
+        return json_pack("{s:b, s:{s:s, s:s, s:[s, s], s:{s:[s]}}, s:o}", "authenticated", 1, "user", "username",
+                         json_string_value(json_object_get(person, "user")), "uid", "u-1", "groups",
+                         "system:serviceaccounts", "system:authenticated", "extra",
+                         "authentication.kubernetes.io/credential-id", "JTI=1", "audiences", audiences);
+}
+
+static json_t *review_self(struct fake *f, const json_t *body)
+{
+        const json_t *a = json_at(body, "spec.resourceAttributes");
         const char *sub = text_at(a, "subresource");
         AUTO(mem_free) char *resource = mem_printf("%s%s%s", text_at(a, "resource"), *sub ? "/" : "", sub);
         bool no = a && denied(f, text_at(a, "verb"), text_at(a, "group"), resource, text_at(a, "namespace"));
-        json_object_set_new(
-                body, "status",
-                json_pack("{s:b, s:s}", "allowed", !no, "reason", no ? "" : "RBAC: allowed by the test server"));
-        reply_json(rp, 201, body);
+        return json_pack("{s:b, s:s}", "allowed", !no, "reason", no ? "" : "RBAC: allowed by the test server");
+}
+
+static json_t *review_subject(struct fake *f, const json_t *body)
+{
+        const json_t *a = json_at(body, "spec.resourceAttributes");
+        return json_pack("{s:b}", "allowed", granted(f, text_at(body, "spec.user"), a));
+}
+
+bool review_serve(struct fake *f, const struct request *rq, struct reply *rp)
+{
+        static const struct {
+                const char *path, *group, *plural; /* group NULL: whoever is known may ask */
+                json_t *(*status)(struct fake *f, const json_t *body);
+        } kinds[] = {
+                {"/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", NULL, "selfsubjectaccessreviews",
+                 review_self},
+                {"/apis/authorization.k8s.io/v1/subjectaccessreviews", "authorization.k8s.io", "subjectaccessreviews",
+                 review_subject},
+                {"/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io", "tokenreviews", review_token},
+        };
+        size_t k = 0;
+        while (k < sizeof kinds / sizeof kinds[0] && strcmp(rq->path, kinds[k].path) != 0)
+                k++;
+        if (k == sizeof kinds / sizeof kinds[0])
+                return false;
+        json_t *body = json_loadb(rq->body, rq->len, 0, NULL);
+        if (!body || strcmp(rq->method, "POST") != 0) {
+                reply_error(rp, 400, "BadRequest", "one of %s is to be POSTed", kinds[k].plural);
+                json_decref(body);
+        } else if (kinds[k].group && denied(f, "create", kinds[k].group, kinds[k].plural, "")) {
+                reply_error(rp, 403, "Forbidden", "%s.%s is forbidden: User \"%s\" cannot create it", kinds[k].plural,
+                            kinds[k].group, f->user);
+                json_decref(body);
+        } else {
+                json_object_set_new(body, "status", kinds[k].status(f, body));
+                reply_json(rp, 201, body);
+        }
         return true;
 }

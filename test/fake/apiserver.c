@@ -52,6 +52,8 @@ struct fake *fake_new(const struct fake_options *o)
         f->token = mem_string(o->token);
         f->user = mem_string(o->user ? o->user : halflife_user);
         f->denied = json_array();
+        f->people = json_object();
+        f->grants = json_array();
         f->counts = json_object();
         f->port = o->port;
         f->metrics.step_ms = 15000;
@@ -79,6 +81,8 @@ void fake_free(struct fake *f)
         log_release(f);
         tls_free(f->tls);
         json_decref(f->denied);
+        json_decref(f->people);
+        json_decref(f->grants);
         json_decref(f->counts);
         mem_free(f->url);
         mem_free(f->token);

@@ -93,6 +93,17 @@ struct fake_rule {
 };
 void fake_deny(struct fake *f, const struct fake_rule *rule); /* 403, and "no" in SelfSubjectAccessReviews */
 void fake_allow_all(struct fake *f);
+/*
+ * People who show tokens to others: what a TokenReview says of this one. user NULL: the token is revoked. audience
+ * NULL: the API server's own. Nobody may anything until he is granted it.
+ */
+void fake_person(struct fake *f, const char *token, const char *user, const char *audience);
+/* What a SubjectAccessReview allows a user, on recommendations.halflife.dev; NULL: any. */
+struct fake_grant {
+        const char *user, *verb, *ns, *name;
+};
+void fake_grant(struct fake *f, const struct fake_grant *g);
+void fake_revoke_all(struct fake *f); /* grants */
 
 /*
  * Mutating admission: what a writer sends to the main endpoint of a kind goes through it before it is checked and

@@ -121,6 +121,8 @@ struct fake {
         struct fake_metrics metrics;
         int64_t frozen_ms; /* the scrape served while frozen */
         json_t *denied;    /* [{verb, group, resource, ns}] */
+        json_t *people;    /* token → {user, audience} */
+        json_t *grants;    /* [{user, verb, namespace, name}] */
         struct fault *fault;
 
         struct fake_request *log; /* a ring of the newest */

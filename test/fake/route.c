@@ -18,6 +18,12 @@ static bool names_object(const char *path)
         return n > skip + (spaced ? 3u : 1u);
 }
 
+static bool is_review(const char *path)
+{
+        return strncmp(path, "/apis/authorization.k8s.io/", 27) == 0 ||
+               strncmp(path, "/apis/authentication.k8s.io/", 28) == 0;
+}
+
 void route_verb(struct request *rq)
 {
         const char *m = rq->method;
@@ -25,7 +31,7 @@ void route_verb(struct request *rq)
         if (strcmp(m, "GET") == 0)
                 rq->verb = query_true(rq, "watch") ? "watch" : object || !resource ? "get" : "list";
         else if (strcmp(m, "POST") == 0)
-                rq->verb = strncmp(rq->path, "/apis/authorization.k8s.io/", 27) == 0 ? "review" : "create";
+                rq->verb = is_review(rq->path) ? "review" : "create";
         else if (strcmp(m, "PUT") == 0)
                 rq->verb = "update";
         else if (strcmp(m, "PATCH") == 0)
