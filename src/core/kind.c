@@ -1,5 +1,5 @@
 #include "core/kind.h"
-#include "sha256.h"
+#include "core/sha256.h"
 
 #define TEMPLATE "/spec/template"
 

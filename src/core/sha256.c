@@ -1,6 +1,6 @@
 #include <string.h>
 
-#include "sha256.h"
+#include "core/sha256.h"
 
 /* The first 32 bits of the fractions of the cube roots of the first 64 primes. */
 static const uint32_t round_constant[64] = {

@@ -33,6 +33,8 @@ static struct curl_slist *headers_of(const struct fetch *what)
         AUTO(mem_free) char *token = what->token ? mem_printf("Authorization: Bearer %s", what->token) : NULL;
         if (type)
                 list = curl_slist_append(list, type);
+        if (what->header)
+                list = curl_slist_append(list, what->header);
         return token ? curl_slist_append(list, token) : list;
 }
 
@@ -65,6 +67,8 @@ struct got fetch(const struct fetch *what)
         set_pem(c, CURLOPT_SSLKEY_BLOB, what->key);
         if (what->body)
                 curl_easy_setopt(c, CURLOPT_POSTFIELDS, what->body);
+        if (what->head)
+                curl_easy_setopt(c, CURLOPT_NOBODY, 1L);
         if (what->method)
                 curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, what->method);
         g.curl = (int)curl_easy_perform(c);

@@ -3,11 +3,14 @@
 #define HALFLIFE_TEST_SUPPORT_FETCH_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct fetch { /* what to ask; NULL and 0 are fine everywhere but for the URL */
         const char *method, *url, *body, *type, *token, *agent;
+        const char *header;                 /* one more line */
+        bool head;                          /* HEAD */
         const char *ca, *certificate, *key; /* PEM texts */
         size_t stop_after;                  /* hang up once so many bytes of body came */
         long timeout_ms;                    /* 0: 10 s */

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/core/sha256.h"
+#include "core/sha256.h"
 
 static void hex(struct sha256 *s, char out[static 65])
 {

@@ -1,8 +1,8 @@
 /*
- * SHA-256 (FIPS 180-4), for names alone: core calls no library.
+ * SHA-256 (FIPS 180-4), for names and keys: core calls no library.
  */
-#ifndef HALFLIFE_SRC_CORE_SHA256_H
-#define HALFLIFE_SRC_CORE_SHA256_H
+#ifndef HALFLIFE_CORE_SHA256_H
+#define HALFLIFE_CORE_SHA256_H
 
 #include <stddef.h>
 #include <stdint.h>

@@ -1,0 +1,16 @@
+/* Bytes as they are on a socket of 127.0.0.1: what a client library would not send, or not so slowly. */
+#ifndef HALFLIFE_TEST_SUPPORT_WIRE_H
+#define HALFLIFE_TEST_SUPPORT_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+int wire_open(const char *address);                    /* "127.0.0.1:4711"; aborts where it cannot */
+bool wire_send(int fd, const char *bytes, size_t len); /* false: the other side is gone */
+bool wire_say(int fd, const char *text);
+/* What comes until the text is there, the end, or the time is over; the caller's. text NULL: until the end. */
+char *wire_hear(int fd, const char *text, int64_t timeout_ms, bool *ret_ended);
+size_t wire_count(const char *text, const char *part);
+
+#endif
