@@ -31,6 +31,9 @@ const struct kind *kind_find(struct text group, struct text kind);
 /* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case. NULL: unknown. */
 const struct kind *kind_by_name(struct text name);
 
+/* "apps" of "apps/v1", "" of "v1". Points into the text. */
+struct text kind_group(struct text api_version);
+
 /* metadata.name of a target's Recommendation: "<kind>-<name>", with ".group" behind kinds outside core, apps and batch;
  * at most 253 bytes, else 236 bytes, '-', 16 hex digits of the SHA-256 of the whole. out holds KIND_NAME_MAX bytes.
  * Returns out. */

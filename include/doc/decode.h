@@ -34,6 +34,7 @@ struct our_annotations {
 
 struct object_view {
         struct text ns, name, uid, version; /* resourceVersion: opaque */
+        bool unnamed;                       /* it has a generateName and no name yet: name is "" */
         int64_t generation;
         struct wall created, deleted; /* deleted ms 0: it lives */
         struct owner_ref owner;       /* the controller */

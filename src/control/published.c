@@ -81,6 +81,15 @@ static enum state state_of(const char *name)
         return STATE_NO_DATA;
 }
 
+static int64_t time_of(const json_t *object, const char *key)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+        struct wall at = {0};
+        if (text)
+                (void)wall_parse(text, strlen(text), &at);
+        return at.ms;
+}
+
 static void conditions_set(struct world *w, struct published *p, const json_t *conditions)
 {
         size_t count = json_array_size(conditions);
@@ -92,30 +101,74 @@ static void conditions_set(struct world *w, struct published *p, const json_t *c
                 const char *type = json_string_value(json_object_get(c, "type"));
                 const char *status = json_string_value(json_object_get(c, "status"));
                 const char *reason = json_string_value(json_object_get(c, "reason"));
-                const char *since = json_string_value(json_object_get(c, "lastTransitionTime"));
-                struct wall at = {0};
-                if (since)
-                        (void)wall_parse(since, strlen(since), &at);
                 p->condition[p->conditions++] = (struct published_condition){
                         .type = intern_text(w->names, text_of(type ? type : "")),
                         .reason = intern_text(w->names, text_of(reason ? reason : "")),
                         .status = status && strcmp(status, "True") == 0,
-                        .since_ms = at.ms,
+                        .since_ms = time_of(c, "lastTransitionTime"),
                 };
         }
 }
 
 static void applied_set(struct published *p, const json_t *applied)
 {
-        const char *time = json_string_value(json_object_get(applied, "time"));
-        struct wall at = {0};
-        if (time)
-                (void)wall_parse(time, strlen(time), &at);
         char *containers = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
         mem_free(p->applied);
         p->applied = mem_string(containers);
-        p->applied_ms = containers ? at.ms : 0;
+        p->applied_ms = containers ? time_of(applied, "time") : 0;
         free(containers);
+}
+
+static enum reason reason_of(const json_t *of)
+{
+        const char *name = json_string_value(json_object_get(of, "reason"));
+        for (int r = 0; name && r < REASONS; r++)
+                if (strcmp(name, reason_name((enum reason)r)) == 0)
+                        return (enum reason)r;
+        return REASON_NONE;
+}
+
+static struct view_numbers numbers_of(const json_t *container, enum resource r)
+{
+        return (struct view_numbers){
+                .original = view_amount_of(amount_of(container, r, "original")),
+                .current = view_amount_of(amount_of(container, r, "current")),
+                .model = view_amount_of(amount_of(container, r, "model")),
+                .target = view_amount_of(amount_of(container, r, "target")),
+                .lower = view_amount_of(amount_of(container, r, "lower")),
+                .upper = view_amount_of(amount_of(container, r, "upper")),
+                .applied = -1,
+                .reason = (uint8_t)reason_of(json_object_get(container, resource_name(r))),
+                .learned = is_learned(container, r),
+        };
+}
+
+static void row_set(struct world *w, struct published_amount *row, const json_t *container)
+{
+        const char *name = json_string_value(json_object_get(container, "name"));
+        row->container = intern_text(w->names, text_of(name ? name : ""));
+        row->state = state_of(json_string_value(json_object_get(container, "state")));
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                row->target[r] = amount_of(container, r, "target");
+                row->learned[r] = is_learned(container, r);
+                row->shown[r] = numbers_of(container, r);
+        }
+}
+
+static void counters_set(struct published *p, const json_t *status)
+{
+        p->samples = json_integer_value(json_object_get(status, "samples"));
+        p->since_ms = time_of(status, "since");
+        p->last_ms = time_of(status, "lastSample");
+        p->confidence_percent = (int)json_integer_value(json_object_get(status, "confidencePercent"));
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                const char *text =
+                        json_string_value(json_object_get(json_object_get(status, "saving"), resource_name(r)));
+                p->saving[r] = 0;
+                if (text)
+                        (void)quantity_parse(text, strlen(text), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE,
+                                             &p->saving[r], NULL);
+        }
 }
 
 void published_set_status(struct world *w, struct published *p, const json_t *status)
@@ -125,21 +178,14 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         p->urgent = publish_status_digest(status);
         conditions_set(w, p, json_object_get(status, "conditions"));
         applied_set(p, json_object_get(status, "applied"));
+        counters_set(p, status);
         const json_t *containers = json_object_get(status, "containers");
         size_t count = json_array_size(containers);
         if (count > VIEW_CONTAINERS)
                 count = VIEW_CONTAINERS;
         p->row = count ? mem_new_array(count, sizeof *p->row) : NULL;
-        for (size_t i = 0; i < count; i++) {
-                const json_t *c = json_array_get(containers, i);
-                const char *name = json_string_value(json_object_get(c, "name"));
-                struct published_amount *row = &p->row[p->rows++];
-                row->container = intern_text(w->names, text_of(name ? name : ""));
-                for (int r = 0; r < RESOURCES; r++) {
-                        row->target[r] = amount_of(c, (enum resource)r, "target");
-                        row->learned[r] = is_learned(c, (enum resource)r);
-                }
-        }
+        for (size_t i = 0; i < count; i++)
+                row_set(w, &p->row[p->rows++], json_array_get(containers, i));
 }
 
 static struct text string_of(const json_t *object, const char *key)

@@ -166,36 +166,78 @@ void show_target(struct controller *c, const struct plan *p)
         view_add_target(v, to);
 }
 
-/* Its workload is gone, but not forgotten: one made again by this name is sized at once. */
+static bool says(const struct published *p, const char *condition)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (p->condition[i].status && strcmp(p->condition[i].type, condition) == 0)
+                        return true;
+        return false;
+}
+
+static bool is_orphaned(const struct published *p)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (strcmp(p->condition[i].type, "Applied") == 0)
+                        return strcmp(p->condition[i].reason, "Orphaned") == 0;
+        return false;
+}
+
+/* The applied values of a Recommendation are what stands as ours, as far as it tells. */
+static view_amount standing(const struct view_numbers *n)
+{
+        return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
+}
+
+static const struct view_container *published_containers(struct view *v, const struct published *p, bool gone)
+{
+        struct view_container *to = arena_new(&v->arena, (size_t)(p->rows + 1) * sizeof *to);
+        for (int i = 0; i < p->rows; i++) {
+                to[i].name = view_name(v, p->row[i].container);
+                to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        to[i].of[r] = p->row[i].shown[r];
+                        to[i].of[r].applied = gone ? -1 : standing(&p->row[i].shown[r]);
+                }
+        }
+        return to;
+}
+
+static const struct view_condition *published_conditions(struct view *v, const struct published *p)
+{
+        struct view_condition *to = arena_new(&v->arena, (size_t)(p->conditions + 1) * sizeof *to);
+        for (int i = 0; i < p->conditions; i++)
+                to[i] = (struct view_condition){view_name(v, p->condition[i].type),
+                                                view_name(v, p->condition[i].reason), p->condition[i].status};
+        return to;
+}
+
+/*
+ * A row from a Recommendation alone: of a workload that is gone, but not forgotten (one made again by this name is
+ * sized at once, by the last good values), and of any where nothing else is known.
+ */
+static void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone)
+{
+        to->labels = view_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
+        to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
+        to->contested = says(p, "Contested");
+        to->orphaned = !gone && is_orphaned(p);
+        to->samples = p->samples;
+        to->since_ms = p->since_ms;
+        to->last_ms = p->last_ms;
+        to->applied_ms = p->applied_ms;
+        to->confidence_percent = p->confidence_percent;
+        memcpy(to->saving, p->saving, sizeof to->saving);
+        to->containers = (uint16_t)p->rows;
+        to->container = published_containers(v, p, gone);
+        to->conditions = (uint16_t)p->conditions;
+        to->condition = published_conditions(v, p);
+        view_add_target(v, to);
+}
+
 void show_gone(struct controller *c, const struct target *t)
 {
-        struct view *v = c->next_view;
-        const struct published *p = t->published;
-        if (!v || !p || !p->known)
-                return;
-        struct view_target *to = row_of(v, t);
-        struct view_container *container = arena_new(&v->arena, (size_t)(p->rows + 1) * sizeof *container);
-        for (int i = 0; i < p->rows; i++) {
-                container[i].name = view_name(v, p->row[i].container);
-                container[i].state = STATE_STALE;
-                for (enum resource r = CPU; r < RESOURCES; r++)
-                        container[i].of[r] = (struct view_numbers){
-                                .original = -1,
-                                .current = -1,
-                                .model = -1,
-                                .target = view_amount_of(p->row[i].target[r]),
-                                .lower = -1,
-                                .upper = -1,
-                                .applied = -1,
-                                .reason = REASON_STALE,
-                                .learned = p->row[i].learned[r],
-                        };
-        }
-        to->labels = view_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
-        to->state = p->hold ? STATE_HELD : STATE_STALE;
-        to->containers = (uint16_t)p->rows;
-        to->container = container;
-        view_add_target(v, to);
+        if (c->next_view && t->published && t->published->known)
+                show_published(c->next_view, t->published, row_of(c->next_view, t), true);
 }
 
 /* --- a pass --- */

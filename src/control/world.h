@@ -21,6 +21,7 @@
 #include "core/usage.h"
 #include "doc/decode.h"
 #include "kube/informer.h"
+#include "serve/view.h"
 
 /* Labels in one block of memory. */
 struct labels {
@@ -160,8 +161,10 @@ struct published_condition {
 /* A Recommendation as the API server has it. */
 struct published_amount {
         const char *container; /* interned */
+        enum state state;
         struct amount target[RESOURCES];
         bool learned[RESOURCES]; /* it was not just the owner's request of then */
+        struct view_numbers shown[RESOURCES];
 };
 struct published {
         char *key; /* "ns/name" */
@@ -177,6 +180,8 @@ struct published {
         int conditions;
         int64_t applied_ms; /* status.applied: what a lost database does not know any more; 0: none */
         char *applied;      /* its containers, as JSON */
+        int64_t samples, since_ms, last_ms, saving[RESOURCES];
+        int confidence_percent;
         struct published_amount *row;
         int rows;
         struct target *target;                                                      /* linked by world_settle */

@@ -102,6 +102,12 @@ static bool group_is_plain(struct text group)
         return group.len == 0 || text_is(group, "apps") || text_is(group, "batch");
 }
 
+struct text kind_group(struct text api_version)
+{
+        const char *slash = api_version.len ? memchr(api_version.p, '/', api_version.len) : NULL;
+        return (struct text){api_version.p, slash ? (size_t)(slash - api_version.p) : 0};
+}
+
 char *kind_recommendation_name(struct text group, struct text kind, struct text name, char out[static KIND_NAME_MAX])
 {
         struct name n = {.out = out};

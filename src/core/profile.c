@@ -1,5 +1,7 @@
 #include "core/profile.h"
 
+#include "core/kind.h"
+
 const struct resource_policy *profile_spec_container(const struct profile_spec *p, struct text name, bool *ret_ignore)
 {
         const struct profile_container *rest = NULL;
@@ -25,17 +27,12 @@ static bool selects_namespace(const struct profile_spec *p, struct text ns, cons
         return selector_match(p->namespace_selector, s->ns_label, s->ns_labels);
 }
 
-/* "apps/v1" names the group "apps", "v1" the core group. The version does not count: it is one object in each. */
-static bool is_of_group(const char *api_version, struct text group)
-{
-        const char *slash = memchr(api_version, '/', strlen(api_version));
-        return text_equal(group, (struct text){api_version, slash ? (size_t)(slash - api_version) : 0});
-}
-
+/* The version does not count: it is one object in each. */
 static bool selects_kind(const struct profile_spec *p, const struct profile_subject *s)
 {
         for (int i = 0; i < p->targets; i++)
-                if (is_of_group(p->target[i].api_version, s->group) && text_is(s->kind, p->target[i].kind))
+                if (text_equal(kind_group(text_of(p->target[i].api_version)), s->group) &&
+                    text_is(s->kind, p->target[i].kind))
                         return true;
         return p->targets == 0 && s->by_default;
 }

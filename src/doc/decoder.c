@@ -41,7 +41,7 @@ static int shown(struct text t)
 int decoder_end(struct decoder *d, const char *what, const struct object_view *meta, struct err *err)
 {
         if (!d->why.code && json_done(&d->j, &d->why) == 0) {
-                if (meta->name.len > 0)
+                if (meta->name.len > 0 || meta->unnamed)
                         return 0;
                 err_set(&d->why, ERR_INVALID, "metadata.name is missing");
         }
@@ -226,6 +226,8 @@ static void decoder_meta_member(struct decoder *d, struct text key, struct objec
         struct json *j = &d->j;
         if (text_is(key, "name"))
                 m->name = json_text(j, d->arena);
+        else if (text_is(key, "generateName"))
+                m->unnamed = json_text(j, d->arena).len > 0;
         else if (text_is(key, "namespace"))
                 m->ns = json_text(j, d->arena);
         else if (text_is(key, "uid"))
@@ -256,6 +258,7 @@ void decoder_meta(struct decoder *d, struct object_view *ret)
         struct text key;
         DECODER_EACH (d, key)
                 decoder_meta_member(d, key, ret);
+        ret->unnamed &= ret->name.len == 0;
 }
 
 /* --- containers --- */

@@ -133,9 +133,19 @@ static void test_no_label_begins_with_the_dash(void **state)
         assert_string_equal(out + 232, "b-5e907977bcac1e6a");
 }
 
+static void test_group(void **state)
+{
+        (void)state;
+        static const char *const row[][2] = {
+                {"apps/v1", "apps"}, {"v1", ""}, {"", ""}, {"a.b/c/d", "a.b"}, {"/v1", ""}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                assert_true(text_is(kind_group(text_of(row[i][0])), row[i][1]));
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_group),
                 cmocka_unit_test(test_find),
                 cmocka_unit_test(test_by_name),
                 cmocka_unit_test(test_recommendation_name),

@@ -80,6 +80,7 @@ static const struct {
         {CONTAINERS("{\"name\":\"a\",\"resources\":{\"requests\":{\"cpu\":true}}}"), "!pod 'n/p'"},
         /* what is not a pod */
         {"{\"metadata\":{}}", "!metadata.name is missing"},
+        {"{\"metadata\":{\"generateName\":\"\"}}", "!metadata.name is missing"},
         {"{}", "!metadata.name is missing"},
         {"null", "!metadata.name is missing"},
         {"[]", "!pod"},

@@ -17,51 +17,7 @@
 #include "core/quantity.h"
 #include "doc/patch.h"
 
-/* --- a small applier of JSON Patch ----------------------------------------------------------------------------- */
-
-/* Walk to the parent of a path's last part, which is put, unescaped, into last. */
-static json_t *walk(json_t *at, const char *path, char last[static 128])
-{
-        while (at && *path == '/') {
-                size_t len = 0;
-                for (path++; *path && *path != '/'; path++) {
-                        bool escape = *path == '~';
-                        last[len++] = escape ? (*++path == '1' ? '/' : '~') : *path;
-                }
-                last[len] = '\0';
-                if (*path)
-                        at = json_is_array(at) ? json_array_get(at, (size_t)atoi(last)) : json_object_get(at, last);
-        }
-        return at;
-}
-
-static bool apply_op(json_t *object, json_t *o)
-{
-        char last[128];
-        const char *op = json_string_value(json_object_get(o, "op"));
-        json_t *value = json_object_get(o, "value");
-        json_t *parent = walk(object, json_string_value(json_object_get(o, "path")), last);
-        json_t *old = json_object_get(parent, last);
-        if (!json_is_object(parent))
-                return false;
-        if (strcmp(op, "test") == 0)
-                return old && json_equal(old, value);
-        if (strcmp(op, "add") == 0)
-                return json_object_set_new(parent, last, json_deep_copy(value)) == 0;
-        if (!old)
-                return false;
-        if (strcmp(op, "replace") == 0)
-                return json_object_set_new(parent, last, json_deep_copy(value)) == 0;
-        return strcmp(op, "remove") == 0 && json_object_del(parent, last) == 0;
-}
-
-static bool apply_patch(json_t *object, const json_t *patch)
-{
-        size_t i;
-        json_t *o;
-        json_array_foreach(patch, i, o) if (!apply_op(object, o)) return false;
-        return true;
-}
+#include "../../support/json_patch.h"
 
 /* --- tables ---------------------------------------------------------------------------------------------------- */
 
@@ -226,9 +182,9 @@ static void patches_are_as_the_table_says(void **state)
                 if (!patch)
                         continue;
                 AUTO(json_decref) json_t *object = json_loads(row[i].object, 0, NULL);
-                assert_true(apply_patch(object, patch));
+                assert_true(json_patch_apply(object, patch));
                 json_object_set_new(json_object_get(object, "metadata"), "resourceVersion", json_string("8"));
-                if (json_array_size(patch) && apply_patch(object, patch))
+                if (json_array_size(patch) && json_patch_apply(object, patch))
                         fail_msg("applies to another version: %s", row[i].want);
         }
 }
@@ -433,8 +389,8 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                         do_annotation(i ? meant : template, ANNOTATION_APPLIED, applied);
                 }
                 char *dump = json_dumps(patch, JSON_COMPACT);
-                if (!patch || !apply_patch(object, patch) || !json_equal(object, meant) || strstr(dump, "/limits") ||
-                    (json_array_size(patch) == 0) == changed)
+                if (!patch || !json_patch_apply(object, patch) || !json_equal(object, meant) ||
+                    strstr(dump, "/limits") || (json_array_size(patch) == 0) == changed)
                         fail_msg("%u: %s\n%s", n, text, patch ? dump : err.text);
                 empty += !changed;
                 free(text);
@@ -484,7 +440,7 @@ static void a_pod_is_patched_without_tests(void **state)
                 AUTO(json_decref) json_t *patch = patch_build(&p, NULL), *pod = json_loads(pods[i].pod, 0, NULL);
                 char *got = json_dumps(patch, JSON_COMPACT);
                 assert_string_equal(got, pods[i].want);
-                assert_true(apply_patch(pod, patch));
+                assert_true(json_patch_apply(pod, patch));
                 free(got);
         }
 }

@@ -1,0 +1,63 @@
+/*
+ * The admission webhook (admission.k8s.io/v1) as pure functions: a review and a view in, a response out. On any doubt a
+ * request is allowed unchanged: a deploy never waits for us.
+ *
+ * Pods (apply.at: Pod) are set as they are created. Workloads (apply.at: Workload, and Rollout, so that a deploy is one
+ * rollout and not two) are compared with what they were: where the template is the same but for values of ours, those
+ * stand and nothing rolls out; otherwise it is a deploy and gets the present answer.
+ */
+#ifndef HALFLIFE_SERVE_ADMISSION_H
+#define HALFLIFE_SERVE_ADMISSION_H
+
+#include "base/buf.h"
+#include "doc/decode.h"
+#include "serve/view.h"
+
+/* An AdmissionReview's request. Texts point into the body or the arena. */
+struct admission {
+        struct text uid, operation, user, ns, name;
+        struct text group, version, kind, subresource;
+        struct text object, old_object; /* JSON; {"", 0}: none */
+        struct owner_ref owner;         /* of the object: its controller; kind "": none */
+        bool dry_run;
+};
+/* 0, or ERR_INVALID: no AdmissionReview of v1, or one without request or uid. */
+int admission_read(struct text body, struct arena *a, struct admission *ret, struct err *err);
+
+/* Does the answer need the owner's own owner (a pod of a ReplicaSet or a Job)? Whoever serves finds it, in bounded time
+ * or not at all. */
+bool admission_wants_owner(const struct admission *r);
+struct admission_owner {
+        struct text group, kind, name;  /* the highest owner in the chain that holds a template */
+        const struct label_pair *label; /* its own labels, for a workload that the view does not have yet */
+        size_t labels;
+};
+
+/* What became of a request: a label of the metric, and the audit annotation. */
+enum admission_result {
+        ADMISSION_PATCHED,
+        ADMISSION_STANDS,     /* nothing to change: it has what it should */
+        ADMISSION_KEPT,       /* the owner changed nothing that matters: the values before stand */
+        ADMISSION_NO_TARGET,  /* no workload of ours owns it, or no profile selects that */
+        ADMISSION_OTHER_MODE, /* the profile changes nothing at this place */
+        ADMISSION_OWN,        /* halflife's own write */
+        ADMISSION_NO_OWNER,   /* its owner could not be found in time */
+        ADMISSION_UNREADABLE, /* the object cannot be read, or its patch not be built */
+        ADMISSION_RESULTS
+};
+const char *admission_result_name(enum admission_result r); /* "patched", "stands", … */
+
+struct admission_outcome {
+        enum admission_result result;
+        struct text ns, group, kind, name; /* of the target; kind "": none */
+        const char *changes;               /* "app cpu 2 -> 454m, …" in the arena; "" */
+};
+
+/*
+ * owner NULL: it was not wanted, or not found. own_user: halflife's own user name; NULL: unknown. Writes the whole
+ * AdmissionReview to send back, with status 200.
+ */
+void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
+                      const char *own_user, struct arena *a, struct buf *out, struct admission_outcome *ret);
+
+#endif

@@ -1,0 +1,318 @@
+#include <assert.h>
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+
+#include "admission_inner.h"
+#include "base/yaml.h"
+#include "core/kind.h"
+#include "core/quantity.h"
+
+const char *admission_result_name(enum admission_result r)
+{
+        static const char *const name[ADMISSION_RESULTS] = {
+                [ADMISSION_PATCHED] = "patched",     [ADMISSION_STANDS] = "stands",         [ADMISSION_KEPT] = "kept",
+                [ADMISSION_NO_TARGET] = "no_target", [ADMISSION_OTHER_MODE] = "other_mode", [ADMISSION_OWN] = "own",
+                [ADMISSION_NO_OWNER] = "no_owner",   [ADMISSION_UNREADABLE] = "unreadable",
+        };
+        assert(r < ADMISSION_RESULTS);
+        return name[r];
+}
+
+/* --- the review --- */
+
+static void read_kind(struct json *j, struct arena *a, struct admission *ret)
+{
+        struct text key;
+        if (!json_enter(j, '{'))
+                return;
+        while (json_key(j, &key))
+                if (text_is(key, "group"))
+                        ret->group = json_text(j, a);
+                else if (text_is(key, "version"))
+                        ret->version = json_text(j, a);
+                else if (text_is(key, "kind"))
+                        ret->kind = json_text(j, a);
+                else
+                        json_skip(j);
+}
+
+static struct text read_user(struct json *j, struct arena *a)
+{
+        struct text key, name = {"", 0};
+        if (!json_enter(j, '{'))
+                return name;
+        while (json_key(j, &key))
+                if (text_is(key, "username"))
+                        name = json_text(j, a);
+                else
+                        json_skip(j);
+        return name;
+}
+
+/* null is no object. */
+static struct text read_object(struct json *j)
+{
+        bool object = json_peek(j) == '{';
+        struct text raw = json_raw(j);
+        return object ? raw : (struct text){"", 0};
+}
+
+static void read_request(struct json *j, struct arena *a, struct admission *ret)
+{
+        struct text key;
+        if (!json_enter(j, '{'))
+                return;
+        while (json_key(j, &key))
+                if (text_is(key, "uid"))
+                        ret->uid = json_text(j, a);
+                else if (text_is(key, "kind"))
+                        read_kind(j, a, ret);
+                else if (text_is(key, "subResource"))
+                        ret->subresource = json_text(j, a);
+                else if (text_is(key, "namespace"))
+                        ret->ns = json_text(j, a);
+                else if (text_is(key, "name"))
+                        ret->name = json_text(j, a);
+                else if (text_is(key, "operation"))
+                        ret->operation = json_text(j, a);
+                else if (text_is(key, "userInfo"))
+                        ret->user = read_user(j, a);
+                else if (text_is(key, "object"))
+                        ret->object = read_object(j);
+                else if (text_is(key, "oldObject"))
+                        ret->old_object = read_object(j);
+                else if (text_is(key, "dryRun"))
+                        ret->dry_run = json_bool(j);
+                else
+                        json_skip(j);
+}
+
+int admission_read(struct text body, struct arena *a, struct admission *ret, struct err *err)
+{
+        struct json j;
+        struct text key, version = {"", 0}, kind = {"", 0};
+        struct admission r = {0};
+        json_init(&j, body.p, body.len);
+        bool object = json_peek(&j) == '{' && json_enter(&j, '{');
+        if (!object)
+                json_skip(&j);
+        while (object && json_key(&j, &key))
+                if (text_is(key, "apiVersion"))
+                        version = json_text(&j, a);
+                else if (text_is(key, "kind"))
+                        kind = json_text(&j, a);
+                else if (text_is(key, "request"))
+                        read_request(&j, a, &r);
+                else
+                        json_skip(&j);
+        int rc = json_done(&j, err);
+        if (rc < 0)
+                return err ? err_wrap(err, "admission review") : rc;
+        if (!text_is(version, "admission.k8s.io/v1") || !text_is(kind, "AdmissionReview"))
+                return err_set(
+                        err, ERR_INVALID,
+                        "admission review: '%.*s %.*s' is not admission.k8s.io/v1 AdmissionReview: list v1 in the "
+                        "webhook's admissionReviewVersions",
+                        (int)(version.len > 64 ? 64 : version.len), version.p, (int)(kind.len > 64 ? 64 : kind.len),
+                        kind.p);
+        if (r.uid.len == 0)
+                return err_set(err, ERR_INVALID, "admission review: request.uid is missing");
+        struct object_view meta;
+        if (r.object.len > 0 && decode_object(r.object, a, &meta, NULL) == 0)
+                r.owner = meta.owner;
+        *ret = r;
+        return 0;
+}
+
+static bool is_pod(const struct admission *r)
+{
+        return r->group.len == 0 && text_is(r->kind, "Pod");
+}
+
+bool admission_wants_owner(const struct admission *r)
+{
+        if (!is_pod(r) || r->subresource.len > 0 || !text_is(r->operation, "CREATE") || r->owner.kind.len == 0)
+                return false;
+        const struct kind *k = kind_find(kind_group(r->owner.api_version), r->owner.kind);
+        return k && k->flags & KIND_UNOWNED_ONLY;
+}
+
+/* --- shared by both subjects --- */
+
+struct recording {
+        struct deploy_container *container;
+        int count;
+        bool original;
+};
+
+static int keep_record(void *arg, const struct recorded *row)
+{
+        struct recording *to = arg;
+        for (int i = 0; i < to->count; i++) {
+                struct deploy_container *c = &to->container[i];
+                if (!text_equal(c->name, row->container))
+                        continue;
+                memcpy(to->original ? c->recorded_original : c->applied, row->request, sizeof row->request);
+                c->recorded |= to->original;
+        }
+        return 0;
+}
+
+struct deploy_container *admission_containers(struct arena *a, const struct container_view *c, int count,
+                                              const struct our_annotations *notes)
+{
+        struct deploy_container *to = arena_new(a, (size_t)(count + 1) * sizeof *to);
+        struct recording original = {to, count, true}, applied = {to, count, false};
+        for (int i = 0; i < count; i++) {
+                to[i].name = c[i].name;
+                to[i].role = c[i].role;
+                memcpy(to[i].request, c[i].request, sizeof to[i].request);
+                memcpy(to[i].limit, c[i].limit, sizeof to[i].limit);
+        }
+        if (notes->applied.len && notes->original.len && /* one without the other tells nothing */
+            record_read(notes->applied, a, keep_record, &applied, NULL) == 0)
+                record_read(notes->original, a, keep_record, &original, NULL);
+        return to;
+}
+
+static bool differs(struct amount a, struct amount b)
+{
+        return a.set != b.set || (a.set && a.value != b.value);
+}
+
+static void note_change(struct buf *note, struct text name, enum resource r, struct amount from, struct amount to)
+{
+        char before[QUANTITY_TEXT_MAX] = "none", after[QUANTITY_TEXT_MAX] = "none";
+        char *(*const print)(int64_t, char *) = r == CPU ? quantity_print_cpu : quantity_print_memory;
+        if (from.set)
+                print(from.value, before);
+        if (to.set)
+                print(to.value, after);
+        buf_printf(note, "%s%.*s %s %s -> %s", note->len ? ", " : "", TEXT_ARG(name), resource_name(r), before, after);
+}
+
+static struct patch_container *changes(struct admission_work *w, const struct deploy_subject *s,
+                                       const struct deploy_answer *d, int *ret_count)
+{
+        enum { NOTE_MAX = 4096 };
+        struct patch_container *to = arena_new(w->arena, (s->containers + 1) * sizeof *to);
+        struct buf note;
+        buf_init(&note, NOTE_MAX);
+        *ret_count = 0;
+        for (size_t i = 0; i < s->containers; i++) {
+                struct patch_container c = {.name = arena_text(w->arena, s->container[i].name)};
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        c.to[r] = deploy_request(d, i, r);
+                        c.write[r] = differs(c.to[r], s->container[i].request[r]);
+                        if (c.write[r])
+                                note_change(&note, s->container[i].name, r, s->container[i].request[r], c.to[r]);
+                }
+                if (c.write[CPU] || c.write[MEMORY])
+                        to[(*ret_count)++] = c;
+        }
+        w->outcome->changes = arena_text(w->arena, buf_text(&note));
+        buf_release(&note);
+        return to;
+}
+
+json_t *admission_patch(struct admission_work *w, struct text object, const char *template_path,
+                        const struct deploy_subject *s, const struct deploy_answer *d,
+                        const struct admission_notes *before)
+{
+        struct patch_resources want = {.template_path = template_path, .object = object};
+        struct recorded *original = arena_new(w->arena, (s->containers + 1) * sizeof *original);
+        struct recorded *applied = arena_new(w->arena, (s->containers + 1) * sizeof *applied);
+        size_t rows = 0;
+        want.container = changes(w, s, d, &want.containers);
+        for (size_t i = 0; i < s->containers; i++) {
+                const struct deploy_advice *advice = &d->advice[i];
+                if (!advice->ours[CPU] && !advice->ours[MEMORY])
+                        continue;
+                original[rows].container = applied[rows].container = s->container[i].name;
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        original[rows].request[r] = d->row[i].origin[r].raw;
+                        original[rows].limit[r] = s->container[i].limit[r];
+                        if (advice->ours[r])
+                                applied[rows].request[r] = advice->request[r];
+                }
+                rows++;
+        }
+        AUTO(mem_free) char *original_text = record_print(original, rows);
+        AUTO(mem_free) char *applied_text = record_print(applied, rows);
+        want.original = before ? before->original : original_text;
+        want.applied = before ? before->applied : applied_text;
+        return patch_build(&want, NULL);
+}
+
+/* --- the response --- */
+
+static int add_base64(struct buf *out, const char *p, size_t len)
+{
+        gnutls_datum_t from = {(unsigned char *)(uintptr_t)p, (unsigned)len}, to;
+        if (gnutls_base64_encode2(&from, &to) < 0)
+                return ERR_NOSPACE;
+        int rc = buf_add(out, to.data, to.size);
+        gnutls_free(to.data);
+        return rc;
+}
+
+/* The uid is the API server's own word for this call: it comes back as it came. */
+static void add_string(struct buf *out, struct text t)
+{
+        json_t *s = json_stringn(t.p, t.len);
+        char *text = s ? json_dumps(s, JSON_ENCODE_ANY) : NULL;
+        buf_add_text(out, text ? text : "\"\"");
+        free(text);
+        json_decref(s);
+}
+
+static void respond(const struct admission_work *w, struct buf *out)
+{
+        const struct admission_outcome *o = w->outcome;
+        char *patch = o->result == ADMISSION_PATCHED ? json_dumps(w->patch, JSON_COMPACT) : NULL;
+        buf_add_text(out,
+                     "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":");
+        add_string(out, w->request->uid);
+        buf_add_text(out, ",\"allowed\":true");
+        if (patch) {
+                size_t before = out->len;
+                buf_add_text(out, ",\"patchType\":\"JSONPatch\",\"patch\":\"");
+                if (add_base64(out, patch, strlen(patch)) < 0 || buf_add_text(out, "\"") < 0)
+                        out->len = before; /* too large to send: unchanged */
+        }
+        if (o->result == ADMISSION_NO_OWNER || o->result == ADMISSION_UNREADABLE)
+                buf_printf(out, ",\"warnings\":[\"halflife: left unchanged: %s\"]",
+                           o->result == ADMISSION_NO_OWNER ? "the pod's owner was not found in time"
+                                                           : "the object could not be read");
+        buf_printf(out, ",\"auditAnnotations\":{\"result\":\"%s\"}}}", admission_result_name(o->result));
+        free(patch);
+}
+
+static bool is_write(const struct admission *r)
+{
+        return text_is(r->operation, "CREATE") || text_is(r->operation, "UPDATE");
+}
+
+static void judge(struct admission_work *w, const char *own_user)
+{
+        const struct admission *r = w->request;
+        const struct kind *k = kind_find(r->group, r->kind);
+        if (r->subresource.len > 0 || !is_write(r) || r->object.len == 0)
+                w->outcome->result = ADMISSION_NO_TARGET;
+        else if (own_user && text_is(r->user, own_user))
+                w->outcome->result = ADMISSION_OWN;
+        else if (is_pod(r))
+                admission_pod(w);
+        else
+                admission_workload(w, k ? k->template_path : "/spec/template");
+}
+
+void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
+                      const char *own_user, struct arena *a, struct buf *out, struct admission_outcome *ret)
+{
+        *ret = (struct admission_outcome){.kind = {"", 0}, .changes = ""};
+        struct admission_work w = {.request = r, .view = v, .owner = owner, .arena = a, .outcome = ret};
+        judge(&w, own_user);
+        respond(&w, out);
+        json_decref(w.patch);
+}

@@ -1,0 +1,39 @@
+/*
+ * The two subjects of admission: each decides what is to be set, admission.c writes the response.
+ */
+#ifndef HALFLIFE_SERVE_ADMISSION_INNER_H
+#define HALFLIFE_SERVE_ADMISSION_INNER_H
+
+#include <jansson.h>
+
+#include "doc/patch.h"
+#include "serve/admission.h"
+#include "serve/deploy.h"
+
+struct admission_work {
+        const struct admission *request;
+        const struct view *view;
+        const struct admission_owner *owner;
+        struct arena *arena;
+        struct admission_outcome *outcome;
+        json_t *patch; /* NULL: none */
+};
+
+/* Each sets the outcome and, where it is ADMISSION_PATCHED, the patch. */
+void admission_pod(struct admission_work *w);
+void admission_workload(struct admission_work *w, const char *template_path);
+
+/* Containers of a decoded object as a deploy's subjects, with what its annotations record. */
+struct deploy_container *admission_containers(struct arena *a, const struct container_view *c, int count,
+                                              const struct our_annotations *notes);
+/* The texts of our annotations as they were, letter by letter: another spelling would be another template. */
+struct admission_notes {
+        const char *original, *applied; /* NULL: there was none */
+};
+/* The patch that gives an object what was answered, with its annotations afresh or as before; an empty array where it
+ * has that already, NULL on failure. */
+json_t *admission_patch(struct admission_work *w, struct text object, const char *template_path,
+                        const struct deploy_subject *s, const struct deploy_answer *d,
+                        const struct admission_notes *before);
+
+#endif

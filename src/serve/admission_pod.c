@@ -1,0 +1,74 @@
+/*
+ * Pods as they are created. The template stays its owner's; the pod alone carries our values and says so.
+ */
+#include "admission_inner.h"
+#include "base/yaml.h"
+#include "core/kind.h"
+
+/* The highest owner that holds a template; false: there is none. */
+static bool find_owner(const struct admission_work *w, struct admission_owner *ret)
+{
+        const struct owner_ref *owner = &w->request->owner;
+        if (w->owner)
+                *ret = *w->owner;
+        else
+                *ret = (struct admission_owner){kind_group(owner->api_version), owner->kind, owner->name, NULL, 0};
+        return ret->kind.len > 0;
+}
+
+/* Labels that profiles select by: the workload's own first, then its template's, which its pods carry. */
+static size_t union_labels(const struct admission_work *w, const struct admission_owner *owner,
+                           const struct pod_view *pod, struct label_pair *ret)
+{
+        const struct view_target *t = view_find(w->view, w->request->ns, owner->group, owner->kind, owner->name);
+        size_t count = t ? view_unpack_labels(t->labels, t->labels_size, ret, VIEW_LABELS_MAX) : 0;
+        for (size_t i = 0; !t && i < owner->labels && count < VIEW_LABELS_MAX; i++)
+                ret[count++] = owner->label[i];
+        for (int i = 0; i < pod->meta.labels && count < VIEW_LABELS_MAX; i++)
+                ret[count++] = (struct label_pair){pod->meta.label[i].key, pod->meta.label[i].value};
+        return count;
+}
+
+static bool sets_pods(const struct deploy_answer *d)
+{
+        const struct apply_policy *apply = &d->profile->spec->apply;
+        return apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
+}
+
+void admission_pod(struct admission_work *w)
+{
+        const struct admission *r = w->request;
+        struct admission_outcome *o = w->outcome;
+        struct admission_owner owner;
+        struct pod_view *pod = arena_new(w->arena, sizeof *pod);
+        o->result = ADMISSION_NO_TARGET;
+        if (!text_is(r->operation, "CREATE") || !find_owner(w, &owner))
+                return;
+        if (!w->owner && admission_wants_owner(r)) {
+                o->result = ADMISSION_NO_OWNER;
+                return;
+        }
+        o->result = ADMISSION_UNREADABLE;
+        if (decode_pod(r->object, w->arena, pod, NULL) < 0)
+                return;
+        struct label_pair *label = arena_new(w->arena, VIEW_LABELS_MAX * sizeof *label);
+        struct deploy_subject s = {
+                .ns = r->ns,
+                .group = owner.group,
+                .kind = owner.kind,
+                .name = owner.name,
+                .label = label,
+                .labels = union_labels(w, &owner, pod, label),
+                .apply_never = text_is(pod->meta.annotation.apply, "Never"),
+                .container = admission_containers(w->arena, pod->container, pod->containers, &pod->meta.annotation),
+                .containers = (size_t)pod->containers,
+        };
+        struct deploy_answer d;
+        deploy_answer(w->view, &s, w->arena, &d);
+        o->result = d.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
+        if (!d.profile || !sets_pods(&d))
+                return;
+        o->ns = r->ns, o->group = owner.group, o->kind = owner.kind, o->name = owner.name;
+        w->patch = admission_patch(w, r->object, "", &s, &d, NULL);
+        o->result = !w->patch ? ADMISSION_UNREADABLE : json_array_size(w->patch) ? ADMISSION_PATCHED : ADMISSION_STANDS;
+}

@@ -1,0 +1,59 @@
+/*
+ * Admission reviews, whatever they hold: read or refused with a reason, and every answer is one JSON object that
+ * allows.
+ */
+#include <jansson.h>
+
+#include "base/yaml.h"
+#include "fuzz.h"
+#include "serve/admission.h"
+
+/* One profile that would change whatever it can, at pods or at templates. */
+static struct view *view_of(struct profile_spec *spec, enum apply_at at)
+{
+        static struct view_profile profile = {.name = "all"};
+        struct view *v = view_new();
+        *spec = (struct profile_spec){0};
+        resource_policy_defaults(CPU, &spec->of[CPU]);
+        resource_policy_defaults(MEMORY, &spec->of[MEMORY]);
+        apply_policy_defaults(APPLY_ON_DEPLOY, &spec->apply);
+        spec->apply.at = at;
+        spec->apply.overcommit = OVERCOMMIT_STATIC;
+        spec->of[CPU].static_factor = spec->of[MEMORY].static_factor = 1;
+        spec->of[MEMORY].enabled = true;
+        profile.spec = spec;
+        view_add_profile(v, &profile);
+        view_finish(v);
+        return v;
+}
+
+static void answer(const struct admission *r, enum apply_at at, struct arena *a)
+{
+        static const struct admission_owner owner = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0};
+        struct profile_spec spec;
+        struct view *v = view_of(&spec, at);
+        struct admission_outcome o;
+        struct buf out;
+        buf_init(&out, 16 << 20);
+        admission_answer(r, v, admission_wants_owner(r) ? &owner : NULL, NULL, a, &out, &o);
+        AUTO(json_decref) json_t *json = json_loadb(out.data, out.len, 0, NULL);
+        MUST(json && json_is_true(json_object_get(json_object_get(json, "response"), "allowed")));
+        MUST(o.result < ADMISSION_RESULTS && o.changes);
+        buf_release(&out);
+        view_drop(v);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        struct arena a = {0};
+        struct admission r;
+        struct err err = {0};
+        int rc = admission_read((struct text){(const char *)data, size}, &a, &r, &err);
+        MUST(rc == 0 || (err.code == rc && err.text[0]));
+        if (rc == 0) {
+                answer(&r, AT_POD, &a);
+                answer(&r, AT_WORKLOAD, &a);
+        }
+        arena_release(&a);
+        return 0;
+}
