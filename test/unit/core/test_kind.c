@@ -145,12 +145,9 @@ static void test_group(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_group),
-                cmocka_unit_test(test_find),
-                cmocka_unit_test(test_by_name),
-                cmocka_unit_test(test_recommendation_name),
-                cmocka_unit_test(test_long_names),
-                cmocka_unit_test(test_no_label_begins_with_the_dash),
+                cmocka_unit_test(test_group),      cmocka_unit_test(test_find),
+                cmocka_unit_test(test_by_name),    cmocka_unit_test(test_recommendation_name),
+                cmocka_unit_test(test_long_names), cmocka_unit_test(test_no_label_begins_with_the_dash),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
