@@ -85,6 +85,9 @@ $(OUT)/%.o: %.c $(OUT)/flags
 # Only this object knows the version, so that a commit does not rebuild the rest.
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
+# The description of the REST doors lies in the program as it is.
+$(OUT)/src/serve/openapi.o: src/serve/openapi.yaml
+
 # Archives, so that a program takes in what it uses and no more. Tests may use the command line's own parts (settings,
 # tables), never its main.
 $(OUT)/libhalflife.a: $(call obj,$(LIB_SRC))

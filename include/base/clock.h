@@ -57,5 +57,9 @@ int days_in_month(int64_t year, int month);
  * or beyond what Go holds (292 years).
  */
 int duration_parse(const char *s, size_t len, int64_t *ret_ms);
+enum { DURATION_TEXT_MAX = 32 };
+/* Exact, as Go writes it but without parts that are zero: "336h", "1h30m", "15s", "1.5s", "250ms", "0s". Returns out.
+ */
+char *duration_print(int64_t ms, char out[static DURATION_TEXT_MAX]);
 
 #endif

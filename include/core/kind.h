@@ -19,7 +19,7 @@ enum kind_flags {
 };
 
 struct kind {
-        const char *group, *version, *kind, *plural;
+        const char *group, *version, *kind, *plural, *singular, *short_name;
         const char *template_path; /* JSON pointer of the pod template */
         unsigned flags;
 };
@@ -28,6 +28,8 @@ extern const struct kind kinds[];
 extern const size_t kinds_count;
 /* The row of a group ("" is core) and kind; NULL: not in the table. */
 const struct kind *kind_find(struct text group, struct text kind);
+/* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case. NULL: unknown. */
+const struct kind *kind_by_name(struct text name);
 
 /* "apps" of "apps/v1", "" of "v1". Points into the text. */
 struct text kind_group(struct text api_version);

@@ -1,5 +1,6 @@
 #include "base/clock.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -286,4 +287,33 @@ int duration_parse(const char *p, size_t len, int64_t *ret_ms)
         int64_t ms = (int64_t)(ns / 1000000 + (ns % 1000000 != 0));
         *ret_ms = negative ? -ms : ms;
         return 0;
+}
+
+char *duration_print(int64_t ms, char out[static DURATION_TEXT_MAX])
+{
+        uint64_t left = ms < 0 ? -(uint64_t)ms : (uint64_t)ms;
+        char *p = out, *end = out + DURATION_TEXT_MAX;
+        if (ms < 0)
+                *p++ = '-';
+        if (left > 0 && left < SECOND_MS) {
+                snprintf(p, (size_t)(end - p), "%dms", (int)left);
+                return out;
+        }
+        uint64_t hours = left / HOUR_MS;
+        int minutes = (int)(left / MINUTE_MS % 60), seconds = (int)(left / SECOND_MS % 60),
+            rest = (int)(left % SECOND_MS);
+        if (hours)
+                p += snprintf(p, (size_t)(end - p), "%" PRIu64 "h", hours);
+        if (minutes)
+                p += snprintf(p, (size_t)(end - p), "%dm", minutes);
+        if (!seconds && !rest && left)
+                return out;
+        p += snprintf(p, (size_t)(end - p), "%d", seconds);
+        if (rest) {
+                p += snprintf(p, (size_t)(end - p), ".%03d", rest);
+                while (p[-1] == '0')
+                        p--;
+        }
+        snprintf(p, (size_t)(end - p), "s");
+        return out;
 }

@@ -3,18 +3,21 @@
 
 #define TEMPLATE "/spec/template"
 
-/* Versions are the ones to ask for where discovery has not told another. */
+/* In the order in which a bare name is looked up: Kubernetes' own first. Versions are the ones to ask for where
+ * discovery has not told another. */
 const struct kind kinds[] = {
-        {"apps", "v1", "Deployment", "deployments", TEMPLATE, KIND_DEFAULT},
-        {"apps", "v1", "StatefulSet", "statefulsets", TEMPLATE, KIND_DEFAULT},
-        {"apps", "v1", "DaemonSet", "daemonsets", TEMPLATE, KIND_DEFAULT},
-        {"batch", "v1", "CronJob", "cronjobs", "/spec/jobTemplate/spec/template", KIND_DEFAULT | KIND_BY_RUNS},
-        {"apps", "v1", "ReplicaSet", "replicasets", TEMPLATE, KIND_DEFAULT | KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
-        {"batch", "v1", "Job", "jobs", TEMPLATE, KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
-        {"apps.kruise.io", "v1beta1", "CloneSet", "clonesets", TEMPLATE, KIND_DEFAULT},
-        {"apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets", TEMPLATE, KIND_DEFAULT},
-        {"apps.kruise.io", "v1beta1", "DaemonSet", "daemonsets", TEMPLATE, KIND_DEFAULT},
-        {"argoproj.io", "v1alpha1", "Rollout", "rollouts", TEMPLATE, KIND_DEFAULT},
+        {"apps", "v1", "Deployment", "deployments", "deployment", "deploy", TEMPLATE, KIND_DEFAULT},
+        {"apps", "v1", "StatefulSet", "statefulsets", "statefulset", "sts", TEMPLATE, KIND_DEFAULT},
+        {"apps", "v1", "DaemonSet", "daemonsets", "daemonset", "ds", TEMPLATE, KIND_DEFAULT},
+        {"batch", "v1", "CronJob", "cronjobs", "cronjob", "cj", "/spec/jobTemplate/spec/template",
+         KIND_DEFAULT | KIND_BY_RUNS},
+        {"apps", "v1", "ReplicaSet", "replicasets", "replicaset", "rs", TEMPLATE,
+         KIND_DEFAULT | KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+        {"batch", "v1", "Job", "jobs", "job", "", TEMPLATE, KIND_UNOWNED_ONLY | KIND_IMMUTABLE},
+        {"apps.kruise.io", "v1beta1", "CloneSet", "clonesets", "cloneset", "clone", TEMPLATE, KIND_DEFAULT},
+        {"apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets", "statefulset", "asts", TEMPLATE, KIND_DEFAULT},
+        {"apps.kruise.io", "v1beta1", "DaemonSet", "daemonsets", "daemonset", "ads", TEMPLATE, KIND_DEFAULT},
+        {"argoproj.io", "v1alpha1", "Rollout", "rollouts", "rollout", "ro", TEMPLATE, KIND_DEFAULT},
 };
 const size_t kinds_count = sizeof kinds / sizeof kinds[0];
 
@@ -25,10 +28,40 @@ static char lower(char c)
         return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
+static bool equal_any_case(struct text t, const char *s)
+{
+        if (t.len != strlen(s))
+                return false;
+        for (size_t i = 0; i < t.len; i++)
+                if (lower(t.p[i]) != lower(s[i]))
+                        return false;
+        return true;
+}
+
 const struct kind *kind_find(struct text group, struct text kind)
 {
         for (size_t i = 0; i < kinds_count; i++)
                 if (text_is(kind, kinds[i].kind) && text_is(group, kinds[i].group))
+                        return &kinds[i];
+        return NULL;
+}
+
+static bool goes_by(const struct kind *k, struct text name)
+{
+        return equal_any_case(name, k->plural) || equal_any_case(name, k->singular) ||
+               (name.len && equal_any_case(name, k->short_name));
+}
+
+const struct kind *kind_by_name(struct text name)
+{
+        struct text bare = name, group = {0};
+        const char *dot = name.len ? memchr(name.p, '.', name.len) : NULL;
+        if (dot) {
+                bare.len = (size_t)(dot - name.p);
+                group = (struct text){dot + 1, name.len - bare.len - 1};
+        }
+        for (size_t i = 0; i < kinds_count; i++)
+                if (goes_by(&kinds[i], bare) && (!dot || equal_any_case(group, kinds[i].group)))
                         return &kinds[i];
         return NULL;
 }

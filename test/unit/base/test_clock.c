@@ -270,6 +270,49 @@ static void malformed_durations_are_refused(void **state)
         }
 }
 
+static void durations_are_printed(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t ms;
+                const char *want;
+        } row[] = {
+                {0, "0s"},
+                {1, "1ms"},
+                {-1, "-1ms"},
+                {250, "250ms"},
+                {1000, "1s"},
+                {1500, "1.5s"},
+                {15030, "15.03s"},
+                {15000, "15s"},
+                {60000, "1m"},
+                {60500, "1m0.5s"},
+                {90000, "1m30s"},
+                {5400000, "1h30m"},
+                {1209600000, "336h"},
+                {3605000, "1h5s"},
+                {-5400000, "-1h30m"},
+                {9223372036854, "2562047h47m16.854s"},
+                {INT64_MAX, "2562047788015h12m55.807s"},
+                {INT64_MIN, "-2562047788015h12m55.808s"},
+        };
+        char out[DURATION_TEXT_MAX];
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+                assert_string_equal(duration_print(row[i].ms, out), row[i].want);
+}
+
+static void printed_durations_read_back(void **state)
+{
+        (void)state;
+        for (int i = 0; i < 100000; i++) {
+                int64_t most = (int64_t)1 << (i % 43), ms = random_between(-most, most), back = 0;
+                char out[DURATION_TEXT_MAX];
+                duration_print(ms, out);
+                if (duration_parse(out, strlen(out), &back) != 0 || back != ms)
+                        fail_msg("%" PRId64 " printed %s", ms, out);
+        }
+}
+
 static void the_clock_has_ends(void **state)
 {
         (void)state;
@@ -304,6 +347,8 @@ int main(void)
                 cmocka_unit_test(http_dates),
                 cmocka_unit_test(durations_are_read),
                 cmocka_unit_test(malformed_durations_are_refused),
+                cmocka_unit_test(durations_are_printed),
+                cmocka_unit_test(printed_durations_read_back),
                 cmocka_unit_test(the_clock_has_ends),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

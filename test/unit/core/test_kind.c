@@ -39,6 +39,42 @@ static void test_find(void **state)
         assert_null(kind_find(TEXT("batch"), TEXT("DaemonSet")));
 }
 
+static void test_by_name(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *group, *kind; /* kind NULL: unknown */
+        } row[] = {
+                {"deploy", "apps", "Deployment"},
+                {"Deployment", "apps", "Deployment"},
+                {"DEPLOYMENTS", "apps", "Deployment"},
+                {"deployments.apps", "apps", "Deployment"},
+                {"sts", "apps", "StatefulSet"},
+                {"statefulset", "apps", "StatefulSet"},
+                {"statefulset.apps", "apps", "StatefulSet"},
+                {"statefulset.apps.kruise.io", "apps.kruise.io", "StatefulSet"},
+                {"ASTS", "apps.kruise.io", "StatefulSet"},
+                {"ads", "apps.kruise.io", "DaemonSet"},
+                {"clone.Apps.Kruise.IO", "apps.kruise.io", "CloneSet"},
+                {"cj", "batch", "CronJob"},
+                {"job", "batch", "Job"},
+                {"rs", "apps", "ReplicaSet"},
+                {"ro", "argoproj.io", "Rollout"},
+                {"", NULL, NULL},
+                {".batch", NULL, NULL},
+                {".", NULL, NULL},
+                {"deploy.batch", NULL, NULL},
+                {"deployment.", NULL, NULL},
+                {"pods", NULL, NULL},
+                {"deployx", NULL, NULL},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const struct kind *k = kind_by_name(text_of(row[i].name));
+                if (!row[i].kind ? k != NULL : !k || strcmp(k->kind, row[i].kind) || strcmp(k->group, row[i].group))
+                        fail_msg("'%s' gives %s/%s", row[i].name, k ? k->group : "", k ? k->kind : "nothing");
+        }
+}
+
 static void test_recommendation_name(void **state)
 {
         (void)state;
@@ -109,11 +145,9 @@ static void test_group(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_group),
-                cmocka_unit_test(test_find),
-                cmocka_unit_test(test_recommendation_name),
-                cmocka_unit_test(test_long_names),
-                cmocka_unit_test(test_no_label_begins_with_the_dash),
+                cmocka_unit_test(test_group),      cmocka_unit_test(test_find),
+                cmocka_unit_test(test_by_name),    cmocka_unit_test(test_recommendation_name),
+                cmocka_unit_test(test_long_names), cmocka_unit_test(test_no_label_begins_with_the_dash),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

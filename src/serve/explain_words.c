@@ -1,0 +1,294 @@
+#include "explain_words.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "core/quantity.h"
+#include "writer.h"
+
+char *factor_text(int thousandths, char out[static FACTOR_TEXT_MAX])
+{
+        int len = snprintf(out, FACTOR_TEXT_MAX, "%d.%03d", thousandths / 1000, thousandths % 1000);
+        while (out[len - 1] == '0')
+                out[--len] = '\0';
+        if (out[len - 1] == '.')
+                out[--len] = '\0';
+        return out;
+}
+
+static void say(char out[static WORDS_MAX], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void say(char out[static WORDS_MAX], const char *fmt, ...)
+{
+        va_list args;
+        va_start(args, fmt);
+        vsnprintf(out, WORDS_MAX, fmt, args);
+        va_end(args);
+}
+
+/* An amount as text, several at once in one sentence. */
+struct amounts {
+        char text[4][QUANTITY_TEXT_MAX];
+        int used;
+};
+
+static const char *print(struct amounts *a, enum resource r, struct amount value)
+{
+        char *out = a->text[a->used++];
+        if (!value.set)
+                return "none";
+        if (r == MEMORY && value.value % (1 << 20) != 0) {
+                snprintf(out, QUANTITY_TEXT_MAX, "%.1fMi", (double)value.value / (1 << 20));
+                return out;
+        }
+        return amount_text(r, value.value, out);
+}
+
+static struct amount bound(int64_t value)
+{
+        return (struct amount){value > 0, value};
+}
+
+/* --- what was learned --- */
+
+static void say_samples(const struct explain_words *w, char *out)
+{
+        char since[WALL_TEXT_MAX], last[WALL_TEXT_MAX];
+        const struct usage *u = w->facts->usage;
+        if (!u || u->samples == 0) {
+                say(out, "nothing was learned yet");
+                return;
+        }
+        say(out, "%lld samples since %s, the newest of %s; confidence %d %%", (long long)u->samples,
+            wall_print((struct wall){u->first_ms}, since), wall_print((struct wall){u->newest_ms}, last),
+            w->confidence_percent);
+}
+
+/* "0.392 to 0.412 cores", "812.0 to 853.2 Mi" */
+static void print_edges(const struct explain_percentile *p, enum resource r, char out[static 96])
+{
+        if (r == CPU)
+                snprintf(out, 96, "%.4g to %.4g cores", p->from, p->to);
+        else
+                snprintf(out, 96, "%.1f to %.1f Mi", p->from / (1 << 20), p->to / (1 << 20));
+}
+
+static void say_percentile(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        char edges[96], percent[FACTOR_TEXT_MAX];
+        enum resource r = w->facts->correct.resource;
+        const struct explain_percentile *p = &w->of->percentile;
+        factor_text(w->facts->correct.policy->percentile * 100, percent);
+        if (!p->known) {
+                say(out, "no percentile: no weight is left in the histogram");
+                return;
+        }
+        print_edges(p, r, edges);
+        say(out,
+            "%s %% of the weight lies in or below bucket %d (%s; %.1f %% below it, %.1f %% in it): its upper edge, %s",
+            percent, p->bucket, edges, 100 * p->below / p->total, 100 * p->here / p->total, print(&a, r, s->value));
+}
+
+static void say_kill(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        char at[WALL_TEXT_MAX];
+        if (!s->value.set) {
+                say(out, "no kill for lack of memory is held");
+                return;
+        }
+        say(out, "a kill at %s asks for %s: %s", wall_print((struct wall){w->of->kill.at_ms}, at),
+            print(&a, MEMORY, s->value),
+            s->spoke ? "more than the percentile, so it makes the model"
+                     : "no more than the percentile, so it adds nothing");
+}
+
+static void say_model(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        enum resource r = w->facts->correct.resource;
+        if (s->value.set)
+                say(out, "the model is %s, rounded up to a whole %s", print(&a, r, s->value), r == CPU ? "1m" : "1Mi");
+        else
+                say(out, "there is no model");
+}
+
+/* --- margin --- */
+
+static void say_multiplier(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        char factor[FACTOR_TEXT_MAX];
+        enum resource r = w->facts->correct.resource;
+        factor_text(w->facts->correct.policy->multiplier, factor);
+        if (s->value.set)
+                say(out, "%s x %s = %s", print(&a, r, (struct amount){true, w->of->estimate.model}), factor,
+                    print(&a, r, s->value));
+        else
+                say(out, "no model to multiply by %s", factor);
+}
+
+static void say_rounding(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        enum resource r = w->facts->correct.resource;
+        const char *step = print(&a, r, (struct amount){true, w->facts->correct.policy->round_to});
+        if (s->spoke)
+                say(out, "rounded up to a multiple of %s: %s", step, print(&a, r, s->value));
+        else
+                say(out, "a multiple of %s already", step);
+}
+
+/* --- rules --- */
+
+static const char *why_unmanaged(enum reason reason)
+{
+        switch (reason) {
+        case REASON_INIT:
+                return "an init container runs to completion and is never lowered: the original stands";
+        case REASON_CONTAINER_IGNORED:
+                return "the profile ignores this container: the original stands";
+        case REASON_MEMORY_OFF:
+                return "the profile does not manage memory: the original stands";
+        default:
+                return "the profile does not manage CPU: the original stands";
+        }
+}
+
+/* What a silent rule says; a speaking one where its words hold no number. */
+static const struct {
+        const char *silent, *spoke;
+} rules[RULES] = {
+        [RULE_STATIC] = {"the static coefficient does not count here", NULL},
+        [RULE_MODEL] = {"the model does not count here", NULL},
+        [RULE_LAST_GOOD] = {"no need of what was published before", NULL},
+        [RULE_CLAMP] = {"within the profile's bounds", NULL},
+        [RULE_ORIGINAL] = {"below the original", NULL},
+        [RULE_UNDER_PROVISIONED] = {"usage wants no more than the original",
+                                    "usage wants more than the original: condition UnderProvisioned"},
+        [RULE_UNMANAGED] = {"the profile manages it", NULL},
+        [RULE_RANGE] = {"no LimitRange asks for more", NULL},
+        [RULE_NO_ORIGINAL] = {"there is an original to lower",
+                              "no request, limit or default: there is nothing to lower"},
+        [RULE_QOS] = {"the pod's QoS class stays as it is", NULL},
+        [RULE_LIMIT] = {"not above a limit", NULL},
+        [RULE_INJECTED] = {"the template has this container",
+                           "only pods have this container: it is set as they are admitted"},
+};
+
+static void say_spoken_rule(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        char factor[FACTOR_TEXT_MAX];
+        const struct correct_facts *f = &w->facts->correct;
+        const char *value = print(&a, f->resource, s->value);
+        switch (s->rule) {
+        case RULE_STATIC:
+                factor_text(f->policy->static_factor, factor);
+                say(out, "overcommit %s: original %s x %s = %s", w->overcommit, print(&a, f->resource, f->original),
+                    factor, value);
+                break;
+        case RULE_MODEL:
+                say(out, "the model with its margin: %s", value);
+                break;
+        case RULE_LAST_GOOD:
+                say(out, "%s: %s stands, %s", state_name(f->state), value,
+                    f->last_good.set ? "which was published before" : "the original");
+                break;
+        case RULE_CLAMP:
+                say(out, "clamped to the profile's bounds (min %s, max %s): %s",
+                    print(&a, f->resource, bound(f->policy->min)), print(&a, f->resource, bound(f->policy->max)),
+                    value);
+                break;
+        case RULE_ORIGINAL:
+                say(out, "not below the original: %s stands", value);
+                break;
+        case RULE_UNMANAGED:
+                say(out, "%s", why_unmanaged(s->reason));
+                break;
+        case RULE_RANGE:
+                say(out, "the namespace's LimitRange lets nothing less through: %s", value);
+                break;
+        case RULE_QOS:
+                say(out,
+                    f->keep_guaranteed ? "the pod is Guaranteed and is kept so: %s"
+                                       : "takes the pod out of Guaranteed: condition QoSChanges; %s",
+                    value);
+                break;
+        case RULE_LIMIT:
+                say(out, "never above the limit: %s", value);
+                break;
+        default:
+                say(out, "%s", rules[s->rule].spoke);
+                break;
+        }
+}
+
+/* --- gates --- */
+
+static const struct {
+        const char *open, *holds;
+} gates[GATES] = {
+        [GATE_RULE] = {"there is a change to make", "there is nothing to change"},
+        [GATE_STATE] = {"enough was learned, and lately", "not enough was learned, or not lately"},
+        [GATE_MODE] = {"the profile applies what it recommends", "the profile only recommends"},
+        [GATE_PAUSE] = {"neither paused nor held", "the profile is paused, or a person holds it"},
+        [GATE_OPT_OUT] = {"nobody opted out", "opted out by halflife.dev/apply: Never, or by the setting apply: never"},
+        [GATE_HPA] = {"no autoscaler scales by this resource's utilization",
+                      "an autoscaler scales by this resource's utilization"},
+        [GATE_GUARD] = {"no change was taken back", "a change was taken back"},
+        [GATE_CONTEST] = {"nobody else sets the request", "somebody else sets the request"},
+        [GATE_MANAGER] = {"no other controller writes the template", "another controller writes the template"},
+        [GATE_KIND] = {"the kind's template can be changed", "the kind's template cannot be changed"},
+        [GATE_ORPHAN] = {"a profile selects it", "it carries our values but has no profile any more"},
+        [GATE_MIN_CHANGE] = {"far enough from what stands", "too close to what stands"},
+        [GATE_COOLDOWN] = {"the last change is long enough ago", "too soon after the last change"},
+        [GATE_WINDOW] = {"a window is open, or none is wanted", "waits for a window"},
+        [GATE_BUDGET] = {"the budget has room", "waits for the budget"},
+        [GATE_ROLLOUT] =
+                {"nothing blocks a rollout",
+                 "the workload is paused, rolling out, stuck, OnDelete, partitioned, Recreate or has too few replicas"},
+};
+
+static void say_gate(const struct explain_step *s, char *out)
+{
+        say(out, "%s",
+            !s->reached ? "not asked: a gate before it holds"
+            : s->spoke  ? gates[s->gate].holds
+                        : gates[s->gate].open);
+}
+
+char *explain_words(const struct explain_words *w, const struct explain_step *s, char out[static WORDS_MAX])
+{
+        switch (s->kind) {
+        case EXPLAIN_SAMPLES:
+                say_samples(w, out);
+                break;
+        case EXPLAIN_PERCENTILE:
+                say_percentile(w, s, out);
+                break;
+        case EXPLAIN_KILL:
+                say_kill(w, s, out);
+                break;
+        case EXPLAIN_MODEL:
+                say_model(w, s, out);
+                break;
+        case EXPLAIN_MULTIPLIER:
+                say_multiplier(w, s, out);
+                break;
+        case EXPLAIN_ROUNDING:
+                say_rounding(w, s, out);
+                break;
+        case EXPLAIN_RULE:
+                if (s->spoke)
+                        say_spoken_rule(w, s, out);
+                else
+                        say(out, "%s", rules[s->rule].silent);
+                break;
+        default:
+                say_gate(s, out);
+                break;
+        }
+        return out;
+}

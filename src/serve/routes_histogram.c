@@ -1,0 +1,143 @@
+/*
+ * The histogram behind a number.
+ */
+#include "answer.h"
+#include "core/quantity.h"
+#include "learned.h"
+
+static const int percentiles[] = {500, 900, 950, 990, 1000};
+enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
+
+const struct usage *learned_of(const struct ask *k, const char *container)
+{
+        for (size_t i = 0; i < k->copies; i++)
+                if (strcmp(k->learned[i].container, container) == 0)
+                        return &k->learned[i].usage;
+        return NULL;
+}
+
+int learned_asked(struct ask *k)
+{
+        if (!k->target) {
+                answer_not_known(k);
+                return ERR_INVALID;
+        }
+        if (!k->learned) {
+                answer_problem(k->ret, PROBLEM_UNAVAILABLE,
+                               "only the halflife that learns has histograms, and it cannot be asked now: ask again, "
+                               "or ask it");
+                return ERR_INVALID;
+        }
+        return 0;
+}
+
+int resource_asked(struct ask *k, enum resource *ret)
+{
+        struct text t = k->query->value[PARAM_RESOURCE];
+        for (*ret = CPU; *ret < RESOURCES; (*ret)++)
+                if (text_is(t, resource_name(*ret)))
+                        return 0;
+        return answer_bad_parameter(k->ret, "resource", "resource is cpu or memory");
+}
+
+static void write_buckets(struct writer *w, const struct histogram *h, double total)
+{
+        enum resource r = (enum resource)h->resource;
+        writer_open(w, "buckets", '[');
+        for (int i = 0; i < h->count; i++) {
+                if (h->w[i] <= 0)
+                        continue;
+                writer_open(w, NULL, '{');
+                writer_int(w, "index", h->first + i);
+                writer_double(w, "from", histogram_start(r, h->first + i));
+                writer_double(w, "to", histogram_edge(r, h->first + i));
+                writer_double(w, "weight", h->w[i]);
+                writer_double(w, "share", h->w[i] / total);
+                writer_close(w, '}');
+        }
+        writer_close(w, ']');
+}
+
+int64_t units_up(enum resource r, double value)
+{
+        double units = r == CPU ? value * 1000 : value;
+        int64_t whole = (int64_t)units;
+        return (double)whole < units ? whole + 1 : whole;
+}
+
+static void write_percentiles(struct writer *w, const struct usage *u, enum resource r)
+{
+        writer_open(w, "percentiles", '[');
+        for (int i = 0; i < PERCENTILES; i++) {
+                double value;
+                if (usage_percentile(u, r, percentiles[i], &value) < 0)
+                        continue;
+                writer_open(w, NULL, '{');
+                writer_int(w, "percentile", percentiles[i] / 10);
+                writer_double(w, "value", value);
+                writer_amount(w, "quantity", r, (struct amount){true, units_up(r, value)});
+                writer_close(w, '}');
+        }
+        writer_close(w, ']');
+}
+
+static void write_learned(struct writer *w, const struct usage *u, enum resource r)
+{
+        const struct histogram *h = &u->of[r];
+        char half_life[DURATION_TEXT_MAX];
+        double total = histogram_total(h);
+        writer_text(w, "halfLife", text_of(duration_print(h->half_life_ms, half_life)));
+        writer_time(w, "reference", h->ref_ms);
+        writer_double(w, "totalWeight", total);
+        writer_int(w, "samples", u->samples);
+        writer_time(w, "since", u->first_ms);
+        writer_time(w, "lastSample", u->newest_ms);
+        write_buckets(w, h, total);
+        write_percentiles(w, u, r);
+        if (r == MEMORY && u->peak > 0) {
+                writer_open(w, "openPeak", '{');
+                writer_amount(w, "quantity", r, (struct amount){true, units_up(r, u->peak)});
+                writer_time(w, "time", u->peak_at_ms);
+                writer_close(w, '}');
+        }
+}
+
+static void write_nothing(struct writer *w)
+{
+        writer_double(w, "totalWeight", 0);
+        writer_int(w, "samples", 0);
+        writer_open(w, "buckets", '[');
+        writer_close(w, ']');
+        writer_open(w, "percentiles", '[');
+        writer_close(w, ']');
+}
+
+void answer_histogram(struct ask *k)
+{
+        enum resource r = CPU;
+        if (learned_asked(k) < 0)
+                return;
+        if (!query_has(k->query, PARAM_RESOURCE)) {
+                answer_bad_parameter(k->ret, "resource", "say of what: resource=cpu or resource=memory");
+                return;
+        }
+        int at = resource_asked(k, &r) < 0 ? -1 : container_asked(k);
+        if (at < 0)
+                return;
+        const struct view_container *c = &k->target->container[at];
+        const struct usage *u = learned_of(k, c->name);
+        struct writer w = answer_begin(k->ret);
+        writer_open(&w, NULL, '{');
+        write_metadata(&w, k);
+        writer_text(&w, "container", text_of(c->name));
+        writer_text(&w, "resource", text_of(resource_name(r)));
+        writer_text(&w, "unit", r == CPU ? TEXT("cores") : TEXT("bytes"));
+        writer_amount(&w, "original", r, amount_of_view(c->of[r].original));
+        writer_amount(&w, "model", r, amount_of_view(c->of[r].model));
+        writer_amount(&w, "target", r, amount_of_view(c->of[r].target));
+        if (u)
+                write_learned(&w, u, r);
+        else
+                write_nothing(&w);
+        writer_close(&w, '}');
+}

@@ -1,0 +1,201 @@
+/*
+ * Pages of targets, by key.
+ */
+#include <stdio.h>
+
+#include "answer.h"
+#include "filter.h"
+
+enum { LIMIT_DEFAULT = 100, LIMIT_MOST = 500 };
+enum { SCANNED_MOST = 10000, PAGE_BYTES = 4 << 20, ITEM_BYTES = 16 << 20 }; /* of one page */
+
+struct page {
+        struct selector *selector;
+        bool by_state;
+        enum state state;
+        long limit;
+        struct fields fields; /* count 0: all */
+        size_t from;          /* place of the first target */
+};
+
+/* --- continue: the last key looked at, "ns/recommendation" as base64url --- */
+
+static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+static const char *token_of(const struct view_target *t, struct arena *a)
+{
+        size_t ns = strlen(t->ns), len = ns + 1 + strlen(t->recommendation), at = 0;
+        unsigned char *key = arena_new(a, len + 3);
+        char *out = arena_new(a, len / 3 * 4 + 8);
+        memcpy(key, t->ns, ns);
+        key[ns] = '/';
+        memcpy(key + ns + 1, t->recommendation, len - ns - 1);
+        for (size_t i = 0; i < len; i += 3) {
+                unsigned word = (unsigned)key[i] << 16 | (unsigned)key[i + 1] << 8 | key[i + 2];
+                size_t take = len - i >= 3 ? 4 : len - i + 1;
+                for (size_t k = 0; k < take; k++)
+                        out[at++] = digits[word >> (18 - 6 * k) & 63];
+        }
+        return out;
+}
+
+/* The key's bytes; {NULL, 0} for what is not one of ours. */
+static struct text decode(struct text token, struct arena *a)
+{
+        char *out = arena_new(a, token.len + 1);
+        size_t len = 0;
+        unsigned word = 0, bits = 0;
+        for (size_t i = 0; i < token.len; i++) {
+                const char *digit = memchr(digits, token.p[i], 64);
+                if (!digit)
+                        return (struct text){0};
+                word = word << 6 | (unsigned)(digit - digits);
+                bits += 6;
+                if (bits >= 8) {
+                        bits -= 8;
+                        out[len++] = (char)(word >> bits & 255);
+                }
+                word &= 0xffff;
+        }
+        bool exact = bits < 6 && (word & ((1u << bits) - 1)) == 0;
+        return exact ? (struct text){out, len} : (struct text){0};
+}
+
+static bool is_key(struct text key)
+{
+        int slashes = 0;
+        for (size_t i = 0; i < key.len; i++) {
+                char c = key.p[i];
+                slashes += c == '/';
+                if (c != '/' && c != '-' && c != '.' && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9'))
+                        return false;
+        }
+        return slashes == 1 && key.p[0] != '/';
+}
+
+static int read_continue(struct ask *k, struct page *ret)
+{
+        struct text ns = text_of(k->route->ns), token = k->query->value[PARAM_CONTINUE];
+        ret->from = view_after(k->v, ns, (struct text){"", 0});
+        if (token.len == 0)
+                return 0;
+        struct text key = decode(token, k->a);
+        if (!key.p || !is_key(key)) {
+                answer_problem(k->ret, PROBLEM_EXPIRED, "continue cannot be read: begin again without it");
+                return ERR_INVALID;
+        }
+        size_t len = (size_t)((const char *)memchr(key.p, '/', key.len) - key.p);
+        struct text of = {key.p, len};
+        if (ns.len && !text_equal(of, ns)) {
+                answer_problem(k->ret, PROBLEM_EXPIRED,
+                               "continue belongs to a list of another namespace: begin again without it");
+                return ERR_INVALID;
+        }
+        ret->from = view_after(k->v, of, (struct text){key.p + len + 1, key.len - len - 1});
+        return 0;
+}
+
+/* --- the other parameters --- */
+
+static int read_limit(struct ask *k, struct page *ret)
+{
+        struct text t = k->query->value[PARAM_LIMIT];
+        long limit = 0;
+        ret->limit = LIMIT_DEFAULT;
+        if (!t.p)
+                return 0;
+        for (size_t i = 0; i < t.len; i++)
+                limit = t.p[i] >= '0' && t.p[i] <= '9' && limit >= 0 ? limit * 10 + (t.p[i] - '0') : -1;
+        if (limit < 1 || limit > LIMIT_MOST)
+                return answer_bad_parameter(k->ret, "limit", "limit '%s' is no whole number from 1 to %d", t.p,
+                                            LIMIT_MOST);
+        ret->limit = limit;
+        return 0;
+}
+
+static int read_state(struct ask *k, struct page *ret)
+{
+        struct text t = k->query->value[PARAM_STATE];
+        if (!t.p)
+                return 0;
+        for (enum state s = 0; s < STATES; s++)
+                if (text_is(t, state_name(s))) {
+                        ret->by_state = true;
+                        ret->state = s;
+                        return 0;
+                }
+        return answer_bad_parameter(k->ret, "state", "state '%s' is not NoData, Learning, Ready, Stale or Held", t.p);
+}
+
+static int read_page(struct ask *k, struct page *ret)
+{
+        struct err err;
+        *ret = (struct page){0};
+        if (selector_parse(k->query->value[PARAM_LABEL_SELECTOR], k->a, &ret->selector, &err) < 0)
+                return answer_bad_parameter(k->ret, "labelSelector", "%s", err.text);
+        if (query_has(k->query, PARAM_FIELDS) && fields_parse(k->query->value[PARAM_FIELDS], &ret->fields, &err) < 0)
+                return answer_bad_parameter(k->ret, "fields", "%s", err.text);
+        int rc = read_state(k, ret);
+        if (rc == 0)
+                rc = read_limit(k, ret);
+        return rc == 0 ? read_continue(k, ret) : rc;
+}
+
+/* --- the page --- */
+
+static bool wanted(const struct page *p, const struct view_target *t)
+{
+        struct label_pair label[VIEW_LABELS_MAX];
+        if (p->by_state && t->state != p->state)
+                return false;
+        size_t labels = p->selector ? view_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX) : 0;
+        return selector_match(p->selector, label, labels);
+}
+
+/* scratch holds the whole item while its fields are picked. */
+static void write_item(struct writer *w, const struct page *p, const struct view_target *t, struct buf *scratch)
+{
+        if (p->fields.count == 0) {
+                writer_open(w, NULL, '{');
+                write_target(w, t, NULL);
+                writer_close(w, '}');
+                return;
+        }
+        struct writer whole = {.b = scratch};
+        buf_reset(scratch);
+        writer_open(&whole, NULL, '{');
+        write_target(&whole, t, NULL);
+        writer_close(&whole, '}');
+        writer_raw(w, NULL, (struct text){"", 0});
+        fields_copy(&p->fields, buf_text(scratch), w->b);
+}
+
+void answer_list(struct ask *k)
+{
+        struct page p;
+        struct buf scratch __attribute__((cleanup(buf_release_auto)));
+        buf_init(&scratch, ITEM_BYTES);
+        if (read_page(k, &p) < 0)
+                return;
+        struct writer w = answer_begin(k->ret);
+        const struct view_target *last = NULL;
+        size_t at = p.from, end = k->v->targets;
+        writer_open(&w, NULL, '{');
+        writer_open(&w, "items", '[');
+        for (long left = p.limit, scanned = 0; at < end && left > 0 && scanned < SCANNED_MOST && w.b->len < PAGE_BYTES;
+             at++, scanned++) {
+                const struct view_target *t = k->v->target[at];
+                if (*k->route->ns && strcmp(t->ns, k->route->ns) != 0)
+                        break;
+                last = t;
+                if (!wanted(&p, t))
+                        continue;
+                write_item(&w, &p, t, &scratch);
+                left--;
+        }
+        bool more = at < end && last && (!*k->route->ns || strcmp(k->v->target[at]->ns, k->route->ns) == 0);
+        writer_close(&w, ']');
+        if (more)
+                writer_text(&w, "continue", text_of(token_of(last, k->a)));
+        writer_close(&w, '}');
+}

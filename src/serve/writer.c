@@ -1,0 +1,148 @@
+#include "writer.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "core/quantity.h"
+
+static void put(struct writer *w, const char *p, size_t len)
+{
+        int rc = buf_add(w->b, p, len);
+        assert(rc == 0);
+        (void)rc;
+}
+
+/* By far most texts are plain, and go in runs. */
+static void put_quoted(struct writer *w, struct text t)
+{
+        size_t from = 0;
+        put(w, "\"", 1);
+        for (size_t i = 0; i < t.len; i++) {
+                unsigned char c = (unsigned char)t.p[i];
+                if (c >= 0x20 && c != '"' && c != '\\')
+                        continue;
+                char escape[8];
+                int len = snprintf(escape, sizeof escape, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
+                put(w, t.p + from, i - from);
+                put(w, escape, (size_t)len);
+                from = i + 1;
+        }
+        put(w, t.p + from, t.len - from);
+        put(w, "\"", 1);
+}
+
+static void begin(struct writer *w, const char *key)
+{
+        char head[64];
+        size_t at = 0, len = key ? strlen(key) : 0;
+        assert(len < sizeof head - 4);
+        if (w->more)
+                head[at++] = ',';
+        if (key) {
+                head[at++] = '"';
+                memcpy(head + at, key, len);
+                at += len;
+                head[at++] = '"';
+                head[at++] = ':';
+        }
+        if (at > 0)
+                put(w, head, at);
+        w->more = true;
+}
+
+void writer_open(struct writer *w, const char *key, char bracket)
+{
+        begin(w, key);
+        put(w, &bracket, 1);
+        w->more = false;
+}
+
+void writer_close(struct writer *w, char bracket)
+{
+        put(w, &bracket, 1);
+        w->more = true;
+}
+
+void writer_text(struct writer *w, const char *key, struct text value)
+{
+        begin(w, key);
+        put_quoted(w, value);
+}
+
+void writer_member(struct writer *w, struct text key, struct text value)
+{
+        begin(w, NULL);
+        put_quoted(w, key);
+        put(w, ":", 1);
+        put_quoted(w, value);
+}
+
+void writer_int(struct writer *w, const char *key, int64_t value)
+{
+        char text[24];
+        int len = snprintf(text, sizeof text, "%lld", (long long)value);
+        begin(w, key);
+        put(w, text, (size_t)len);
+}
+
+void writer_bool(struct writer *w, const char *key, bool value)
+{
+        begin(w, key);
+        put(w, value ? "true" : "false", value ? 4 : 5);
+}
+
+/* As few digits as read back to it. */
+void writer_double(struct writer *w, const char *key, double value)
+{
+        char text[32];
+        int len = 0;
+        assert(isfinite(value));
+        for (int digits = 15; digits <= 17; digits++) {
+                len = snprintf(text, sizeof text, "%.*g", digits, value);
+                double back = strtod(text, NULL);
+                if (back >= value && back <= value)
+                        break;
+        }
+        begin(w, key);
+        put(w, text, (size_t)len);
+}
+
+void writer_raw(struct writer *w, const char *key, struct text json)
+{
+        begin(w, key);
+        put(w, json.p, json.len);
+}
+
+void writer_time(struct writer *w, const char *key, int64_t ms)
+{
+        char text[WALL_TEXT_MAX];
+        if (ms > 0)
+                writer_text(w, key, text_of(wall_print((struct wall){ms}, text)));
+}
+
+char *amount_text(enum resource r, int64_t value, char *out)
+{
+        return r == CPU ? quantity_print_cpu(value, out) : quantity_print_memory(value, out);
+}
+
+void writer_amount(struct writer *w, const char *key, enum resource r, struct amount a)
+{
+        char text[QUANTITY_TEXT_MAX];
+        if (a.set)
+                writer_text(w, key, text_of(amount_text(r, a.value, text)));
+}
+
+void writer_printf(struct writer *w, const char *key, const char *fmt, ...)
+{
+        char text[1024];
+        va_list args;
+        va_start(args, fmt);
+        int len = vsnprintf(text, sizeof text, fmt, args);
+        va_end(args);
+        assert(len >= 0);
+        size_t most = sizeof text - 1;
+        writer_text(w, key, (struct text){text, (size_t)len < most ? (size_t)len : most});
+}

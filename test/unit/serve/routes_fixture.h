@@ -1,0 +1,195 @@
+/*
+ * A small cluster to ask about, and a way to ask.
+ *
+ *   shop   Deployment web (app, init setup), Deployment api (app, proxy), Widget.example.com gizmo,
+ *          StatefulSet.apps.kruise.io cart (applied), Deployment old (gone)
+ *   bank   StatefulSet db (held by a person)
+ */
+#ifndef HALFLIFE_TEST_ROUTES_FIXTURE_H
+#define HALFLIFE_TEST_ROUTES_FIXTURE_H
+
+#include <string.h>
+
+#include "core/kind.h"
+#include "serve/routes.h"
+
+#define MI INT64_C(1048576)
+
+enum { FIXTURE_COPIES = 2 };
+struct fixture {
+        struct profile_spec spec;
+        struct view_profile profile;
+        struct view_ns ns;
+        struct view *view;
+        struct learned_copy learned[FIXTURE_COPIES];
+        size_t copies;
+        bool no_learner;
+        struct arena arena;
+        struct route route;
+        struct answer got;
+        bool matched;
+};
+
+static inline struct view_numbers fixture_numbers(int64_t original, int64_t model, int64_t target)
+{
+        return (struct view_numbers){.original = original,
+                                     .current = original,
+                                     .model = model,
+                                     .target = target,
+                                     .lower = model,
+                                     .upper = model < 0 ? -1 : 2 * model,
+                                     .applied = -1,
+                                     .reason = target < original ? REASON_LOWERED : REASON_AT_ORIGINAL,
+                                     .learned = target < original};
+}
+
+static inline struct view_container *fixture_containers(struct view *v, int n)
+{
+        static const char *const names[] = {"app", "proxy"};
+        struct view_container *c = (struct view_container *)arena_new(&v->arena, (size_t)n * sizeof *c);
+        for (int i = 0; i < n; i++) {
+                c[i] = (struct view_container){.name = names[i], .state = STATE_READY};
+                c[i].of[CPU] = fixture_numbers(2000, 412, 454);
+                c[i].of[MEMORY] = fixture_numbers(4096 * MI, 812 * MI, 4096 * MI);
+                c[i].of[MEMORY].reason = REASON_MEMORY_OFF;
+        }
+        return c;
+}
+
+static inline struct view_target *fixture_target(struct fixture *f, const char *ns, const char *group, const char *kind,
+                                                 const char *name, struct view_container *c, int containers)
+{
+        static const struct view_condition condition[] = {{"Ready", "Ready", true},
+                                                          {"Applied", "RecommendOnly", false}};
+        struct view *v = f->view;
+        struct view_target *t = (struct view_target *)arena_new(&v->arena, sizeof *t);
+        char key[KIND_NAME_MAX];
+        struct label_pair label[] = {{TEXT("app"), text_of(name)},
+                                     {TEXT("team.example.com/tier"), TEXT("front \"x\"")}};
+        kind_recommendation_name(text_of(group), text_of(kind), text_of(name), key);
+        *t = (struct view_target){
+                .ns = ns,
+                .group = group,
+                .version = "v1",
+                .kind = kind,
+                .name = name,
+                .recommendation = arena_text(&v->arena, text_of(key)),
+                .state = STATE_READY,
+                .profile = &f->profile,
+                .replicas = 3,
+                .saving = {1546 * 3, 0},
+                .samples = 86400,
+                .since_ms = 1699000000000,
+                .last_ms = 1700000000000,
+                .confidence_percent = 87,
+                .container = c,
+                .containers = (uint16_t)containers,
+                .condition = condition,
+                .conditions = 2,
+        };
+        t->labels = view_labels(v, label, 2, &t->labels_size);
+        view_add_target(v, t);
+        return t;
+}
+
+static inline void fixture_learn(struct fixture *f)
+{
+        for (int i = 0; i < FIXTURE_COPIES; i++) {
+                struct learned_copy *c = &f->learned[i];
+                struct sample_door door = {0};
+                c->container = i ? "proxy" : "app";
+                usage_init(&c->usage, f->spec.of);
+                for (int r = 0; r < RESOURCES; r++)
+                        histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
+                for (int k = 0; k < 100; k++) {
+                        struct sample s = {.at = {1700000000000 - (100 - k) * MINUTE_MS},
+                                           .has = {true, true},
+                                           .value = {k < 80 ? 0.1 : 0.4, 5e8 + 3e6 * k},
+                                           .cpu_weight = 2};
+                        enum sample_verdict verdict;
+                        struct usage_room room;
+                        usage_add(&c->usage, &door, &s, s.at, &verdict, &room);
+                }
+        }
+        f->copies = FIXTURE_COPIES;
+}
+
+static inline void fixture_init(struct fixture *f)
+{
+        memset(f, 0, sizeof *f);
+        resource_policy_defaults(CPU, &f->spec.of[CPU]);
+        resource_policy_defaults(MEMORY, &f->spec.of[MEMORY]);
+        apply_policy_defaults(APPLY_ON_DEPLOY, &f->spec.apply);
+        f->spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
+        f->spec.of[CPU].static_factor = 500;
+        f->profile = (struct view_profile){.name = "pool", .spec = &f->spec};
+        f->ns = (struct view_ns){.name = "shop", .labels = ""};
+        struct view *v = f->view = view_new();
+        v->at = (struct wall){1700000060000};
+        view_add_profile(v, &f->profile);
+        view_add_ns(v, &f->ns);
+        struct view_container *web = fixture_containers(v, 2);
+        web[1].name = "setup";
+        web[1].role = ROLE_INIT;
+        web[1].of[CPU] = fixture_numbers(100, -1, 100);
+        web[1].of[CPU].lower = -1;
+        fixture_target(f, "shop", "apps", "Deployment", "web", web, 2);
+        fixture_target(f, "shop", "apps", "Deployment", "api", fixture_containers(v, 2), 2);
+        fixture_target(f, "shop", "example.com", "Widget", "gizmo", fixture_containers(v, 1), 1);
+        struct view_container *cart = fixture_containers(v, 1);
+        cart->of[CPU].applied = cart->of[CPU].current = 454;
+        fixture_target(f, "shop", "apps.kruise.io", "StatefulSet", "cart", cart, 1)->applied_ms = 1699500000000;
+        struct view_target *db = fixture_target(f, "bank", "apps", "StatefulSet", "db", fixture_containers(v, 1), 1);
+        db->state = STATE_HELD;
+        db->hold = "a sale";
+        struct view_target *old = fixture_target(f, "shop", "apps", "Deployment", "old", fixture_containers(v, 1), 1);
+        old->profile = NULL;
+        old->state = STATE_STALE;
+        old->conditions = 0;
+        fixture_learn(f);
+        view_finish(v);
+}
+
+static inline void fixture_release(struct fixture *f)
+{
+        buf_release(&f->got.body);
+        view_drop(f->view);
+        arena_release(&f->arena);
+}
+
+/* Ask, and answer but for render. */
+static inline void fixture_request(struct fixture *f, const struct request *r)
+{
+        buf_release(&f->got.body);
+        f->got = (struct answer){0};
+        arena_reset(&f->arena);
+        f->matched = route_match(r, f->view, &f->arena, &f->route, &f->got) == 0;
+        if (f->matched && f->route.name != ROUTE_RENDER)
+                route_answer(&f->route, r, f->view, f->no_learner ? NULL : f->learned, f->copies, &f->arena, &f->got);
+}
+
+/* method and "path?query" */
+static inline const char *fixture_ask(struct fixture *f, const char *method, const char *url)
+{
+        const char *mark = strchr(url, '?');
+        struct request r = {.method = text_of(method),
+                            .path = {url, mark ? (size_t)(mark - url) : strlen(url)},
+                            .query = mark ? text_of(mark + 1) : (struct text){"", 0}};
+        fixture_request(f, &r);
+        return f->got.body.data ? f->got.body.data : "";
+}
+
+static inline const char *fixture_get(struct fixture *f, const char *url)
+{
+        return fixture_ask(f, "GET", url);
+}
+
+static inline const char *fixture_header(const struct fixture *f, const char *name)
+{
+        for (int i = 0; i < f->got.headers; i++)
+                if (strcmp(f->got.header[i].name, name) == 0)
+                        return f->got.header[i].value;
+        return NULL;
+}
+
+#endif

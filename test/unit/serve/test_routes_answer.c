@@ -1,0 +1,472 @@
+/*
+ * What the doors answer, every answer held against openapi.yaml.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "../../support/openapi.h"
+#include "base/yaml.h"
+#include "routes_fixture.h"
+
+#define ONE   "/api/v1/namespaces/{ns}/workloads/{kind}/{name}"
+#define WEB   "/api/v1/namespaces/shop/workloads/deploy/web"
+#define API   "/api/v1/namespaces/shop/workloads/deploy/api"
+#define CART  "/api/v1/namespaces/shop/workloads/asts/cart"
+#define OLD   "/api/v1/namespaces/shop/workloads/deploy/old"
+#define DB    "/api/v1/namespaces/bank/workloads/sts/db"
+#define NEW   "/api/v1/namespaces/shop/workloads/deploy/new"
+#define GIZMO "/api/v1/namespaces/shop/workloads/widgets.example.com/gizmo"
+
+static json_t *described;
+
+static const char *const templates[ROUTES] = {
+        [ROUTE_WORKLOAD] = ONE,
+        [ROUTE_LIST] = "/api/v1/workloads",
+        [ROUTE_HISTOGRAM] = ONE "/histogram",
+        [ROUTE_EXPLAIN] = ONE "/explain",
+        [ROUTE_RENDER] = "/api/v1/namespaces/{ns}/render",
+        [ROUTE_OPENAPI] = "/openapi.yaml",
+};
+
+/* The answer as JSON, as described. The caller's reference. */
+static json_t *ask(struct fixture *f, const char *url)
+{
+        struct err err;
+        json_error_t why;
+        const char *body = fixture_get(f, url);
+        json_t *json = f->got.body.len ? json_loads(body, JSON_REJECT_DUPLICATES, &why) : NULL;
+        if (!json && f->got.status != 304)
+                fail_msg("%s: %s: %s", url, why.text, body);
+        if (openapi_check(described, templates[f->route.name], "get", f->got.status, f->got.type, json, &err) < 0)
+                fail_msg("%s: %s", url, err.text);
+        return json;
+}
+
+/* "status.containers.0.cpu.target" of it; numbers as text too, "" where there is none. */
+static const char *at(json_t *json, const char *path, char out[static 64])
+{
+        char copy[128], *save = NULL;
+        snprintf(copy, sizeof copy, "%s", path);
+        for (char *part = strtok_r(copy, ".", &save); part; part = strtok_r(NULL, ".", &save))
+                json = json_is_array(json) ? json_array_get(json, (size_t)atoi(part)) : json_object_get(json, part);
+        if (json_is_integer(json))
+                snprintf(out, 64, "%lld", (long long)json_integer_value(json));
+        else if (json_is_boolean(json))
+                snprintf(out, 64, "%s", json_is_true(json) ? "true" : "false");
+        else
+                snprintf(out, 64, "%s", json_is_string(json) ? json_string_value(json) : json ? "(some)" : "");
+        return out;
+}
+
+struct row {
+        const char *url;
+        unsigned status;
+        const char *path, *want; /* in the answer */
+};
+
+static void expect(const struct row *row, size_t rows)
+{
+        struct fixture f;
+        fixture_init(&f);
+        for (size_t i = 0; i < rows; i++) {
+                char got[64];
+                json_t *json AUTO(json_decref) = ask(&f, row[i].url);
+                at(json, row[i].path, got);
+                if (f.got.status != row[i].status || strcmp(got, row[i].want) != 0)
+                        fail_msg("%s: %u, %s is '%s', not '%s'\n%s", row[i].url, f.got.status, row[i].path, got,
+                                 row[i].want, f.got.body.data);
+        }
+        fixture_release(&f);
+}
+#define EXPECT(rows) expect(rows, sizeof(rows) / sizeof(rows)[0])
+
+static void test_workload(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {WEB, 200, "metadata.kind", "Deployment"},
+                {WEB, 200, "metadata.apiVersion", "apps/v1"},
+                {WEB, 200, "metadata.recommendation", "deployment-web"},
+                {WEB, 200, "metadata.labels.app", "web"},
+                {WEB, 200, "profile.kind", "ClusterProfile"},
+                {WEB, 200, "profile.name", "pool"},
+                {WEB, 200, "status.state", "Ready"},
+                {WEB, 200, "status.containers.0.cpu.original", "2"},
+                {WEB, 200, "status.containers.0.cpu.target", "454m"},
+                {WEB, 200, "status.containers.0.memory.reason", "MemoryOff"},
+                {WEB, 200, "status.containers.1.cpu.model", ""},
+                {WEB, 200, "status.saving.cpu", "4638m"},
+                {WEB, 200, "status.since", "2023-11-03T08:26:40Z"},
+                {WEB, 200, "status.applied", ""},
+                {WEB, 200, "status.conditions.1.reason", "RecommendOnly"},
+                {WEB, 200, "deploy.containers.0.cpu.request", "454m"},
+                {WEB, 200, "deploy.containers.0.cpu.reason", "Lowered"},
+                {WEB, 200, "deploy.containers.0.cpu.changed", "true"},
+                {WEB, 200, "deploy.containers.0.memory.request", "4Gi"},
+                {WEB, 200, "deploy.containers.0.memory.changed", "false"},
+                {WEB, 200, "deploy.containers.1.cpu.reason", "Init"},
+                {API "?container=proxy", 200, "status.containers.0.name", "proxy"},
+                {API "?container=proxy", 200, "status.containers.1", ""},
+                {API "?container=proxy", 200, "deploy.containers.0.name", "proxy"},
+                {API "?container=proxy", 200, "deploy.containers.1", ""},
+                {API "?container=other", 404, "type", "https://halflife.dev/problems/not-found"},
+                {GIZMO, 200, "metadata.apiVersion", "example.com/v1"},
+                {CART, 200, "status.applied.containers.0.cpu", "454m"},
+                {CART, 200, "status.applied.time", "2023-11-09T03:20:00Z"},
+                {DB, 200, "status.state", "Held"},
+                {DB, 200, "status.containers.0.state", "Held"},
+                {DB, 200, "status.hold", "a sale"},
+                {DB, 200, "deploy.containers.0.cpu.request", "2"},
+                {DB, 200, "deploy.containers.0.cpu.reason", "Paused"},
+                {OLD, 200, "profile", ""},
+                {NEW, 404, "type", "https://halflife.dev/problems/not-found"},
+        };
+        EXPECT(row);
+}
+
+static void test_original(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {NEW "?original=cpu:2,memory:4Gi", 200, "status.state", "NoData"},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "metadata.apiVersion", "apps/v1"},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "metadata.recommendation", ""},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "profile.name", "pool"},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "deploy.containers.0.name", ""},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "deploy.containers.0.cpu.request", "1"},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "deploy.containers.0.cpu.reason", "Static"},
+                {NEW "?original=cpu:2,memory:4Gi", 200, "deploy.containers.0.memory.request", "4Gi"},
+                {NEW "?original=cpu%3A2%2Cmemory%3A4Gi&container=app", 200, "deploy.containers.0.name", "app"},
+                {NEW "?original=cpu:500m", 200, "deploy.containers.0.cpu.request", "250m"},
+                {NEW "?original=cpu:500m", 200, "deploy.containers.0.memory.request", ""},
+                {NEW "?original=cpu:500m", 200, "deploy.containers.0.memory.reason", "MemoryOff"},
+                {NEW "?original=cpu:2&labels=app=new,tier=x", 200, "deploy.containers.0.cpu.request", "1"},
+                /* as if the manifest of one that is known asked for it */
+                {WEB "?original=cpu:4", 200, "deploy.containers.0.cpu.request", "454m"},
+                {WEB "?original=cpu:4", 200, "deploy.containers.0.cpu.original", "4"},
+                {WEB "?original=cpu:4", 200, "deploy.containers.0.memory.original", "4Gi"},
+                {WEB "?original=cpu:300m", 200, "deploy.containers.0.cpu.request", "300m"},
+                {WEB "?original=cpu:300m", 200, "deploy.containers.0.cpu.reason", "AtOriginal"},
+                {WEB "?original=cpu:4&container=more", 200, "deploy.containers.0.cpu.request", "2"},
+                {API "?original=cpu:4", 400, "parameter", "container"},
+                {API "?original=cpu:4&container=proxy", 200, "deploy.containers.0.cpu.request", "454m"},
+                {OLD "?original=cpu:2", 200, "deploy.containers.0.cpu.request", "454m"},
+                {OLD "?original=cpu:2", 200, "deploy.containers.0.cpu.original", "2"},
+                {NEW "?original=cpu", 400, "parameter", "original"},
+                {NEW "?original=cpu:", 400, "parameter", "original"},
+                {NEW "?original=cpu:x", 400, "parameter", "original"},
+                {NEW "?original=cpu:-1", 400, "parameter", "original"},
+                {NEW "?original=gpu:1", 400, "parameter", "original"},
+                {NEW "?original=cpu:1,cpu:2", 400, "parameter", "original"},
+                {NEW "?original=cpu:1,", 400, "parameter", "original"},
+                {NEW "?original=cpu:1&labels=app", 400, "parameter", "labels"},
+                {NEW "?original=cpu:1&labels==b", 400, "parameter", "labels"},
+                {NEW "?labels=app=b", 400, "parameter", "labels"},
+        };
+        EXPECT(row);
+}
+
+static void test_histogram(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {WEB "/histogram?resource=cpu", 200, "unit", "cores"},
+                {WEB "/histogram?resource=cpu", 200, "container", "app"},
+                {WEB "/histogram?resource=cpu", 200, "halfLife", "24h"},
+                {WEB "/histogram?resource=cpu", 200, "reference", "2023-11-14T00:00:00Z"},
+                {WEB "/histogram?resource=cpu", 200, "samples", "100"},
+                {WEB "/histogram?resource=cpu", 200, "buckets.0.index", "8"},
+                {WEB "/histogram?resource=cpu", 200, "buckets.2", ""},
+                {WEB "/histogram?resource=cpu", 200, "percentiles.0.percentile", "50"},
+                {WEB "/histogram?resource=cpu", 200, "percentiles.0.quantity", "111m"},
+                {WEB "/histogram?resource=cpu", 200, "percentiles.4.percentile", "100"},
+                {WEB "/histogram?resource=cpu", 200, "target", "454m"},
+                {WEB "/histogram?resource=memory", 200, "unit", "bytes"},
+                {API "/histogram?resource=memory&container=proxy", 200, "container", "proxy"},
+                {API "/histogram?resource=memory", 400, "parameter", "container"},
+                {WEB "/histogram?resource=cpu&container=setup", 200, "samples", "0"},
+                {WEB "/histogram?resource=cpu&container=setup", 200, "percentiles.0", ""},
+                {WEB "/histogram?resource=cpu&container=x", 404, "status", "404"},
+                {WEB "/histogram?resource=gpu", 400, "parameter", "resource"},
+                {WEB "/histogram", 400, "parameter", "resource"},
+                {NEW "/histogram?resource=cpu", 404, "status", "404"},
+        };
+        EXPECT(row);
+}
+
+/* Shares are of a whole, edges are the histogram's, and the open peak is told. */
+static void test_histogram_adds_up(void **state)
+{
+        (void)state;
+        struct fixture f;
+        fixture_init(&f);
+        f.learned[0].usage.window_ms = HOUR_MS;
+        f.learned[0].usage.peak = 7e8;
+        f.learned[0].usage.peak_at_ms = 1700000000000;
+        json_t *json AUTO(json_decref) = ask(&f, WEB "/histogram?resource=memory");
+        json_t *bucket;
+        size_t i;
+        double shares = 0;
+        json_array_foreach(json_object_get(json, "buckets"), i, bucket)
+        {
+                int index = (int)json_integer_value(json_object_get(bucket, "index"));
+                assert_true(json_number_value(json_object_get(bucket, "from")) == histogram_start(MEMORY, index));
+                assert_true(json_number_value(json_object_get(bucket, "to")) == histogram_edge(MEMORY, index));
+                shares += json_number_value(json_object_get(bucket, "share"));
+        }
+        assert_true(shares > 1 - 1e-9 && shares < 1 + 1e-9);
+        assert_true(json_number_value(json_object_get(json, "totalWeight")) ==
+                    histogram_total(&f.learned[0].usage.of[MEMORY]));
+        assert_string_equal(json_string_value(json_object_get(json_object_get(json, "openPeak"), "quantity")),
+                            "700000000");
+        fixture_release(&f);
+}
+
+static void test_explain(void **state)
+{
+        (void)state;
+        static const struct row row[] = {
+                {WEB "/explain", 200, "containers.0.name", "app"},
+                {WEB "/explain", 200, "containers.1.name", "setup"},
+                {WEB "/explain", 200, "containers.0.cpu.reason", "Lowered"},
+                {WEB "/explain", 200, "containers.0.cpu.deploy", "454m"},
+                {WEB "/explain", 200, "containers.0.cpu.deployReason", "Lowered"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.0.step", "samples"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.0.samples", "100"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.1.step", "percentile"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.1.percentile", "95"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.1.bucket", "22"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.2.step", "model"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.2.value", "415m"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.3.multiplier", "1.1"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.3.value", "457m"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.4.roundTo", "1m"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.6.rule", "Model"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.6.spoke", "true"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.17.gate", "Rule"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.17.verdict", "Open"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.41.step", ""},
+                {WEB "/explain", 200, "containers.0.cpu.steps.40.step", "deployGate"},
+                {WEB "/explain", 200, "containers.0.cpu.target", "457m"},
+                {WEB "/explain", 200, "containers.0.memory.steps.2.step", "kill"},
+                {WEB "/explain", 200, "containers.0.memory.reason", "MemoryOff"},
+                {WEB "/explain", 200, "containers.1.cpu.steps.0.words", "nothing was learned yet"},
+                {WEB "/explain", 200, "containers.0.cpu.whatIf", ""},
+                {WEB "/explain?container=app&resource=cpu", 200, "containers.0.memory", ""},
+                {WEB "/explain?container=app&resource=cpu", 200, "containers.1", ""},
+                {WEB "/explain?percentile=50", 200, "containers.0.cpu.whatIf.model", "111m"},
+                {WEB "/explain?percentile=50", 200, "containers.0.cpu.model", "415m"},
+                {WEB "/explain?percentile=50&multiplier=2", 200, "containers.0.cpu.whatIf.target", "222m"},
+                {WEB "/explain?halfLife=48h", 200, "containers.0.cpu.whatIf.model", "415m"},
+                {WEB "/explain?halfLife=48h", 200, "containers.0.cpu.whatIf.notes.1", "gates are not recomputed"},
+                {WEB "/explain?percentile=90&halfLife=48h&multiplier=1.2", 200, "containers.0.cpu.whatIf.target",
+                 "498m"},
+                {DB "/explain", 200, "containers.0.cpu.deployReason", "Paused"},
+                {OLD "/explain", 200, "note", "no profile selects it: a profile's defaults are shown"},
+                {GIZMO "/explain", 200, "metadata.kind", "Widget"},
+                {WEB "/explain?percentile=49", 400, "parameter", "percentile"},
+                {WEB "/explain?percentile=101", 400, "parameter", "percentile"},
+                {WEB "/explain?percentile=90.5", 400, "parameter", "percentile"},
+                {WEB "/explain?percentile=x", 400, "parameter", "percentile"},
+                {WEB "/explain?multiplier=0.09", 400, "parameter", "multiplier"},
+                {WEB "/explain?multiplier=1.2345", 400, "parameter", "multiplier"},
+                {WEB "/explain?multiplier=1e3", 400, "parameter", "multiplier"},
+                {WEB "/explain?multiplier=-1", 400, "parameter", "multiplier"},
+                {WEB "/explain?halfLife=1s", 400, "parameter", "halfLife"},
+                {WEB "/explain?halfLife=2d", 400, "parameter", "halfLife"},
+                {WEB "/explain?halfLife=721h", 400, "parameter", "halfLife"},
+                {WEB "/explain?resource=disk", 400, "parameter", "resource"},
+                {WEB "/explain?container=x", 404, "status", "404"},
+                {NEW "/explain", 404, "status", "404"},
+        };
+        EXPECT(row);
+}
+
+/* Each step says something, and each thing once. */
+static void test_explain_has_words(void **state)
+{
+        (void)state;
+        struct fixture f;
+        fixture_init(&f);
+        f.learned[0].usage.kill[0] = (struct usage_kill){1700000000000, 9e8};
+        f.spec.of[MEMORY].enabled = true;
+        json_t *json AUTO(json_decref) = ask(&f, WEB "/explain?resource=memory&container=app");
+        char got[64];
+        assert_string_equal(at(json, "containers.0.memory.steps.2.spoke", got), "true");
+        assert_string_equal(at(json, "containers.0.memory.steps.2.value", got), "900000000");
+        assert_string_equal(at(json, "containers.0.memory.steps.3.value", got), "859Mi");
+        json_t *steps = json_object_get(
+                       json_object_get(json_array_get(json_object_get(json, "containers"), 0), "memory"), "steps"),
+               *step;
+        size_t i;
+        json_array_foreach(steps, i, step)
+        {
+                assert_true(strlen(json_string_value(json_object_get(step, "words"))) > 3);
+        }
+        fixture_release(&f);
+}
+
+static void test_without_learner(void **state)
+{
+        (void)state;
+        struct fixture f;
+        fixture_init(&f);
+        f.no_learner = true;
+        json_t *a AUTO(json_decref) = ask(&f, WEB "/histogram?resource=cpu");
+        assert_int_equal(f.got.status, 503);
+        assert_non_null(fixture_header(&f, "Retry-After"));
+        json_t *b AUTO(json_decref) = ask(&f, WEB "/explain");
+        assert_int_equal(f.got.status, 503);
+        json_t *c AUTO(json_decref) = ask(&f, WEB);
+        assert_int_equal(f.got.status, 200);
+        fixture_release(&f);
+}
+
+/* The same content is the same tag, and who has it gets nothing else. */
+static void test_tags(void **state)
+{
+        (void)state;
+        static const char *const urls[] = {"/openapi.yaml", "/api/v1/workloads", WEB, WEB "/explain",
+                                           WEB "/histogram?resource=cpu"};
+        static const struct {
+                const char *format;
+                bool match;
+        } row[] = {{"%s", true}, {"\"x\", %s", true}, {"W/%s", true},  {"\"x\"", false},
+                   {"", false},  {"*%.0s", true},     {"x%.5s", false}};
+        for (size_t u = 0; u < sizeof urls / sizeof urls[0]; u++) {
+                struct fixture f;
+                char tag[64], header[128];
+                fixture_init(&f);
+                fixture_get(&f, urls[u]);
+                assert_int_equal(f.got.status, 200);
+                snprintf(tag, sizeof tag, "%s", fixture_header(&f, "ETag"));
+                assert_int_equal(strlen(tag), 34);
+                size_t len = f.got.body.len;
+                for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                        const char *mark = strchr(urls[u], '?');
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+                        snprintf(header, sizeof header, row[i].format, tag);
+#pragma GCC diagnostic pop
+                        struct request r = {.method = TEXT("HEAD"),
+                                            .path = {urls[u], mark ? (size_t)(mark - urls[u]) : strlen(urls[u])},
+                                            .query = mark ? text_of(mark + 1) : (struct text){"", 0},
+                                            .if_none_match = text_of(header)};
+                        fixture_request(&f, &r);
+                        if (f.got.status != (row[i].match ? 304 : 200) || f.got.body.len != (row[i].match ? 0 : len) ||
+                            strcmp(fixture_header(&f, "ETag"), tag) != 0)
+                                fail_msg("%s with '%s': %u", urls[u], header, f.got.status);
+                }
+                fixture_release(&f);
+        }
+}
+
+/* One byte of the content, another tag. */
+static void test_tags_differ(void **state)
+{
+        (void)state;
+        struct fixture f;
+        char tag[64][40];
+        fixture_init(&f);
+        for (int i = 0; i < 64; i++) {
+                ((struct view_target *)(uintptr_t)f.view->target[f.view->targets - 1])->samples = i;
+                fixture_get(&f, "/api/v1/workloads");
+                snprintf(tag[i], sizeof tag[i], "%s", fixture_header(&f, "ETag"));
+                for (int k = 0; k < i; k++)
+                        assert_string_not_equal(tag[i], tag[k]);
+        }
+        fixture_release(&f);
+}
+
+static void test_age(void **state)
+{
+        (void)state;
+        struct fixture f;
+        fixture_init(&f);
+        fixture_get(&f, WEB);
+        assert_null(fixture_header(&f, "Warning"));
+        f.view->source_error = "connection refused";
+        f.view->source_since_ms = f.view->at.ms - 90 * SECOND_MS;
+        fixture_get(&f, WEB);
+        assert_int_equal(f.got.status, 200);
+        assert_non_null(fixture_header(&f, "Warning"));
+        assert_string_equal(fixture_header(&f, "Age"), "90");
+        fixture_release(&f);
+}
+
+/* Every door, every problem and every reason, state and gate of ours is in the description. */
+static void test_description_is_whole(void **state)
+{
+        (void)state;
+        json_t *paths = json_object_get(described, "paths");
+        for (enum route_name r = 0; r < ROUTES; r++)
+                assert_non_null(json_object_get(paths, templates[r]));
+        assert_int_equal(json_object_size(paths), ROUTES + 1);
+        json_t *responses = json_object_get(json_object_get(described, "components"), "responses"), *response;
+        bool has_example[PROBLEMS] = {false};
+        const char *name;
+        struct err err;
+        json_object_foreach(responses, name, response)
+        {
+                json_t *media = json_object_get(json_object_get(response, "content"), "application/problem+json");
+                json_t *example = json_object_get(media, "example");
+                if (example && openapi_check_schema(described, "Problem", example, &err) < 0)
+                        fail_msg("%s: %s", name, err.text);
+                for (enum problem p = 0; example && p < PROBLEMS; p++)
+                        has_example[p] |=
+                                strcmp(json_string_value(json_object_get(example, "type")), problem_type(p)) == 0;
+        }
+        has_example[PROBLEM_INVALID_BODY] = true; /* at render */
+        for (enum problem p = 0; p < PROBLEMS; p++)
+                if (!has_example[p])
+                        fail_msg("no example of %s", problem_type(p));
+        for (enum reason r = REASON_NONE + 1; r < REASONS; r++) {
+                json_t *text AUTO(json_decref) = json_string(reason_name(r));
+                if (openapi_check_schema(described, "Reason", text, &err) < 0)
+                        fail_msg("%s", err.text);
+        }
+}
+
+static int load(void **state)
+{
+        (void)state;
+        struct fixture f;
+        struct err err;
+        fixture_init(&f);
+        const char *text = fixture_get(&f, "/openapi.yaml");
+        described = yaml_read(text, f.got.body.len, &err);
+        if (!described)
+                fprintf(stderr, "openapi.yaml: %s\n", err.text);
+        fixture_release(&f);
+        return described ? 0 : -1;
+}
+
+static int unload(void **state)
+{
+        (void)state;
+        json_decref(described);
+        return 0;
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_description_is_whole),
+                cmocka_unit_test(test_workload),
+                cmocka_unit_test(test_original),
+                cmocka_unit_test(test_histogram),
+                cmocka_unit_test(test_histogram_adds_up),
+                cmocka_unit_test(test_explain),
+                cmocka_unit_test(test_explain_has_words),
+                cmocka_unit_test(test_without_learner),
+                cmocka_unit_test(test_tags),
+                cmocka_unit_test(test_tags_differ),
+                cmocka_unit_test(test_age),
+        };
+        return cmocka_run_group_tests(tests, load, unload);
+}
