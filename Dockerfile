@@ -2,7 +2,7 @@
 FROM debian:12-slim AS build
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         gcc libc6-dev make pkg-config ca-certificates tzdata libcurl4-openssl-dev libjansson-dev libyaml-dev libsqlite3-dev \
-        libcmocka-dev libmicrohttpd-dev libgnutls28-dev
+        libcmocka-dev libmicrohttpd-dev libgnutls28-dev zlib1g-dev
 WORKDIR /halflife
 COPY Makefile ./
 COPY include include
@@ -13,7 +13,7 @@ RUN make -j"$(nproc)" MODE=release VERSION="$VERSION" build/release/halflife \
 
 FROM debian:12-slim
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        ca-certificates tzdata libcurl4 libjansson4 libyaml-0-2 libsqlite3-0 libmicrohttpd12 libgnutls30 \
+        ca-certificates tzdata libcurl4 libjansson4 libyaml-0-2 libsqlite3-0 libmicrohttpd12 libgnutls30 zlib1g \
         && rm -rf /var/lib/apt/lists/* \
         && install -d -o 65532 -g 65532 /var/lib/halflife
 COPY --from=build /out/ /

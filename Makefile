@@ -26,7 +26,7 @@ BENCHES  := $(BENCH_SRC:%.c=$(OUT)/%)
 PROGRAM  := $(OUT)/halflife
 FAKE     := $(OUT)/fake-apiserver
 
-LIBRARIES := libcurl jansson yaml-0.1 sqlite3 libmicrohttpd gnutls
+LIBRARIES := libcurl jansson yaml-0.1 sqlite3 libmicrohttpd gnutls zlib
 LIB_FLAGS := $(shell pkg-config --cflags $(LIBRARIES) 2>/dev/null)
 LIB_LINK  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lm -pthread
 

@@ -27,7 +27,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "core/usage.h"
+#include "serve/learned.h"
 #include "serve/view.h"
 
 enum problem {
@@ -96,13 +96,6 @@ void answer_problem(struct answer *a, enum problem p, const char *detail_fmt, ..
  */
 int route_match(const struct request *r, const struct view *v, struct arena *a, struct route *ret,
                 struct answer *ret_answer);
-
-/* What only the learner's loop knows of one container: copied for one answer. */
-struct learned_copy {
-        const char *container;
-        struct usage usage; /* its buckets are in room */
-        double room[2 * HISTOGRAM_BUCKETS];
-};
 
 /*
  * Answer from the view and, for doors with wants_learned, from the copies: learned NULL says that the learner cannot be

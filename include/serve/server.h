@@ -1,10 +1,20 @@
 /*
- * The HTTP server for whoever calls us: one thread, answering from an immutable view that the controller publishes once
- * a cycle.
+ * The HTTP server for whoever calls us, answering from an immutable view that the controller publishes once a cycle.
+ *
+ * For machines that look after us, plain and open to all, on options.listen:
  *
  *   GET /healthz   200 "ok" while the loop turned within 3 intervals, else 503 with since when
  *   GET /readyz    200 once the caches were synced and ever after, else 503 with what is missing
  *   GET /metrics   Prometheus' text, as of the last cycle
+ *
+ * The door (options.door): everything of serve/routes.h and /admission. One thread takes connections, reads and
+ * admission; another one renders and lists, so that they delay nobody. TLS 1.2 and newer; callers prove who they are by
+ * a bearer token, and the API server says what they may. What only the loop can answer is asked by the functions of
+ * server_calls, while the connection waits.
+ *
+ * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB of bodies at once; 16 KiB of request
+ * line and headers; a request is whole within 10 s, an idle connection is closed after 60 s, or when a new one needs
+ * its place; 64 requests wait for the render thread. What is over them gets 408, 413, 431 or 503.
  */
 #ifndef HALFLIFE_SERVE_SERVER_H
 #define HALFLIFE_SERVE_SERVER_H
@@ -14,22 +24,99 @@
 
 #include "base/clock.h"
 #include "base/err.h"
+#include "serve/admission.h"
+#include "serve/learned.h"
 #include "serve/view.h"
 
+/* A question to the API server, by a digest of all that it asks. */
+struct auth_key {
+        uint8_t byte[32];
+};
+struct server_question {
+        struct auth_key key;
+        const char *token;
+        const char *verb, *ns, *name; /* on recommendations.halflife.dev; ns "": all; name "": any */
+};
+enum server_verdict {
+        SERVER_ALLOWS,
+        SERVER_KNOWS_NOT, /* the token is nobody's */
+        SERVER_FORBIDS,
+        SERVER_CANNOT_TELL, /* the API server is away, or does not answer us */
+};
+
+/* What was learned of one workload, wanted for a request. */
+struct server_wish {
+        uint64_t ticket;
+        const char *ns, *group, *kind, *name;
+};
+
+/* A pod at admission whose owner's own owner is wanted. */
+struct server_kin {
+        uint64_t ticket;
+        const char *ns, *api_version, *kind, *name, *uid; /* the pod's controller: a ReplicaSet, a Job */
+};
+
+/*
+ * What control does for the door. Called on the server's threads: copy what is needed, and return. Texts live until
+ * then. An answer later than 10 s is dropped.
+ */
+struct server_calls {
+        void (*review)(void *arg, const struct server_question *q); /* ends in server_reviewed */
+        void (*recall)(void *arg, const struct server_wish *w);     /* ends in server_recalled; NULL: we do not learn */
+        /* Ends in server_found_owner, which after 1 s is too late. NULL: none is ever found. */
+        void (*find_owner)(void *arg, const struct server_kin *k);
+        /* An admission was answered: to be counted and told of. May be NULL. */
+        void (*admitted)(void *arg, const struct admission_outcome *o, bool dry_run);
+        /* A certificate that cannot be used, told once; the old one is kept. */
+        void (*trouble)(void *arg, const struct err *why);
+        /* A certificate was taken from the files. May be NULL. */
+        void (*renewed)(void *arg, const char *cert_file);
+        void *arg;
+};
+
+struct door_options {
+        const char *listen;               /* "127.0.0.1:8443", ":8443"; NULL: there is no door */
+        bool tls;                         /* without it only a loopback address is listened on */
+        const char *cert_file, *key_file; /* PEM, looked at each second; NULL: server_set_certificate brings them */
+        int connections_max;              /* 0: 1024 */
+        int connections_per_address;      /* 0: half of them */
+        int64_t request_ms, idle_ms;      /* 0: 10 s, 60 s */
+        bool admission;                   /* whether there is /admission */
+        const char *own_user;             /* halflife's own user name, whose writes pass untouched; NULL: unknown */
+        struct server_calls calls;
+};
+
 struct server_options {
-        const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0" */
+        const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0"; NULL: only the door */
         int64_t interval_ms; /* for /healthz */
         int connections_max;
+        struct door_options door;
 };
 struct server;
-/* Listen and answer, on a thread of its own, which inherits the caller's signal mask: what the loop takes is blocked
- * before. Returns 0, or ERR_INVALID (no such address), ERR_CONFLICT (another listens
- * there), ERR_IO. */
+/* Texts of options are the caller's, kept until server_stop. */
 int server_start(const struct server_options *o, struct server **ret, struct err *err);
-const char *server_address(const struct server *s);    /* "127.0.0.1:41234": the port bound */
-void server_publish(struct server *s, struct view *v); /* from any thread; takes over one reference */
-void server_turned(struct server *s, struct mono at);  /* the loop turned: an atomic store */
+const char *server_address(const struct server *s);      /* "127.0.0.1:41234": the port bound; "" none */
+const char *server_door_address(const struct server *s); /* "" where there is no door */
+void server_publish(struct server *s, struct view *v);   /* takes over one reference */
+void server_turned(struct server *s, struct mono at);    /* the loop turned: an atomic store */
 void server_set_interval(struct server *s, int64_t interval_ms);
-void server_stop(struct server *s); /* ends the thread; NULL is fine */
+/* What new handshakes get from now on; connections go on. Any thread. ERR_INVALID: the old pair is kept. */
+int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err);
+/* Answers to server_calls, from any thread, also after the one who asked is gone. copies: the server's from now on, in
+ * one block (mem_free), names included; NULL: nothing was learned of it. */
+void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v);
+void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count);
+/* owner: the server's from now on, in one block with all it points to (mem_free); NULL: not found. */
+void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner);
+/* Since the start. */
+struct server_counts {
+        uint64_t answers[6]; /* by the first digit of the status */
+        uint64_t shed;       /* 503 because there was too much at once, and connections closed for new ones */
+        uint64_t late;       /* requests that were not whole in time */
+        uint64_t reviews;    /* questions asked of the API server */
+        int64_t connections; /* now */
+};
+struct server_counts server_counts(const struct server *s);
+void server_stop(struct server *s);
 
 #endif

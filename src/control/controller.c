@@ -371,7 +371,7 @@ static int serve_start(struct controller *c, struct err *err)
                 return 0;
         int rc = server_start(&o, &c->server, err);
         if (rc < 0)
-                return err_wrap(err, "listen on '%s'", c->options.listen);
+                return rc;
         log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
         if (c->options.listen_file) {
                 FILE *f = fopen(c->options.listen_file, "we");

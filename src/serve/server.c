@@ -1,25 +1,28 @@
 #include "serve/server.h"
 
-#include <arpa/inet.h>
-#include <errno.h>
 #include <microhttpd.h>
-#include <netinet/in.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "door.h"
+#include "slot.h"
+#include "socket.h"
 
-enum { IDLE_SECONDS = 30, CONNECTION_BYTES = 16 << 10, LATE_INTERVALS = 3, LATE_LEAST_MS = 10 * SECOND_MS };
+enum {
+        IDLE_SECONDS = 30,
+        ONE_ADDRESS_SHARE = 4,
+        CONNECTION_BYTES = 16 << 10,
+        LATE_INTERVALS = 3,
+        LATE_LEAST_MS = 10 * SECOND_MS
+};
 
 struct server {
-        struct MHD_Daemon *daemon;
-        pthread_mutex_t lock; /* of view's pointer, held for a swap or a hold only */
-        struct view *view;
+        struct MHD_Daemon *daemon; /* NULL: only the door */
+        struct door *door;         /* NULL: there is none */
+        struct slot views;
         _Atomic int64_t turned_ns, interval_ms;
         char address[96];
 };
@@ -28,19 +31,7 @@ struct server {
 
 void server_publish(struct server *s, struct view *v)
 {
-        pthread_mutex_lock(&s->lock);
-        struct view *old = s->view;
-        s->view = v;
-        pthread_mutex_unlock(&s->lock);
-        view_drop(old);
-}
-
-static struct view *view_now(struct server *s)
-{
-        pthread_mutex_lock(&s->lock);
-        struct view *v = s->view ? view_hold(s->view) : NULL;
-        pthread_mutex_unlock(&s->lock);
-        return v;
+        slot_put(&s->views, v);
 }
 
 void server_turned(struct server *s, struct mono at)
@@ -90,19 +81,19 @@ static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
 static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
 {
         char text[320];
-        struct view *v = view_now(s);
-        bool ready = v && v->ready;
-        snprintf(text, sizeof text, "waiting for: %s\n", v && v->waiting_for ? v->waiting_for : "the first cycle");
+        struct view *v = slot_take(&s->views);
+        bool ready = v->ready;
+        snprintf(text, sizeof text, "waiting for: %s\n", v->waiting_for ? v->waiting_for : "the first cycle");
         view_drop(v);
         return ready ? say(c, MHD_HTTP_OK, "ok\n") : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 }
 
 static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 {
-        struct view *v = view_now(s);
-        enum MHD_Result rc = v && v->metrics ? answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
-                                                      v->metrics, v->metrics_len)
-                                             : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
+        struct view *v = slot_take(&s->views);
+        enum MHD_Result rc = v->metrics ? answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", v->metrics,
+                                                 v->metrics_len)
+                                        : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
         view_drop(v);
         return rc;
 }
@@ -132,111 +123,40 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
         return say(c, MHD_HTTP_NOT_FOUND, "there are /healthz, /readyz and /metrics\n");
 }
 
-/* --- the socket --- */
+/* --- from start to stop --- */
 
-/* "host:port", ":port", "[v6]:port". */
-static int parse_address(const char *text, struct sockaddr_storage *ret, socklen_t *ret_len, struct err *err)
+static int health_start(struct server *s, const struct server_options *o, struct err *err)
 {
-        char host[64] = "";
-        const char *colon = strrchr(text, ':');
-        char *end = NULL;
-        long port = colon ? strtol(colon + 1, &end, 10) : -1;
-        if (!colon || end == colon + 1 || *end || port < 0 || port > 65535 || (size_t)(colon - text) >= sizeof host)
-                return err_set(err, ERR_INVALID, "'%s' is no address: HOST:PORT, :PORT or [IPV6]:PORT", text);
-        memcpy(host, text, (size_t)(colon - text));
-        size_t len = strlen(host);
-        bool bracketed = len > 2 && host[0] == '[' && host[len - 1] == ']';
-        if (bracketed) {
-                memmove(host, host + 1, len - 2);
-                host[len - 2] = '\0';
-        }
-        struct sockaddr_in *v4 = (struct sockaddr_in *)ret;
-        struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)ret;
-        *ret = (struct sockaddr_storage){0};
-        if (bracketed || !*host) {
-                v6->sin6_family = AF_INET6;
-                v6->sin6_port = htons((uint16_t)port);
-                *ret_len = sizeof *v6;
-                if (!*host || inet_pton(AF_INET6, host, &v6->sin6_addr) == 1)
-                        return 0;
-        } else {
-                v4->sin_family = AF_INET;
-                v4->sin_port = htons((uint16_t)port);
-                *ret_len = sizeof *v4;
-                if (inet_pton(AF_INET, strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, &v4->sin_addr) == 1)
-                        return 0;
-        }
-        return err_set(err, ERR_INVALID, "'%s' is no numeric address (a name is not looked up)", host);
-}
-
-/* A socket of our own, because ":PORT" listens to both families where there is IPv6 and to IPv4 where there is none. */
-static int open_socket(const char *listen_on, struct err *err)
-{
-        struct sockaddr_storage at;
-        socklen_t len = 0;
-        int rc = parse_address(listen_on, &at, &len, err);
-        if (rc < 0)
-                return rc;
-        int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd < 0 && errno == EAFNOSUPPORT && listen_on[0] == ':') {
-                in_port_t port = ((struct sockaddr_in6 *)&at)->sin6_port;
-                *(struct sockaddr_in *)&at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = port};
-                len = sizeof(struct sockaddr_in);
-                fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        }
+        int fd = socket_listen(o->listen, err);
         if (fd < 0)
-                return err_set(err, ERR_IO, "socket: %m");
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){1}, sizeof(int));
-        if (at.ss_family == AF_INET6)
-                (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){listen_on[0] != ':'}, sizeof(int));
-        if (bind(fd, (struct sockaddr *)&at, len) < 0 || listen(fd, SOMAXCONN) < 0) {
-                if (errno == EADDRINUSE)
-                        err_set(err, ERR_CONFLICT, "another process listens there: give another port, or 0 for any");
-                else
-                        err_set(err, ERR_IO, "%m");
-                close(fd);
-                return err->code;
-        }
-        return fd;
-}
-
-static void describe(int fd, char *out, size_t size)
-{
-        struct sockaddr_storage at = {0};
-        socklen_t len = sizeof at;
-        char host[INET6_ADDRSTRLEN] = "";
-        if (getsockname(fd, (struct sockaddr *)&at, &len) < 0)
-                return;
-        if (at.ss_family == AF_INET6) {
-                const struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)&at;
-                inet_ntop(AF_INET6, &v6->sin6_addr, host, sizeof host);
-                snprintf(out, size, "[%s]:%u", host, ntohs(v6->sin6_port));
-        } else {
-                const struct sockaddr_in *v4 = (struct sockaddr_in *)&at;
-                inet_ntop(AF_INET, &v4->sin_addr, host, sizeof host);
-                snprintf(out, size, "%s:%u", host, ntohs(v4->sin_port));
-        }
+                return err_wrap(err, "listen on '%s'", o->listen);
+        socket_describe(fd, s->address, sizeof s->address);
+        unsigned most = (unsigned)o->connections_max, each = most < ONE_ADDRESS_SHARE ? 1 : most / ONE_ADDRESS_SHARE;
+        s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s,
+                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
+                                     MHD_OPTION_PER_IP_CONNECTION_LIMIT, each, MHD_OPTION_CONNECTION_TIMEOUT,
+                                     (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                     (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+        if (s->daemon)
+                return 0;
+        err_set(err, ERR_IO, "the HTTP server does not start: %m");
+        close(fd);
+        return err->code;
 }
 
 int server_start(const struct server_options *o, struct server **ret, struct err *err)
 {
-        int fd = open_socket(o->listen, err);
-        if (fd < 0)
-                return fd;
         struct server *s = MEM_NEW(struct server);
-        pthread_mutex_init(&s->lock, NULL);
+        pthread_mutex_init(&s->views.lock, NULL);
+        s->views.view = view_new(); /* so that there always is one: empty, and not ready */
         atomic_store(&s->interval_ms, o->interval_ms);
         atomic_store(&s->turned_ns, mono_read().ns);
-        describe(fd, s->address, sizeof s->address);
-        s->daemon = MHD_start_daemon(
-                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd,
-                MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
-                (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
-        if (!s->daemon) {
-                err_set(err, ERR_IO, "the HTTP server does not start: %m");
-                close(fd);
+        int rc = o->listen ? health_start(s, o, err) : 0;
+        if (rc == 0 && o->door.listen)
+                rc = door_open(&o->door, &s->views, &s->door, err);
+        if (rc < 0) {
                 server_stop(s);
-                return err->code;
+                return rc;
         }
         *ret = s;
         return 0;
@@ -253,7 +173,41 @@ void server_stop(struct server *s)
                 return;
         if (s->daemon)
                 MHD_stop_daemon(s->daemon);
-        view_drop(s->view);
-        pthread_mutex_destroy(&s->lock);
+        door_close(s->door);
+        view_drop(s->views.view);
+        pthread_mutex_destroy(&s->views.lock);
         mem_free(s);
+}
+
+/* --- the door --- */
+
+const char *server_door_address(const struct server *s)
+{
+        return s->door ? door_address(s->door) : "";
+}
+
+int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err)
+{
+        return s->door ? door_set_certificate(s->door, cert_pem, key_pem, err)
+                       : err_set(err, ERR_INVALID, "there is no door to show a certificate at");
+}
+
+void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v)
+{
+        door_reviewed(s->door, k, v);
+}
+
+void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count)
+{
+        door_recalled(s->door, ticket, copies, count);
+}
+
+void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner)
+{
+        door_found_owner(s->door, ticket, owner);
+}
+
+struct server_counts server_counts(const struct server *s)
+{
+        return s->door ? door_counts(s->door) : (struct server_counts){0};
 }

@@ -1,0 +1,15 @@
+/*
+ * What only the learner's loop knows of one container, copied for one answer.
+ */
+#ifndef HALFLIFE_SERVE_LEARNED_H
+#define HALFLIFE_SERVE_LEARNED_H
+
+#include "core/usage.h"
+
+struct learned_copy {
+        const char *container;
+        struct usage usage; /* its buckets are in room: a copy stays where it was made */
+        double room[2 * HISTOGRAM_BUCKETS];
+};
+
+#endif

@@ -1,0 +1,372 @@
+#include "door_inner.h"
+
+#include <assert.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "socket.h"
+
+enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS = 10000, IDLE_MS = 60000 };
+
+/* --- letters from other threads --- */
+
+struct letter {
+        struct letter *next;
+        enum { LETTER_REVIEWED, LETTER_RECALLED, LETTER_FOUND_OWNER, LETTER_WORKED } what;
+        struct auth_key key;
+        enum server_verdict verdict;
+        uint64_t ticket;
+        struct learned_copy *copies;
+        size_t count;
+        struct admission_owner *owner;
+        struct job *job;
+};
+
+static void letter_free(struct letter *l)
+{
+        mem_free(l->copies);
+        mem_free(l->owner);
+        job_free(l->job);
+        mem_free(l);
+}
+
+static void wake(struct door *d)
+{
+        (void)!write(d->wake, &(uint64_t){1}, sizeof(uint64_t)); /* full: it wakes all the same */
+}
+
+static void post(struct door *d, const struct letter *l)
+{
+        struct letter *copy = MEM_NEW(struct letter);
+        *copy = *l;
+        pthread_mutex_lock(&d->lock);
+        *d->letter_end = copy;
+        d->letter_end = &copy->next;
+        pthread_mutex_unlock(&d->lock);
+        wake(d);
+}
+
+void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict v)
+{
+        post(d, &(struct letter){.what = LETTER_REVIEWED, .key = *k, .verdict = v});
+}
+
+void door_recalled(struct door *d, uint64_t ticket, struct learned_copy *copies, size_t count)
+{
+        post(d, &(struct letter){.what = LETTER_RECALLED, .ticket = ticket, .copies = copies, .count = count});
+}
+
+void door_found_owner(struct door *d, uint64_t ticket, struct admission_owner *owner)
+{
+        post(d, &(struct letter){.what = LETTER_FOUND_OWNER, .ticket = ticket, .owner = owner});
+}
+
+static void on_worked(void *door, struct job *j)
+{
+        post(door, &(struct letter){.what = LETTER_WORKED, .ticket = j->ticket, .job = j});
+}
+
+/* --- reading them --- */
+
+static struct visit *visit_of(const struct door *d, uint64_t ticket)
+{
+        for (struct visit *v = d->busy.first; v; v = v->after)
+                if (v->step == STEP_AWAY && v->suspended && v->job->ticket == ticket)
+                        return v;
+        return NULL;
+}
+
+static void reviewed(struct door *d, const struct letter *l)
+{
+        enum auth_say say;
+        struct auth_waiter *w = auth_settle(d->auth, &l->key, l->verdict, d->now.mono, &say);
+        while (w) {
+                struct auth_waiter *next = w->next;
+                visit_judged((struct visit *)((char *)w - offsetof(struct visit, waiter)), say);
+                w = next;
+        }
+}
+
+static void read_letter(struct door *d, struct letter *l)
+{
+        struct visit *v;
+        switch (l->what) {
+        case LETTER_REVIEWED:
+                reviewed(d, l);
+                break;
+        case LETTER_RECALLED:
+                v = visit_of(d, l->ticket);
+                if (v)
+                        visit_recalled(v, STEAL(&l->copies), l->count);
+                break;
+        case LETTER_FOUND_OWNER:
+                v = visit_of(d, l->ticket);
+                if (v)
+                        visit_found_owner(v, STEAL(&l->owner));
+                break;
+        case LETTER_WORKED:
+                v = visit_of(d, l->ticket);
+                if (v)
+                        visit_worked(v);
+                else
+                        door_spare(d, l->job); /* nobody waits any more */
+                l->job = NULL;
+                break;
+        }
+        letter_free(l);
+}
+
+/* false: it is over. */
+static bool read_letters(struct door *d)
+{
+        uint64_t count;
+        pthread_mutex_lock(&d->lock);
+        struct letter *l = d->letter;
+        bool stopping = d->stopping;
+        d->letter = NULL;
+        d->letter_end = &d->letter;
+        pthread_mutex_unlock(&d->lock);
+        for (struct letter *next; l; l = next) {
+                next = l->next;
+                read_letter(d, l);
+        }
+        (void)!read(d->wake, &count, sizeof count);
+        return !stopping;
+}
+
+/* --- the thread --- */
+
+static void look_at_certificate(struct door *d)
+{
+        struct err err = {0};
+        if (!d->certificate)
+                return;
+        switch (certificate_look(d->certificate, d->now.mono, &err)) {
+        case CERTIFICATE_RENEWED:
+                if (d->o.calls.renewed)
+                        d->o.calls.renewed(d->o.calls.arg, d->o.cert_file);
+                break;
+        case CERTIFICATE_REFUSED:
+                d->o.calls.trouble(d->o.calls.arg, &err);
+                break;
+        case CERTIFICATE_SAME:
+                break;
+        }
+}
+
+static int64_t sweep_ms(const struct door *d)
+{
+        return d->admissions_waiting ? SWEEP_SOON_MS : SWEEP_MS;
+}
+
+static int wait_ms(const struct door *d)
+{
+        MHD_UNSIGNED_LONG_LONG mhd;
+        int64_t sweep = sweep_ms(d) - (d->now.mono.ns - d->swept.ns) / 1000000;
+        sweep = sweep < 0 ? 0 : sweep;
+        if (MHD_get_timeout(d->daemon, &mhd) == MHD_YES && mhd < (MHD_UNSIGNED_LONG_LONG)sweep)
+                return (int)mhd;
+        return (int)sweep + 1;
+}
+
+/* Whoever waits for others is told to come again; what can be sent at once still is. */
+static void say_goodbye(struct door *d)
+{
+        for (struct visit *v = d->busy.first; v; v = v->after)
+                if (v->suspended && v->admission)
+                        visit_found_owner(v, NULL);
+                else if (v->suspended)
+                        visit_give_up(v, PROBLEM_OVERLOADED, "this instance ends: try again");
+        MHD_run(d->daemon);
+        MHD_run(d->daemon);
+}
+
+static void *run(void *arg)
+{
+        struct door *d = arg;
+        struct pollfd fds[] = {{d->ready, POLLIN, 0}, {d->wake, POLLIN, 0}};
+        certificate_mine(d->certificate);
+        for (bool going = true; going;) {
+                (void)poll(fds, 2, wait_ms(d));
+                d->now = now_read();
+                going = !(fds[1].revents & POLLIN) || read_letters(d);
+                if (d->now.mono.ns - d->swept.ns >= sweep_ms(d) * 1000000) {
+                        d->swept = d->now.mono;
+                        look_at_certificate(d);
+                        visitors_sweep(d);
+                }
+                MHD_run(d->daemon); /* also those who were resumed just now */
+        }
+        say_goodbye(d);
+        return NULL;
+}
+
+/* --- from start to stop --- */
+
+static void raise_files(int connections)
+{
+        struct rlimit l;
+        rlim_t want = (rlim_t)connections + FILES_SPARE;
+        if (getrlimit(RLIMIT_NOFILE, &l) < 0 || l.rlim_cur >= want)
+                return;
+        l.rlim_cur = want < l.rlim_max ? want : l.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &l); /* else fewer are taken at once */
+}
+
+static int check_options(const struct door_options *o, struct err *err)
+{
+        bool loopback;
+        int rc = socket_is_loopback(o->listen, &loopback, err);
+        if (rc < 0)
+                return rc;
+        if (!o->tls && !loopback)
+                return err_set(err, ERR_INVALID,
+                               "'%s' is no loopback address: tokens travel there by TLS only; give a certificate and "
+                               "its key, or listen on 127.0.0.1",
+                               o->listen);
+        if ((o->cert_file == NULL) != (o->key_file == NULL))
+                return err_set(err, ERR_INVALID, "a certificate and its key belong together: one of them is missing");
+        return 0;
+}
+
+static void take_options(struct door *d, const struct door_options *o)
+{
+        d->o = *o;
+        if (!o->connections_max)
+                d->o.connections_max = CONNECTIONS;
+        if (!o->connections_per_address)
+                d->o.connections_per_address = (d->o.connections_max + 1) / 2;
+        if (!o->request_ms)
+                d->o.request_ms = REQUEST_MS;
+        if (!o->idle_ms)
+                d->o.idle_ms = IDLE_MS;
+}
+
+static int start_daemon(struct door *d, int fd, struct err *err)
+{
+        unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (d->certificate ? MHD_USE_TLS : 0);
+        struct MHD_OptionItem tls[] = {
+                {MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(uintptr_t)certificate_retrieve},
+                {MHD_OPTION_HTTPS_PRIORITIES, 0, (void *)(uintptr_t)TLS_PRIORITIES},
+                {MHD_OPTION_END, 0, NULL},
+        };
+        if (!d->certificate)
+                tls[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
+        d->daemon = MHD_start_daemon(
+                flags, 0, NULL, NULL, visit_handle, d, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                (unsigned)(d->o.connections_max + CONNECTIONS_SPARE), MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+                (unsigned)d->o.connections_per_address, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
+                MHD_OPTION_URI_LOG_CALLBACK, visit_begin, d, MHD_OPTION_NOTIFY_CONNECTION, visitors_notify, d,
+                MHD_OPTION_NOTIFY_COMPLETED, visit_end, d, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+        if (!d->daemon)
+                return err_set(err, ERR_IO, "the HTTP server does not start: %m");
+        d->ready = MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+        return 0;
+}
+
+static int start(struct door *d, struct err *err)
+{
+        int rc = d->o.tls ? certificate_new(d->o.cert_file, d->o.key_file, &d->certificate, err) : 0;
+        int fd = rc < 0 ? rc : socket_listen(d->o.listen, err);
+        if (fd < 0)
+                return fd;
+        socket_describe(fd, d->address, sizeof d->address);
+        rc = start_daemon(d, fd, err);
+        if (rc < 0) {
+                close(fd);
+                return rc;
+        }
+        rc = worker_start(QUEUE_MAX, on_worked, d, &d->worker, err);
+        if (rc < 0)
+                return rc;
+        d->running = pthread_create(&d->thread, NULL, run, d) == 0;
+        return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread does not start: %m");
+}
+
+int door_open(const struct door_options *o, struct slot *views, struct door **ret, struct err *err)
+{
+        int rc = check_options(o, err);
+        if (rc < 0)
+                return rc;
+        struct door *d = MEM_NEW(struct door);
+        take_options(d, o);
+        raise_files(d->o.connections_max + CONNECTIONS_SPARE);
+        d->views = views;
+        d->auth = auth_new();
+        d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        d->now = now_read();
+        d->letter_end = &d->letter;
+        pthread_mutex_init(&d->lock, NULL);
+        (void)!getrandom(&d->id_base, sizeof d->id_base, 0); /* ids are for reading along, nothing hangs on them */
+        rc = start(d, err);
+        if (rc < 0) {
+                door_close(d);
+                return err_wrap(err, "listen on '%s'", o->listen);
+        }
+        *ret = d;
+        return 0;
+}
+
+static void end_thread(struct door *d)
+{
+        pthread_mutex_lock(&d->lock);
+        d->stopping = true;
+        pthread_mutex_unlock(&d->lock);
+        wake(d);
+        pthread_join(d->thread, NULL);
+}
+
+void door_close(struct door *d)
+{
+        if (!d)
+                return;
+        if (d->running)
+                end_thread(d);
+        worker_stop(d->worker);
+        if (d->daemon)
+                MHD_stop_daemon(d->daemon);
+        for (struct letter *l = d->letter, *next; l; l = next) {
+                next = l->next;
+                letter_free(l);
+        }
+        for (struct job *j = d->spare, *next; j; j = next) {
+                next = j->next;
+                job_free(j);
+        }
+        certificate_free(d->certificate);
+        auth_free(d->auth);
+        gzip_release(&d->gzip);
+        if (d->wake >= 0)
+                close(d->wake);
+        pthread_mutex_destroy(&d->lock);
+        mem_free(d);
+}
+
+const char *door_address(const struct door *d)
+{
+        return d->address;
+}
+
+int door_set_certificate(struct door *d, const char *cert_pem, const char *key_pem, struct err *err)
+{
+        return d->certificate ? certificate_set(d->certificate, cert_pem, key_pem, err)
+                              : err_set(err, ERR_INVALID, "the door at '%s' is without TLS", d->address);
+}
+
+struct server_counts door_counts(const struct door *d)
+{
+        struct server_counts c = {
+                .shed = atomic_load(&d->shed),
+                .late = atomic_load(&d->late),
+                .reviews = atomic_load(&d->reviews),
+                .connections = atomic_load(&d->shown_connections),
+        };
+        for (int i = 0; i < 6; i++)
+                c.answers[i] = atomic_load(&d->answers[i]);
+        return c;
+}

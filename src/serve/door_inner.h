@@ -1,0 +1,122 @@
+/*
+ * What the door's parts share: door.c (the thread, the letters from others), visitors.c (who is connected, and for how
+ * long he may be), visit.c (one request from its headers to its answer). All of it is the HTTP thread's, but for what
+ * says otherwise.
+ */
+#ifndef HALFLIFE_SRC_SERVE_DOOR_INNER_H
+#define HALFLIFE_SRC_SERVE_DOOR_INNER_H
+
+#include <microhttpd.h>
+#include <stdatomic.h>
+
+#include "auth.h"
+#include "certificate.h"
+#include "door.h"
+#include "job.h"
+#include "worker.h"
+
+enum {
+        RENDER_BODY_MAX = 16 << 20,
+        ADMISSION_BODY_MAX = 3 << 20,
+        BODIES_MAX = 128 << 20, /* of all requests under way */
+        URI_MAX = 8 << 10,
+        CONNECTION_MEMORY = 16 << 10,
+        QUEUE_MAX = 64,
+        OWNER_MS = SECOND_MS, /* the API server waits for admission for 2 s */
+        SWEEP_MS = SECOND_MS,
+        SWEEP_SOON_MS = 100, /* while an admission waits */
+        RETRY_AFTER_S = 2,
+};
+
+/* How far a request is. */
+enum visit_step {
+        STEP_NONE,    /* none is under way */
+        STEP_HEADERS, /* they are there, and to be looked at */
+        STEP_VERDICT, /* waits for who he is */
+        STEP_BODY,    /* may go on */
+        STEP_AWAY,    /* another thread works on it */
+        STEP_ANSWER,  /* there is one */
+        STEP_SENDING,
+};
+
+/* A connection, and the request on it. */
+struct visit {
+        struct visit *before, *after; /* among the idle or the busy, the longest there first */
+        struct door *door;
+        struct MHD_Connection *connection;
+        int fd;
+        bool busy;         /* a request is under way, or some bytes of one */
+        bool ended;        /* closed by us, and MHD is to see it */
+        struct mono since; /* busy or idle */
+        uint64_t bytes;    /* received, as seen while idle */
+        bool bytes_known;
+
+        enum visit_step step;
+        struct job *job;
+        bool lent; /* the job is the worker's now */
+        size_t body_max;
+        bool body_announced; /* by the headers */
+        bool admission;
+        bool headers_only; /* MHD has not asked for the body yet */
+        bool suspended;
+        struct auth_key key;
+        struct auth_waiter waiter;
+        enum auth_say say;
+};
+
+struct visits {
+        struct visit *first, *last;
+};
+
+struct letter;
+struct door {
+        struct door_options o;
+        struct slot *views;
+        struct MHD_Daemon *daemon;
+        struct certificate *certificate; /* NULL: without TLS */
+        struct auth *auth;
+        struct worker *worker;
+        struct gzip gzip;
+        pthread_t thread;
+        bool running;
+        int ready, wake; /* MHD's descriptor, and ours */
+        struct now now;
+        struct mono swept;
+        struct visits idle, busy;
+        int connections;
+        struct job *spare;
+        int spares;
+        size_t bodies;          /* bytes reserved */
+        int admissions_waiting; /* for an owner */
+        uint64_t tickets;
+        uint64_t id_base; /* of request ids, drawn at the start */
+        char address[96];
+
+        pthread_mutex_t lock; /* of what follows: letters from other threads */
+        struct letter *letter, **letter_end;
+        bool stopping;
+        _Atomic uint64_t answers[6], shed, late, reviews;
+        _Atomic int64_t shown_connections;
+};
+
+/* visitors.c */
+void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context,
+                     enum MHD_ConnectionNotificationCode what);
+void visitors_busy(struct visit *v);
+void visitors_idle(struct visit *v);
+void visitors_sweep(struct door *d); /* whoever took too long */
+
+/* visit.c */
+void *visit_begin(void *door, const char *uri, struct MHD_Connection *c);
+enum MHD_Result visit_handle(void *door, struct MHD_Connection *c, const char *url, const char *method,
+                             const char *version, const char *upload, size_t *upload_size, void **state);
+void visit_end(void *door, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
+void visit_judged(struct visit *v, enum auth_say say); /* what auth says, after AUTH_SAYS_WAIT */
+void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count);
+void visit_worked(struct visit *v);
+void visit_found_owner(struct visit *v, struct admission_owner *owner); /* NULL: not found, or not in time */
+void visit_give_up(struct visit *v, enum problem p, const char *why);   /* of one that waits for others */
+void visit_late(struct visit *v);                                       /* 408, as far as it can be said */
+void door_spare(struct door *d, struct job *j);
+
+#endif

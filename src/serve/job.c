@@ -1,0 +1,54 @@
+#include "job.h"
+
+#include "base/mem.h"
+#include "serve/admission.h"
+
+enum { ARENA_KEPT = 64 << 10, REVIEW_MAX = 8 << 20 };
+
+struct job *job_new(void)
+{
+        return MEM_NEW(struct job);
+}
+
+void job_reset(struct job *j)
+{
+        struct arena arena = j->arena;
+        buf_release(&j->body);
+        buf_release(&j->answer.body);
+        view_drop(j->view);
+        mem_free(j->learned);
+        mem_free(j->owner);
+        if (arena.used > ARENA_KEPT)
+                arena_release(&arena);
+        else
+                arena_reset(&arena);
+        *j = (struct job){.arena = arena};
+}
+
+void job_free(struct job *j)
+{
+        if (!j)
+                return;
+        job_reset(j);
+        arena_release(&j->arena);
+        mem_free(j);
+}
+
+static void admit(struct job *j)
+{
+        j->answer = (struct answer){.status = 200, .type = "application/json"};
+        buf_init(&j->answer.body, REVIEW_MAX);
+        admission_answer(j->admission, j->view, j->owner, j->own_user, &j->arena, &j->answer.body, &j->outcome);
+}
+
+void job_do(struct job *j, struct gzip *g)
+{
+        j->request.body = buf_text(&j->body);
+        if (j->admission)
+                admit(j);
+        else if (j->route.name == ROUTE_RENDER)
+                answer_problem(&j->answer, PROBLEM_UNAVAILABLE, "this instance does not render");
+        else
+                route_answer(&j->route, &j->request, j->view, j->learned, j->learned_count, &j->arena, &j->answer);
+        j->gzipped = j->gzip && gzip_body(g, &j->answer.body);
+}

@@ -1,0 +1,42 @@
+/*
+ * One request cut loose from its connection, so that another thread can work on it, and go on when nobody waits for it
+ * any more.
+ */
+#ifndef HALFLIFE_SRC_SERVE_JOB_H
+#define HALFLIFE_SRC_SERVE_JOB_H
+
+#include "encode.h"
+#include "serve/routes.h"
+#include "serve/server.h"
+
+enum { REQUEST_ID_MAX = 128 };
+
+struct job {
+        struct job *next;
+        struct arena arena; /* of all texts below */
+        struct request request;
+        struct route route;
+        struct admission *admission; /* instead of the route; NULL */
+        struct admission_owner *owner;
+        struct admission_outcome outcome;
+        const char *own_user;
+        struct buf body;
+        size_t reserved; /* of what the door has for bodies */
+        bool gzip;       /* the caller takes it */
+        bool lately;     /* he was allowed a while ago, and nobody can be asked now */
+        uint64_t ticket; /* 0: nobody waits */
+        const char *id;
+        struct view *view;
+        struct learned_copy *learned;
+        size_t learned_count;
+        struct answer answer;
+        bool gzipped;
+};
+
+struct job *job_new(void);
+void job_reset(struct job *j); /* ready for another request */
+void job_free(struct job *j);
+/* Make the answer. */
+void job_do(struct job *j, struct gzip *g);
+
+#endif

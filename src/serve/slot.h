@@ -1,0 +1,31 @@
+/* The one place where the loop puts a view and the server's threads take it. */
+#ifndef HALFLIFE_SRC_SERVE_SLOT_H
+#define HALFLIFE_SRC_SERVE_SLOT_H
+
+#include <pthread.h>
+
+#include "serve/view.h"
+
+struct slot {
+        pthread_mutex_t lock; /* held for a swap or a hold only */
+        struct view *view;
+};
+
+static inline void slot_put(struct slot *s, struct view *v)
+{
+        pthread_mutex_lock(&s->lock);
+        struct view *old = s->view;
+        s->view = v;
+        pthread_mutex_unlock(&s->lock);
+        view_drop(old);
+}
+
+static inline struct view *slot_take(struct slot *s)
+{
+        pthread_mutex_lock(&s->lock);
+        struct view *v = view_hold(s->view);
+        pthread_mutex_unlock(&s->lock);
+        return v;
+}
+
+#endif

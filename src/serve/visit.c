@@ -1,0 +1,563 @@
+/*
+ * One request, from its headers to its answer. Who asks is looked into before any of his body is taken.
+ */
+#include "door_inner.h"
+
+#include <gnutls/gnutls.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+
+enum { SPARES_MAX = 64 };
+
+static const char *header(const struct visit *v, const char *name)
+{
+        return MHD_lookup_connection_value(v->connection, MHD_HEADER_KIND, name);
+}
+
+/* --- jobs --- */
+
+void door_spare(struct door *d, struct job *j)
+{
+        if (!j)
+                return;
+        d->bodies -= j->reserved;
+        if (d->spares >= SPARES_MAX) {
+                job_free(j);
+                return;
+        }
+        job_reset(j);
+        j->next = d->spare;
+        d->spare = j;
+        d->spares++;
+}
+
+static struct job *door_job(struct door *d)
+{
+        struct job *j = d->spare;
+        if (!j)
+                return job_new();
+        d->spare = j->next;
+        d->spares--;
+        j->next = NULL;
+        return j;
+}
+
+/* --- problems --- */
+
+static void refuse(struct visit *v, enum problem p, const char *why)
+{
+        struct answer *a = &v->job->answer;
+        buf_release(&a->body);
+        *a = (struct answer){0};
+        answer_problem(a, p, "%s", why);
+        v->step = STEP_ANSWER;
+}
+
+static void refuse_overloaded(struct visit *v, const char *why)
+{
+        atomic_fetch_add(&v->door->shed, 1);
+        refuse(v, PROBLEM_OVERLOADED, why);
+}
+
+static void suspend(struct visit *v, enum visit_step step)
+{
+        v->step = step;
+        v->suspended = true;
+        MHD_suspend_connection(v->connection);
+}
+
+static void resume(struct visit *v)
+{
+        v->suspended = false;
+        MHD_resume_connection(v->connection);
+}
+
+void visit_give_up(struct visit *v, enum problem p, const char *why)
+{
+        struct job *was = v->job;
+        if (v->step == STEP_VERDICT)
+                auth_leave(v->door->auth, &v->key, &v->waiter);
+        if (!v->lent) {
+                was->ticket = 0;
+        } else { /* it comes back when it is done with */
+                v->lent = false;
+                v->job = door_job(v->door);
+                v->job->id = arena_text(&v->job->arena, text_of(was->id));
+        }
+        refuse(v, p, why);
+        resume(v);
+}
+
+/* --- who asks, and may he? --- */
+
+/* b64token of RFC 6750: anything else is no token, and nobody is asked about it. */
+static bool read_token(const struct visit *v, struct text *ret)
+{
+        static const char scheme[] = "Bearer ";
+        const char *value = header(v, "Authorization");
+        if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0)
+                return false;
+        value += sizeof scheme - 1;
+        value += strspn(value, " ");
+        size_t len = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/");
+        size_t padding = strspn(value + len, "=");
+        if (len == 0 || value[len + padding] != '\0')
+                return false;
+        *ret = (struct text){value, len + padding};
+        return true;
+}
+
+static void take_verdict(struct visit *v, enum auth_say say)
+{
+        switch (say) {
+        case AUTH_SAYS_ALLOWED:
+        case AUTH_SAYS_ALLOWED_LATELY:
+                v->job->lately = say == AUTH_SAYS_ALLOWED_LATELY;
+                v->step = STEP_BODY;
+                break;
+        case AUTH_SAYS_WHO:
+                refuse(v, PROBLEM_UNAUTHENTICATED,
+                       "the API server does not know this bearer token: is it expired, or "
+                       "meant for another audience?");
+                break;
+        case AUTH_SAYS_FORBIDDEN:
+                refuse(v, PROBLEM_FORBIDDEN,
+                       "this needs the permission to get, or list, recommendations.halflife.dev there; whether there "
+                       "is one is not said");
+                break;
+        case AUTH_SAYS_LATER:
+                refuse_overloaded(v, "the API server cannot be asked now who this is: try again");
+                break;
+        case AUTH_SAYS_WAIT:
+                break;
+        }
+}
+
+static void ask_who(struct visit *v)
+{
+        struct door *d = v->door;
+        const struct route *r = &v->job->route;
+        const char *name = r->recommendation ? r->recommendation : "";
+        struct text token;
+        bool ask;
+        if (!read_token(v, &token)) {
+                refuse(v, PROBLEM_UNAUTHENTICATED,
+                       "send a bearer token that the API server knows, as in "
+                       "'Authorization: Bearer TOKEN'");
+                return;
+        }
+        v->key = auth_key_of(token, r->verb, r->ns, name);
+        enum auth_say say = auth_look(d->auth, &v->key, d->now.mono, &v->waiter, &ask);
+        if (ask) {
+                const struct server_question q = {v->key, token.p, r->verb, r->ns, name};
+                atomic_fetch_add(&d->reviews, 1);
+                d->o.calls.review(d->o.calls.arg, &q);
+        }
+        if (say == AUTH_SAYS_WAIT)
+                suspend(v, STEP_VERDICT);
+        else
+                take_verdict(v, say);
+}
+
+void visit_judged(struct visit *v, enum auth_say say)
+{
+        v->say = say;
+        resume(v);
+}
+
+/* --- headers --- */
+
+static bool sane_id(const char *id)
+{
+        size_t len = id ? strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:/+=") : 0;
+        return len > 0 && len < REQUEST_ID_MAX && id[len] == '\0';
+}
+
+static void take_id(struct visit *v)
+{
+        struct door *d = v->door;
+        struct job *j = v->job;
+        const char *id = header(v, "X-Request-Id");
+        char made[24];
+        if (!sane_id(id)) {
+                snprintf(made, sizeof made, "%016llx", (unsigned long long)(d->id_base + d->tickets));
+                id = made;
+        }
+        j->id = arena_text(&j->arena, text_of(id));
+}
+
+static struct text copy_header(struct visit *v, const char *name)
+{
+        const char *value = header(v, name);
+        return value ? text_of(arena_text(&v->job->arena, text_of(value))) : (struct text){"", 0};
+}
+
+static void take_headers(struct visit *v, const char *method)
+{
+        struct job *j = v->job;
+        j->request.method = text_of(arena_text(&j->arena, text_of(method)));
+        j->request.content_type = copy_header(v, "Content-Type");
+        j->request.if_none_match = copy_header(v, "If-None-Match");
+        j->gzip = accepts_gzip(header(v, "Accept-Encoding"));
+        take_id(v);
+        j->view = slot_take(v->door->views);
+}
+
+static bool is_json(struct text type)
+{
+        static const char json[] = "application/json";
+        size_t len = sizeof json - 1;
+        return type.len >= len && strncasecmp(type.p, json, len) == 0 && (type.len == len || type.p[len] == ';');
+}
+
+static void find_admission(struct visit *v)
+{
+        struct job *j = v->job;
+        v->body_max = ADMISSION_BODY_MAX;
+        v->admission = true;
+        if (!text_is(j->request.method, "POST")) {
+                refuse(v, PROBLEM_METHOD_NOT_ALLOWED, "an AdmissionReview is POSTed");
+                answer_header(&j->answer, "Allow", "POST");
+        } else if (!is_json(j->request.content_type)) {
+                refuse(v, PROBLEM_UNSUPPORTED_TYPE, "an AdmissionReview is application/json");
+        }
+}
+
+/* Which door it is, and how much it takes. */
+static void find_door(struct visit *v)
+{
+        struct job *j = v->job;
+        if (v->door->o.admission && text_is(j->request.path, "/admission")) {
+                find_admission(v);
+                return;
+        }
+        if (route_match(&j->request, j->view, &j->arena, &j->route, &j->answer) < 0) {
+                v->step = STEP_ANSWER;
+                return;
+        }
+        v->body_max = j->route.wants_body ? RENDER_BODY_MAX : 0;
+}
+
+/* More of the body is to come; a share of what there is for all of them is set aside. */
+static bool reserve(struct visit *v, size_t bytes)
+{
+        struct door *d = v->door;
+        if (bytes > v->body_max) {
+                char why[96];
+                snprintf(why, sizeof why, v->body_max ? "a body may have %zu bytes here" : "there is no body here",
+                         v->body_max);
+                refuse(v, PROBLEM_TOO_LARGE, why);
+                return false;
+        }
+        if (bytes <= v->job->reserved)
+                return true;
+        if (d->bodies + (bytes - v->job->reserved) > BODIES_MAX) {
+                refuse_overloaded(v, "too many large bodies are on their way: try again");
+                return false;
+        }
+        d->bodies += bytes - v->job->reserved;
+        v->job->reserved = bytes;
+        return true;
+}
+
+static void check_body(struct visit *v)
+{
+        const char *length = header(v, "Content-Length"), *coding = header(v, "Content-Encoding");
+        size_t bytes = length ? (size_t)strtoull(length, NULL, 10) : 0; /* MHD has refused what is no number */
+        v->body_announced = bytes > 0 || header(v, "Transfer-Encoding");
+        if (v->step != STEP_HEADERS || !v->body_announced)
+                return;
+        if (coding && strcasecmp(coding, "identity") != 0)
+                refuse(v, PROBLEM_UNSUPPORTED_TYPE, "bodies are taken as they are, without Content-Encoding");
+        else
+                (void)reserve(v, bytes ? bytes : 1);
+}
+
+static void look_at_headers(struct visit *v, const char *method)
+{
+        struct job *j = v->job;
+        take_headers(v, method);
+        if (j->request.path.len + j->request.query.len > URI_MAX)
+                refuse(v, PROBLEM_INVALID_PARAMETER, "path and query may have 8192 bytes together");
+        else
+                find_door(v);
+        check_body(v);
+        if (v->step != STEP_HEADERS)
+                return;
+        buf_init(&j->body, v->body_max);
+        if (v->admission || !j->route.verb)
+                v->step = STEP_BODY;
+        else
+                ask_who(v);
+}
+
+/* --- the answer --- */
+
+static bool has_header(const struct answer *a, const char *name)
+{
+        for (int i = 0; i < a->headers; i++)
+                if (strcasecmp(a->header[i].name, name) == 0)
+                        return true;
+        return false;
+}
+
+static void add_headers(struct visit *v, struct MHD_Response *r)
+{
+        const struct job *j = v->job;
+        const struct answer *a = &j->answer;
+        if (a->type)
+                MHD_add_response_header(r, "Content-Type", a->type);
+        for (int i = 0; i < a->headers; i++)
+                MHD_add_response_header(r, a->header[i].name, a->header[i].value);
+        MHD_add_response_header(r, "X-Request-Id", j->id);
+        if (!has_header(a, "Cache-Control"))
+                MHD_add_response_header(r, "Cache-Control", "private, no-cache");
+        if (!has_header(a, "Vary"))
+                MHD_add_response_header(r, "Vary", "Accept-Encoding, Authorization");
+        if (j->gzipped)
+                MHD_add_response_header(r, "Content-Encoding", "gzip");
+        if (j->lately)
+                MHD_add_response_header(r, "Warning",
+                                        "199 halflife \"the API server cannot be asked: you were allowed this a while "
+                                        "ago\"");
+}
+
+static enum MHD_Result send_answer(struct visit *v)
+{
+        struct answer *a = &v->job->answer;
+        size_t len = a->body.len;
+        struct MHD_Response *r =
+                len ? MHD_create_response_from_buffer_with_free_callback(len, buf_steal(&a->body), mem_free)
+                    : MHD_create_response_from_buffer(0, (void *)(uintptr_t) "", MHD_RESPMEM_PERSISTENT);
+        if (!r)
+                return MHD_NO;
+        add_headers(v, r);
+        if (v->headers_only) /* the body that was announced is not read: what follows is no request */
+                MHD_add_response_header(r, "Connection", "close");
+        unsigned digit = a->status / 100;
+        atomic_fetch_add(&v->door->answers[digit < 6 ? digit : 0], 1);
+        enum MHD_Result rc = MHD_queue_response(v->connection, a->status, r);
+        MHD_destroy_response(r);
+        v->step = STEP_SENDING;
+        return rc;
+}
+
+/* --- the work --- */
+
+static void give_to_worker(struct visit *v)
+{
+        v->job->ticket = ++v->door->tickets;
+        if (worker_give(v->door->worker, v->job)) {
+                v->lent = true;
+                suspend(v, STEP_AWAY);
+        } else {
+                refuse_overloaded(v, "too much is waiting to be rendered: try again");
+        }
+}
+
+void visit_worked(struct visit *v)
+{
+        v->lent = false;
+        v->step = STEP_ANSWER;
+        resume(v);
+}
+
+static void do_here(struct visit *v)
+{
+        job_do(v->job, &v->door->gzip);
+        v->step = STEP_ANSWER;
+}
+
+/* What only the loop knows is copied for this answer. */
+static void ask_loop(struct visit *v)
+{
+        struct door *d = v->door;
+        struct job *j = v->job;
+        const struct route *r = &j->route;
+        j->ticket = ++d->tickets;
+        const struct server_wish w = {j->ticket, r->ns, r->group, r->kind, r->workload};
+        suspend(v, STEP_AWAY);
+        d->o.calls.recall(d->o.calls.arg, &w);
+}
+
+void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count)
+{
+        v->job->learned = copies ? copies : mem_new(sizeof *copies); /* NULL would say that nobody could be asked */
+        v->job->learned_count = count;
+        do_here(v);
+        resume(v);
+}
+
+static void not_ready(struct visit *v)
+{
+        char why[320];
+        const char *waiting = v->job->view->waiting_for;
+        snprintf(why, sizeof why, "the cluster is still being read: %.200s", waiting ? waiting : "the first cycle");
+        refuse(v, PROBLEM_UNAVAILABLE, why);
+}
+
+static void work(struct visit *v)
+{
+        const struct door *d = v->door;
+        const struct route *r = &v->job->route;
+        if (r->verb && !v->job->view->ready)
+                not_ready(v);
+        else if (r->name == ROUTE_RENDER || r->name == ROUTE_LIST)
+                give_to_worker(v);
+        else if (r->wants_learned && d->o.calls.recall)
+                ask_loop(v);
+        else
+                do_here(v);
+}
+
+/* --- admission --- */
+
+static void admit(struct visit *v)
+{
+        const struct door *d = v->door;
+        do_here(v);
+        if (d->o.calls.admitted)
+                d->o.calls.admitted(d->o.calls.arg, &v->job->outcome, v->job->admission->dry_run);
+}
+
+static void ask_owner(struct visit *v)
+{
+        struct door *d = v->door;
+        struct job *j = v->job;
+        const struct owner_ref *o = &j->admission->owner;
+        j->ticket = ++d->tickets;
+        const struct server_kin kin = {
+                .ticket = j->ticket,
+                .ns = arena_text(&j->arena, j->admission->ns),
+                .api_version = arena_text(&j->arena, o->api_version),
+                .kind = arena_text(&j->arena, o->kind),
+                .name = arena_text(&j->arena, o->name),
+                .uid = arena_text(&j->arena, o->uid),
+        };
+        d->admissions_waiting++;
+        suspend(v, STEP_AWAY);
+        d->o.calls.find_owner(d->o.calls.arg, &kin);
+}
+
+void visit_found_owner(struct visit *v, struct admission_owner *owner)
+{
+        v->door->admissions_waiting--;
+        v->job->owner = owner;
+        admit(v);
+        resume(v);
+}
+
+static void work_admission(struct visit *v)
+{
+        struct door *d = v->door;
+        struct job *j = v->job;
+        struct err err = {0};
+        struct admission *a = arena_new(&j->arena, sizeof *a);
+        if (admission_read(buf_text(&j->body), &j->arena, a, &err) < 0) {
+                refuse(v, PROBLEM_INVALID_BODY, err.text);
+                return;
+        }
+        j->admission = a;
+        j->own_user = d->o.own_user;
+        if (admission_wants_owner(a) && d->o.calls.find_owner)
+                ask_owner(v);
+        else
+                admit(v);
+}
+
+static void take_body(struct visit *v, const char *p, size_t len)
+{
+        struct job *j = v->job;
+        if (v->step == STEP_BODY && reserve(v, j->body.len + len))
+                (void)buf_add(&j->body, p, len); /* its most is body_max */
+}
+
+/* --- what MHD calls --- */
+
+void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
+{
+        struct visit *v = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+        struct job *j = v->job = door_job(door);
+        struct text all = text_of(arena_text(&j->arena, text_of(uri)));
+        const char *mark = memchr(all.p, '?', all.len);
+        j->request.path = mark ? (struct text){all.p, (size_t)(mark - all.p)} : all;
+        if (mark)
+                j->request.query = (struct text){mark + 1, all.len - (size_t)(mark + 1 - all.p)};
+        v->door->tickets++;
+        v->step = STEP_HEADERS;
+        v->headers_only = true;
+        v->admission = false;
+        visitors_busy(v);
+        return v;
+}
+
+/* Called with the headers (and again after a wait there), with each part of the body, and after it. */
+enum MHD_Result visit_handle(void *door, struct MHD_Connection *c, const char *url, const char *method,
+                             const char *version, const char *upload, size_t *upload_size, void **state)
+{
+        struct visit *v = *state;
+        (void)door, (void)c, (void)url, (void)version;
+        if (v->headers_only && *upload_size == 0) {
+                if (v->step == STEP_HEADERS)
+                        look_at_headers(v, method);
+                else if (v->step == STEP_VERDICT)
+                        take_verdict(v, v->say);
+                if (v->suspended)
+                        return MHD_YES;
+                if (v->step == STEP_ANSWER && v->body_announced)
+                        return send_answer(v);
+                v->headers_only = false;
+                return MHD_YES;
+        }
+        if (*upload_size > 0) {
+                take_body(v, upload, *upload_size);
+                *upload_size = 0;
+                return MHD_YES;
+        }
+        if (v->step == STEP_BODY)
+                v->admission ? work_admission(v) : work(v);
+        return v->step == STEP_ANSWER && !v->suspended ? send_answer(v) : MHD_YES;
+}
+
+void visit_end(void *door, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
+{
+        struct visit *v = *state;
+        (void)c, (void)why;
+        if (!v)
+                return;
+        if (!v->lent)
+                door_spare(door, v->job);
+        v->lent = false;
+        v->job = NULL;
+        v->step = STEP_NONE;
+        visitors_idle(v);
+        *state = NULL;
+}
+
+/* MHD has no answer for who is late: it is put on the wire as it is, where nothing else was begun. */
+void visit_late(struct visit *v)
+{
+        struct answer a = {0};
+        char head[256];
+        if (!v->job)
+                return; /* of what he wants nothing is known: perhaps it is not even HTTP */
+        answer_problem(&a, PROBLEM_TIMEOUT, "the request was not whole in time");
+        int len = snprintf(head, sizeof head,
+                           "HTTP/1.1 408 Request Timeout\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+                           "Connection: close\r\n\r\n",
+                           a.type, a.body.len);
+        if (v->door->certificate) {
+                gnutls_session_t s =
+                        MHD_get_connection_info(v->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
+                (void)gnutls_record_send(s, head, (size_t)len);
+                (void)gnutls_record_send(s, a.body.data, a.body.len);
+        } else {
+                (void)send(v->fd, head, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE);
+                (void)send(v->fd, a.body.data, a.body.len, MSG_DONTWAIT | MSG_NOSIGNAL);
+        }
+        buf_release(&a.body);
+}

@@ -1,0 +1,164 @@
+/*
+ * Who is connected, and for how long he may be. A request has to be whole in time, counted from its first byte, however
+ * slowly the bytes come: MHD's own time-out begins afresh with each byte. A new connection takes the place of the one
+ * that was idle longest.
+ */
+#include "door_inner.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include "base/mem.h"
+
+enum { SENDING_SHARE = 6 }; /* an answer may take so many times as long as a request */
+
+/* --- the two lists --- */
+
+static struct visits *list_of(struct visit *v)
+{
+        return v->busy ? &v->door->busy : &v->door->idle;
+}
+
+static void leave(struct visit *v)
+{
+        struct visits *l = list_of(v);
+        *(v->before ? &v->before->after : &l->first) = v->after;
+        *(v->after ? &v->after->before : &l->last) = v->before;
+}
+
+static void join(struct visit *v, bool busy)
+{
+        v->busy = busy;
+        struct visits *l = list_of(v);
+        v->before = l->last;
+        v->after = NULL;
+        *(l->last ? &l->last->after : &l->first) = v;
+        l->last = v;
+        v->since = v->door->now.mono;
+}
+
+void visitors_busy(struct visit *v)
+{
+        if (v->busy)
+                return; /* since its first byte */
+        leave(v);
+        join(v, true);
+}
+
+void visitors_idle(struct visit *v)
+{
+        leave(v);
+        join(v, v->ended);
+        v->bytes_known = false;
+}
+
+/* MHD finds the end of the stream, and closes. */
+static void end(struct visit *v)
+{
+        (void)shutdown(v->fd, SHUT_RDWR);
+        v->ended = true;
+        visitors_busy(v);
+}
+
+/* --- coming and going --- */
+
+static void make_room(struct door *d)
+{
+        if (d->connections <= d->o.connections_max || !d->idle.first)
+                return;
+        end(d->idle.first);
+        atomic_fetch_add(&d->shed, 1);
+}
+
+static void come(struct door *d, struct MHD_Connection *c, void **socket_context)
+{
+        struct visit *v = MEM_NEW(struct visit);
+        v->door = d;
+        v->connection = c;
+        v->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+        v->bytes_known = true; /* none */
+        *socket_context = v;
+        d->connections++;
+        make_room(d);
+        join(v, false);
+}
+
+void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context,
+                     enum MHD_ConnectionNotificationCode what)
+{
+        struct door *d = door;
+        if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+                come(d, c, socket_context);
+        } else if (*socket_context) {
+                struct visit *v = *socket_context;
+                leave(v);
+                d->connections--;
+                mem_free(v);
+                *socket_context = NULL;
+        }
+        atomic_store(&d->shown_connections, d->connections);
+}
+
+/* --- time --- */
+
+static int64_t age_ms(const struct visit *v)
+{
+        return (v->door->now.mono.ns - v->since.ns) / 1000000;
+}
+
+static uint64_t received(const struct visit *v)
+{
+        struct tcp_info i = {0};
+        socklen_t len = sizeof i;
+        if (getsockopt(v->fd, IPPROTO_TCP, TCP_INFO, &i, &len) < 0)
+                return 0;
+        return i.tcpi_bytes_received;
+}
+
+static void look_at_idle(struct visit *v)
+{
+        uint64_t bytes = received(v);
+        if (age_ms(v) >= v->door->o.idle_ms) {
+                end(v);
+                return;
+        }
+        if (v->bytes_known && bytes != v->bytes)
+                visitors_busy(v);
+        v->bytes = bytes;
+        v->bytes_known = true;
+}
+
+static void look_at_busy(struct visit *v)
+{
+        int64_t most_ms = v->door->o.request_ms;
+        if (v->suspended && v->admission && age_ms(v) >= OWNER_MS) {
+                visit_found_owner(v, NULL);
+                return;
+        }
+        if (v->ended || age_ms(v) < most_ms)
+                return;
+        if (v->suspended) {
+                visit_give_up(v, PROBLEM_UNAVAILABLE, "it took too long to find the answer: try again");
+        } else if (v->step != STEP_SENDING) {
+                atomic_fetch_add(&v->door->late, 1);
+                visit_late(v);
+                end(v);
+        } else if (age_ms(v) >= SENDING_SHARE * most_ms) {
+                end(v);
+        }
+}
+
+static void each(struct visit *first, void (*look)(struct visit *v))
+{
+        for (struct visit *v = first, *after; v; v = after) {
+                after = v->after;
+                look(v);
+        }
+}
+
+void visitors_sweep(struct door *d)
+{
+        each(d->busy.first, look_at_busy);
+        each(d->idle.first, look_at_idle);
+}

@@ -1,0 +1,186 @@
+#include "stand.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/kind.h"
+
+/* --- what control would do --- */
+
+static enum server_verdict verdict_on(const char *token)
+{
+        return strcmp(token, "good") == 0   ? SERVER_ALLOWS
+               : strcmp(token, "poor") == 0 ? SERVER_FORBIDS
+               : strcmp(token, "lost") == 0 ? SERVER_CANNOT_TELL
+                                            : SERVER_KNOWS_NOT;
+}
+
+static void on_review(void *arg, const struct server_question *q)
+{
+        struct stand *s = arg;
+        pthread_mutex_lock(&s->lock);
+        s->asked++;
+        bool held = s->hold && s->holds < STAND_HELD_MAX;
+        if (held) {
+                s->held[s->holds] = q->key;
+                s->verdict[s->holds++] = verdict_on(q->token);
+        }
+        pthread_mutex_unlock(&s->lock);
+        if (!held)
+                server_reviewed(s->server, &q->key, verdict_on(q->token));
+}
+
+static void on_recall(void *arg, const struct server_wish *w)
+{
+        struct stand *s = arg;
+        pthread_mutex_lock(&s->lock);
+        bool answer = !s->no_answer;
+        s->recalled++;
+        pthread_mutex_unlock(&s->lock);
+        if (answer)
+                server_recalled(s->server, w->ticket, NULL, 0);
+}
+
+static void on_find_owner(void *arg, const struct server_kin *k)
+{
+        struct stand *s = arg;
+        pthread_mutex_lock(&s->lock);
+        bool answer = !s->no_answer;
+        s->owners++;
+        pthread_mutex_unlock(&s->lock);
+        if (!answer)
+                return;
+        struct admission_owner *o = MEM_NEW(struct admission_owner);
+        *o = (struct admission_owner){.group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web-0")};
+        server_found_owner(s->server, k->ticket, o);
+}
+
+static void on_admitted(void *arg, const struct admission_outcome *o, bool dry_run)
+{
+        struct stand *s = arg;
+        pthread_mutex_lock(&s->lock);
+        s->admitted[o->result]++;
+        s->dry_runs += dry_run;
+        pthread_mutex_unlock(&s->lock);
+}
+
+static void on_trouble(void *arg, const struct err *why)
+{
+        struct stand *s = arg;
+        pthread_mutex_lock(&s->lock);
+        s->troubles++;
+        memcpy(s->trouble, why->text, sizeof s->trouble);
+        pthread_mutex_unlock(&s->lock);
+}
+
+static void on_renewed(void *arg, const char *file)
+{
+        struct stand *s = arg;
+        (void)file;
+        pthread_mutex_lock(&s->lock);
+        s->renewals++;
+        pthread_mutex_unlock(&s->lock);
+}
+
+/* --- from begin to end --- */
+
+void stand_begin(struct stand *s, const struct door_options *o)
+{
+        struct server_options all = {.interval_ms = SECOND_MS, .door = *o};
+        struct err err = {0};
+        *s = (struct stand){0};
+        pthread_mutex_init(&s->lock, NULL);
+        if (!all.door.listen)
+                all.door.listen = "127.0.0.1:0";
+        all.door.calls = (struct server_calls){.review = on_review,
+                                               .recall = on_recall,
+                                               .find_owner = on_find_owner,
+                                               .admitted = on_admitted,
+                                               .trouble = on_trouble,
+                                               .renewed = on_renewed,
+                                               .arg = s};
+        if (server_start(&all, &s->server, &err) < 0) {
+                fprintf(stderr, "%s\n", err.text);
+                abort();
+        }
+        s->address = server_door_address(s->server);
+        stand_publish(s, 3, NULL);
+}
+
+void stand_end(struct stand *s)
+{
+        server_stop(s->server);
+        pthread_mutex_destroy(&s->lock);
+}
+
+void stand_publish(struct stand *s, int workloads, const char *source_error)
+{
+        static const struct view_container app = {.name = "app",
+                                                  .state = STATE_READY,
+                                                  .of = {{2000, 2000, 400, 440, 380, 610, -1, 0, true, false},
+                                                         {-1, -1, -1, -1, -1, -1, -1, 0, false, false}}};
+        struct view *v = view_new();
+        struct view_target *t = arena_new(&v->arena, (size_t)workloads * sizeof *t);
+        for (int i = 0; i < workloads; i++) {
+                char name[32], key[KIND_NAME_MAX];
+                snprintf(name, sizeof name, "web-%d", i);
+                kind_recommendation_name(TEXT("apps"), TEXT("Deployment"), text_of(name), key);
+                t[i] = (struct view_target){.ns = "shop",
+                                            .group = "apps",
+                                            .version = "v1",
+                                            .kind = "Deployment",
+                                            .name = arena_text(&v->arena, text_of(name)),
+                                            .recommendation = arena_text(&v->arena, text_of(key)),
+                                            .labels = "",
+                                            .state = STATE_READY,
+                                            .containers = 1,
+                                            .container = &app};
+                view_add_target(v, &t[i]);
+        }
+        v->ready = true;
+        v->at = now_read().wall;
+        if (source_error) {
+                v->source_error = arena_text(&v->arena, text_of(source_error));
+                v->source_since_ms = v->at.ms - 90 * SECOND_MS;
+        }
+        view_finish(v);
+        server_publish(s->server, v);
+}
+
+void stand_release(struct stand *s)
+{
+        pthread_mutex_lock(&s->lock);
+        int holds = s->holds;
+        s->hold = false;
+        s->holds = 0;
+        pthread_mutex_unlock(&s->lock);
+        for (int i = 0; i < holds; i++)
+                server_reviewed(s->server, &s->held[i], s->verdict[i]);
+}
+
+int stand_asked(struct stand *s)
+{
+        pthread_mutex_lock(&s->lock);
+        int asked = s->asked;
+        pthread_mutex_unlock(&s->lock);
+        return asked;
+}
+
+char *stand_url(const struct stand *s, const char *path)
+{
+        return mem_printf("http://%s%s", s->address, path);
+}
+
+bool stand_until(struct stand *s, bool (*holds)(struct stand *s), int64_t timeout_ms)
+{
+        int64_t end_ns = mono_read().ns + timeout_ms * 1000000;
+        while (!holds(s)) {
+                if (mono_read().ns >= end_ns)
+                        return false;
+                (void)poll(NULL, 0, 2);
+        }
+        return true;
+}

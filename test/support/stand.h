@@ -1,0 +1,41 @@
+/*
+ * A door on 127.0.0.1 with a view of a few workloads, and a judge of tokens in place of the API server: "good" may all,
+ * "poor" may nothing, "lost" finds nobody to ask, any other is a stranger's. So it is seen without a controller.
+ */
+#ifndef HALFLIFE_TEST_SUPPORT_STAND_H
+#define HALFLIFE_TEST_SUPPORT_STAND_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "serve/server.h"
+
+enum { STAND_HELD_MAX = 256 };
+
+struct stand {
+        struct server *server;
+        const char *address; /* of the door */
+        pthread_mutex_t lock;
+        bool hold; /* questions wait for stand_release */
+        struct auth_key held[STAND_HELD_MAX];
+        enum server_verdict verdict[STAND_HELD_MAX];
+        int holds, asked, recalled, owners, troubles, renewals, dry_runs;
+        int admitted[ADMISSION_RESULTS];
+        bool no_answer; /* nothing is ever recalled, no owner found */
+        char trouble[ERR_TEXT_MAX];
+};
+
+/* calls are filled in; listen where it is NULL. Aborts where it cannot start. */
+void stand_begin(struct stand *s, const struct door_options *o);
+void stand_end(struct stand *s);
+/* A view with so many Deployments "web-0", "web-1", … in namespace shop; source_error NULL: all is well. */
+void stand_publish(struct stand *s, int workloads, const char *source_error);
+void stand_release(struct stand *s); /* what is held is judged, and nothing is held any more */
+int stand_asked(struct stand *s);
+char *stand_url(const struct stand *s, const char *path); /* http; the caller's */
+/* Wait until it holds; false: it did not in time. */
+bool stand_until(struct stand *s, bool (*holds)(struct stand *s), int64_t timeout_ms);
+
+#define STAND_WEB "/api/v1/namespaces/shop/workloads/Deployment/web-0"
+
+#endif

@@ -1,0 +1,627 @@
+/*
+ * What goes in at the door and what comes out, over real sockets: who is let in, what a request may be, and what
+ * happens to those who take their time.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../../support/fetch.h"
+#include "../../support/stand.h"
+#include "../../support/wire.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define RENDER "/api/v1/namespaces/shop/render"
+
+static struct got ask(const struct stand *s, const char *path, struct fetch f)
+{
+        AUTO(mem_free) char *url = stand_url(s, path);
+        f.url = url;
+        return fetch(&f);
+}
+
+static struct got ask_as(const struct stand *s, const char *path, const char *token)
+{
+        return ask(s, path, (struct fetch){.token = token});
+}
+
+static bool has(const struct got *g, const char *line)
+{
+        return strcasestr(g->headers, line) != NULL;
+}
+
+/* --- who --- */
+
+static void test_who_is_let_in(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path, *header;
+                long want;
+                const char *says;
+        } row[] = {
+                {STAND_WEB, "Authorization: Bearer good", 200, "Content-Type: application/json"},
+                {STAND_WEB, "authorization: bearer good", 200, "X-Request-Id:"},
+                {STAND_WEB, "X-None: 1", 401, "WWW-Authenticate: Bearer"},
+                {STAND_WEB, "Authorization: Basic Z29vZA==", 401, "application/problem+json"},
+                {STAND_WEB, "Authorization: Bearer", 401, ""},
+                {STAND_WEB, "Authorization: Bearer good bad", 401, ""},
+                {STAND_WEB, "Authorization: Bearer stranger", 401, "WWW-Authenticate: Bearer"},
+                {STAND_WEB, "Authorization: Bearer poor", 403, "application/problem+json"},
+                {"/openapi.yaml", "X-None: 1", 200, ""},
+                {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer good", 200, ""},
+                {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer poor", 403, ""},
+                {"/nowhere", "Authorization: Bearer good", 404, "application/problem+json"},
+                {"/admission", "Authorization: Bearer good", 404, ""},
+                {"/healthz", "Authorization: Bearer good", 404, ""},
+                {STAND_WEB "/histogram?resource=cpu", "Authorization: Bearer poor", 403, ""},
+                {STAND_WEB, "Authorization: Bearer lost", 503, "Retry-After:"}, /* from now on nobody can be asked */
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = ask(&s, row[i].path, (struct fetch){.header = row[i].header});
+                if (g.status != row[i].want || !has(&g, row[i].says))
+                        fail_msg("%s with '%s': %ld, not %ld\n%s%s", row[i].path, row[i].header, g.status, row[i].want,
+                                 g.headers, g.body);
+        }
+        stand_end(&s);
+}
+
+/* Without the right to ask, what is there and what is not are alike. */
+static void test_nothing_is_given_away(void **state)
+{
+        (void)state;
+        static const char *const token[] = {NULL, "stranger", "poor"};
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof token / sizeof token[0]; i++) {
+                AUTO(got_release) struct got there = ask_as(&s, STAND_WEB, token[i]);
+                AUTO(got_release)
+                struct got absent = ask_as(&s, "/api/v1/namespaces/shop/workloads/Deployment/no-such", token[i]);
+                assert_int_equal(there.status, i == 2 ? 403 : 401);
+                assert_int_equal(there.status, absent.status);
+                assert_string_equal(there.body, absent.body);
+                assert_int_equal(strlen(there.headers), strlen(absent.headers));
+        }
+        AUTO(got_release)
+        struct got absent = ask_as(&s, "/api/v1/namespaces/shop/workloads/Deployment/no-such", "good");
+        assert_int_equal(absent.status, 404);
+        stand_end(&s);
+}
+
+static bool one_is_held(struct stand *s)
+{
+        pthread_mutex_lock(&s->lock);
+        bool held = s->holds == 1;
+        pthread_mutex_unlock(&s->lock);
+        return held;
+}
+
+#define GET_WEB(more) "GET " STAND_WEB " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n" more "\r\n"
+
+static void test_one_question_for_all(void **state)
+{
+        (void)state;
+        enum { N = 8 };
+        struct stand s;
+        int fd[N];
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        s.hold = true;
+        for (int i = 0; i < N; i++) {
+                fd[i] = wire_open(s.address);
+                assert_true(wire_say(fd[i], GET_WEB("Connection: close\r\n")));
+        }
+        assert_true(stand_until(&s, one_is_held, 10000));
+        stand_release(&s);
+        for (int i = 0; i < N; i++) {
+                AUTO(mem_free) char *answer = wire_hear(fd[i], NULL, 10000, &ended);
+                assert_non_null(strstr(answer, "HTTP/1.1 200"));
+                assert_true(ended);
+                close(fd[i]);
+        }
+        assert_int_equal(stand_asked(&s), 1);
+        assert_int_equal(server_counts(s.server).reviews, 1);
+        stand_end(&s);
+}
+
+/* The door closes while somebody waits: he is told, or cut off, and nothing is left behind. */
+static void test_it_closes_on_those_who_wait(void **state)
+{
+        (void)state;
+        struct stand s;
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        s.hold = true;
+        int fd = wire_open(s.address);
+        assert_true(wire_say(fd, GET_WEB("")));
+        assert_true(stand_until(&s, one_is_held, 10000));
+        stand_end(&s);
+        AUTO(mem_free) char *answer = wire_hear(fd, NULL, 10000, &ended);
+        assert_true(ended);
+        assert_non_null(strstr(answer, "HTTP/1.1 503"));
+        close(fd);
+}
+
+static void test_nobody_answers(void **state)
+{
+        (void)state;
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.request_ms = 300});
+        s.no_answer = true;
+        AUTO(got_release) struct got recall = ask_as(&s, STAND_WEB "/histogram?resource=cpu", "good");
+        assert_int_equal(recall.status, 503);
+        assert_true(has(&recall, "Retry-After:"));
+        s.hold = true;
+        AUTO(got_release) struct got review = ask_as(&s, STAND_WEB, "another");
+        assert_int_equal(review.status, 503);
+        stand_release(&s); /* too late: nobody waits */
+        AUTO(got_release) struct got after = ask_as(&s, STAND_WEB, "good");
+        assert_int_equal(after.status, 200);
+        stand_end(&s);
+}
+
+/* --- what --- */
+
+static void test_request_ids(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *header, *want;
+                bool echoed;
+        } row[] = {
+                {"X-Request-Id: a1-b2/c.d:3_4+5=", "X-Request-Id: a1-b2/c.d:3_4+5=\r\n", true},
+                {"X-Request-Id: with space", "with space", false},
+                {"X-Request-Id: q\"uote", "q\"uote", false},
+                {"X-Request-Id: <b>", "<b>", false},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = ask(&s, STAND_WEB, (struct fetch){.header = row[i].header});
+                assert_true(has(&g, "X-Request-Id: "));
+                if (has(&g, row[i].want) != row[i].echoed)
+                        fail_msg("%s: %s", row[i].header, g.headers);
+        }
+        char word[300] = "X-Request-Id: ";
+        memset(word + strlen(word), 'x', 200);
+        AUTO(got_release) struct got g = ask(&s, STAND_WEB, (struct fetch){.header = word});
+        assert_false(has(&g, "xxxxxxxx"));
+        stand_end(&s);
+}
+
+static void test_head_and_gzip(void **state)
+{
+        (void)state;
+        static const char list[] = "/api/v1/namespaces/shop/workloads";
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        stand_publish(&s, 50, NULL);
+        AUTO(got_release) struct got plain = ask_as(&s, list, "good");
+        assert_int_equal(plain.status, 200);
+        assert_true(plain.len > 1024);
+        assert_false(has(&plain, "Content-Encoding"));
+        AUTO(got_release)
+        struct got head = ask(&s, list, (struct fetch){.token = "good", .head = true});
+        char length[64];
+        snprintf(length, sizeof length, "Content-Length: %zu\r\n", plain.len);
+        assert_int_equal(head.status, 200);
+        assert_int_equal(head.len, 0);
+        assert_true(has(&head, length));
+        AUTO(got_release)
+        struct got small = ask(&s, list, (struct fetch){.token = "good", .header = "Accept-Encoding: gzip"});
+        assert_true(has(&small, "Content-Encoding: gzip"));
+        assert_true(has(&small, "Vary: Accept-Encoding"));
+        assert_true(small.len < plain.len);
+        assert_memory_equal(small.body, "\x1f\x8b", 2);
+        stand_end(&s);
+}
+
+static void test_bodies(void **state)
+{
+        (void)state;
+        static char big[(16 << 20) + 1];
+        memset(big, ' ', sizeof big);
+        const struct {
+                const char *what, *head;
+                size_t body;
+                const char *want;
+        } row[] = {
+                {"announced too large", "POST " RENDER " HTTP/1.1\r\nContent-Length: 16777217\r\n", 0, " 413 "},
+                {"absurd", "POST " RENDER " HTTP/1.1\r\nContent-Length: 9223372036854775807\r\n", 0, " 413 "},
+                {"no number", "POST " RENDER " HTTP/1.1\r\nContent-Length: many\r\n", 0, " 400 "},
+                {"negative", "POST " RENDER " HTTP/1.1\r\nContent-Length: -1\r\n", 0, " 400 "},
+                {"on a GET", "GET " STAND_WEB " HTTP/1.1\r\nContent-Length: 5\r\n", 0, " 413 "},
+                {"chunked on a GET", "GET " STAND_WEB " HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 0, " 413 "},
+                {"packed", "POST " RENDER " HTTP/1.1\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\n", 0, " 415 "},
+                {"a method nobody knows", "BREW " STAND_WEB " HTTP/1.1\r\n", 0, " 405 "},
+                {"largest",
+                 "POST " RENDER " HTTP/1.1\r\nContent-Type: application/yaml\r\nContent-Length: 16777216\r\n", 16 << 20,
+                 NULL}, /* whatever is said of blanks, the size is all right */
+        };
+        struct stand s;
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                int fd = wire_open(s.address);
+                wire_say(fd, row[i].head);
+                wire_say(fd, "Host: x\r\nAuthorization: Bearer good\r\n\r\n");
+                wire_send(fd, big, row[i].body);
+                AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+                char line[16] = "";
+                memcpy(line, answer, strlen(answer) < 15 ? strlen(answer) : 15);
+                if (row[i].want ? !strstr(line, row[i].want) : !*line || strstr(line, " 413 "))
+                        fail_msg("%s: not%s but %.300s", row[i].what, row[i].want ? row[i].want : " taken", answer);
+                close(fd);
+        }
+        stand_end(&s);
+}
+
+/* A chunked body has no length to be refused by: it is refused where it grows too long. */
+static void test_an_endless_body(void **state)
+{
+        (void)state;
+        struct stand s;
+        bool ended = false;
+        stand_begin(&s, &(struct door_options){0});
+        int fd = wire_open(s.address);
+        AUTO(mem_free) char *chunk = mem_new((64 << 10) + 16);
+        int at = sprintf(chunk, "10000\r\n");
+        memset(chunk + at, '#', 64 << 10);
+        memcpy(chunk + at + (64 << 10), "\r\n", 2);
+        assert_true(wire_say(fd, "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"
+                                 "Content-Type: application/yaml\r\nTransfer-Encoding: chunked\r\n\r\n"));
+        for (int i = 0; i < 300; i++)
+                wire_send(fd, chunk, (size_t)at + (64 << 10) + 2);
+        wire_say(fd, "0\r\n\r\n");
+        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        assert_non_null(strstr(answer, " 413 "));
+        close(fd);
+        stand_end(&s);
+}
+
+static void test_headers_without_end(void **state)
+{
+        (void)state;
+        struct stand s;
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        int fd = wire_open(s.address);
+        AUTO(mem_free) char *word = mem_new(40 << 10);
+        memset(word, 'x', (40 << 10) - 1);
+        wire_say(fd, "GET " STAND_WEB " HTTP/1.1\r\nHost: x\r\nX-Long: ");
+        wire_say(fd, word);
+        AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        assert_non_null(strstr(answer, " 431 "));
+        close(fd);
+        fd = wire_open(s.address);
+        wire_say(fd, "GET /");
+        word[9000] = '\0';
+        wire_say(fd, word);
+        wire_say(fd, " HTTP/1.1\r\nHost: x\r\n\r\n");
+        AUTO(mem_free) char *path = wire_hear(fd, "\r\n\r\n", 10000, &ended);
+        assert_non_null(strstr(path, " 400 "));
+        close(fd);
+        stand_end(&s);
+}
+
+static void test_pipelined(void **state)
+{
+        (void)state;
+        enum { N = 100 };
+        struct stand s;
+        struct buf all;
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        buf_init(&all, 1 << 20);
+        for (int i = 0; i < N; i++)
+                buf_printf(&all,
+                           "GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nX-Request-Id: id-%d-\r\n%s\r\n",
+                           i % 3 ? STAND_WEB : "/api/v1/namespaces/shop/workloads", i,
+                           i == N - 1 ? "Connection: close\r\n" : "");
+        int fd = wire_open(s.address);
+        assert_true(wire_send(fd, all.data, all.len));
+        AUTO(mem_free) char *answers = wire_hear(fd, NULL, 10000, &ended);
+        assert_true(ended);
+        assert_int_equal(wire_count(answers, "HTTP/1.1 200"), N);
+        const char *at = answers;
+        for (int i = 0; i < N; i++) { /* in the order they were asked */
+                char id[32];
+                snprintf(id, sizeof id, "id-%d-", i);
+                at = strstr(at, id);
+                assert_non_null(at);
+        }
+        close(fd);
+        buf_release(&all);
+        stand_end(&s);
+}
+
+/* --- admission --- */
+
+#define REVIEW(owner)                                                                                                  \
+        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u-1\",\"kind\":{" \
+        "\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"operation\":\"CREATE\",\"namespace\":\"shop\","         \
+        "\"userInfo\":{"                                                                                               \
+        "\"username\":\"system:serviceaccount:kube-system:replicaset-controller\"},\"dryRun\":true,\"object\":{"       \
+        "\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"generateName\":\"web-0-\"" owner                       \
+        "},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}}}"
+#define OWNED                                                                                                          \
+        ",\"ownerReferences\":[{\"apiVersion\":\"apps/"                                                                \
+        "v1\",\"kind\":\"ReplicaSet\",\"name\":\"web-0-1\",\"uid\":\"r\","                                             \
+        "\"controller\":true}]"
+
+static void test_admission(void **state)
+{
+        (void)state;
+        static char deep[1 << 20], long_one[(3 << 20) + 2];
+        memset(deep, '[', sizeof deep - 1);
+        memset(long_one, ' ', sizeof long_one - 1);
+        const struct {
+                const char *what, *method, *type, *body;
+                long want;
+                const char *says;
+        } row[] = {
+                {"a pod of nobody", "POST", "application/json", REVIEW(""), 200, "\"allowed\":true"},
+                {"a pod of a ReplicaSet", "POST", "application/json; charset=utf-8", REVIEW(OWNED), 200, "\"u-1\""},
+                {"a GET", "GET", NULL, NULL, 405, "problems/method-not-allowed"},
+                {"a form", "POST", "application/x-www-form-urlencoded", REVIEW(""), 415, "unsupported-type"},
+                {"a longer type", "POST", "application/jsonp", REVIEW(""), 415, "unsupported-type"},
+                {"no JSON", "POST", "application/json", "apiVersion: v1", 400, "problems/invalid-body"},
+                {"nothing", "POST", "application/json", "", 400, "problems/invalid-body"},
+                {"brackets", "POST", "application/json", deep, 400, "problems/invalid-body"},
+                {"an old version", "POST", "application/json",
+                 "{\"apiVersion\":\"admission.k8s.io/"
+                 "v1beta1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"1\"}}",
+                 400, "problems/invalid-body"},
+                {"too long", "POST", "application/json", long_one, 413, "problems/too-large"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release)
+                struct got g = ask(&s, "/admission",
+                                   (struct fetch){.method = row[i].method, .type = row[i].type, .body = row[i].body});
+                if (g.status != row[i].want || !strstr(g.body, row[i].says))
+                        fail_msg("%s: %ld, not %ld\n%s", row[i].what, g.status, row[i].want, g.body);
+        }
+        assert_int_equal(s.owners, 1);
+        assert_int_equal(s.dry_runs, 2);
+        assert_int_equal(s.asked, 0);
+        stand_end(&s);
+}
+
+/* A deploy never waits for us: the API server gives up after two seconds. */
+static void test_an_owner_nobody_finds(void **state)
+{
+        (void)state;
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        s.no_answer = true;
+        int64_t began = mono_read().ns;
+        AUTO(got_release)
+        struct got g = ask(&s, "/admission",
+                           (struct fetch){.method = "POST", .type = "application/json", .body = REVIEW(OWNED)});
+        assert_int_equal(g.status, 200);
+        assert_non_null(strstr(g.body, "\"allowed\":true"));
+        assert_null(strstr(g.body, "\"patch\""));
+        assert_in_range((mono_read().ns - began) / 1000000, 900, 1900);
+        assert_int_equal(s.admitted[ADMISSION_NO_OWNER], 1);
+        stand_end(&s);
+}
+
+/* --- what the view says of itself --- */
+
+static void test_news_are_old(void **state)
+{
+        (void)state;
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        stand_publish(&s, 1, "the API server is away");
+        AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
+        assert_int_equal(g.status, 200);
+        assert_true(has(&g, "Warning: "));
+        assert_true(has(&g, "Age: 9"));
+        stand_publish(&s, 1, NULL);
+        AUTO(got_release) struct got fresh = ask_as(&s, STAND_WEB, "good");
+        assert_false(has(&fresh, "Warning:"));
+        assert_false(has(&fresh, "Age:"));
+        struct view *empty = view_new();
+        view_finish(empty);
+        server_publish(s.server, empty);
+        AUTO(got_release) struct got early = ask_as(&s, STAND_WEB, "good");
+        assert_int_equal(early.status, 503);
+        assert_true(has(&early, "Retry-After:"));
+        stand_end(&s);
+}
+
+/* --- those who take their time --- */
+
+static void test_slow_ones(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *start, *drip;
+                const char *want;
+        } row[] = {
+                {"says nothing", "", "", ""},
+                {"drips its first line", "GET /api", "x", ""},
+                {"drips headers", "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n", "X-A: 1\r\n", ""},
+                {"drips a body",
+                 "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Type: "
+                 "application/yaml\r\nContent-Length: 10000\r\n\r\n",
+                 " ", " 408 "},
+                {"drips after an answer", "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\nGET", "x", " 200 "},
+        };
+        enum { N = sizeof row / sizeof row[0] };
+        struct stand s;
+        int fd[N];
+        bool gone[N] = {false};
+        stand_begin(&s, &(struct door_options){.request_ms = 700, .idle_ms = 4000});
+        for (int i = 0; i < N; i++) {
+                fd[i] = wire_open(s.address);
+                wire_say(fd[i], row[i].start);
+        }
+        int64_t began = mono_read().ns;
+        char *heard[N] = {NULL};
+        for (int left = N; left > 0 && (mono_read().ns - began) / 1000000 < 20000;) {
+                for (int i = 0; i < N; i++) {
+                        if (gone[i])
+                                continue;
+                        wire_say(fd[i], row[i].drip);
+                        char *more = wire_hear(fd[i], NULL, 50, &gone[i]);
+                        char *all = mem_printf("%s%s", heard[i] ? heard[i] : "", more);
+                        mem_free(more);
+                        mem_free(heard[i]);
+                        heard[i] = all;
+                        left -= gone[i];
+                        int64_t took = (mono_read().ns - began) / 1000000;
+                        if (gone[i] && i > 0 && took > 3900)
+                                fail_msg("%s: closed after %lld ms only", row[i].what, (long long)took);
+                }
+        }
+        for (int i = 0; i < N; i++) {
+                if (!gone[i] || !strstr(heard[i], row[i].want))
+                        fail_msg("%s: %s, %s", row[i].what, gone[i] ? "closed" : "still open", heard[i]);
+                mem_free(heard[i]);
+                close(fd[i]);
+        }
+        assert_true(server_counts(s.server).late >= 4);
+        AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
+        assert_int_equal(g.status, 200);
+        stand_end(&s);
+}
+
+static bool nobody_is_there(struct stand *s)
+{
+        return server_counts(s->server).connections == 0;
+}
+
+/* More than it takes: the one idle longest makes room, and whoever asks is answered. */
+static void test_idle_crowd(void **state)
+{
+        (void)state;
+        enum { MOST = 1100, CROWD = 1500 };
+        static int fd[CROWD];
+        struct rlimit l;
+        struct stand s;
+        bool ended;
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+        l.rlim_cur = l.rlim_max < 8192 ? l.rlim_max : 8192;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+        stand_begin(&s, &(struct door_options){.connections_max = MOST, .connections_per_address = MOST + 64});
+        for (int i = 0; i < CROWD; i++) {
+                fd[i] = wire_open(s.address);
+                if (i % 100 == 0) {
+                        AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
+                        assert_int_equal(g.status, 200);
+                }
+        }
+        AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
+        assert_int_equal(g.status, 200);
+        assert_in_range(server_counts(s.server).connections, MOST - 8, MOST + 64);
+        AUTO(mem_free) char *first = wire_hear(fd[0], NULL, 10000, &ended);
+        assert_true(ended);
+        assert_true(wire_say(fd[CROWD - 1], GET_WEB("")));
+        AUTO(mem_free) char *last = wire_hear(fd[CROWD - 1], "\r\n\r\n", 10000, &ended);
+        assert_non_null(strstr(last, " 200 "));
+        for (int i = 0; i < CROWD; i++)
+                close(fd[i]);
+        assert_true(stand_until(&s, nobody_is_there, 10000));
+        stand_end(&s);
+}
+
+static void test_one_address_has_a_share(void **state)
+{
+        (void)state;
+        enum { EACH = 20 };
+        struct stand s;
+        int fd[EACH];
+        bool ended;
+        stand_begin(&s, &(struct door_options){.connections_per_address = EACH});
+        for (int i = 0; i < EACH; i++) {
+                fd[i] = wire_open(s.address);
+                assert_true(wire_say(fd[i], GET_WEB("")));
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\r\n\r\n", 10000, &ended);
+                assert_non_null(strstr(answer, " 200 "));
+        }
+        int more = wire_open(s.address);
+        AUTO(mem_free) char *nothing = wire_hear(more, NULL, 10000, &ended);
+        assert_true(ended);
+        close(more);
+        for (int i = 0; i < EACH; i++)
+                close(fd[i]);
+        stand_end(&s);
+}
+
+/* --- starting --- */
+
+static void test_where_it_may_listen(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *listen;
+                bool tls;
+                const char *cert, *key;
+                const char *says; /* NULL: it starts */
+        } row[] = {
+                {"127.0.0.1:0", false, NULL, NULL, NULL},
+                {"localhost:0", false, NULL, NULL, NULL},
+                {"127.9.9.9:0", false, NULL, NULL, NULL},
+                {"0.0.0.0:0", false, NULL, NULL, "is no loopback address"},
+                {":0", false, NULL, NULL, "is no loopback address"},
+                {"[::]:0", false, NULL, NULL, "is no loopback address"},
+                {"10.1.2.3:0", false, NULL, NULL, "is no loopback address"},
+                {"127.0.0.1:0", true, NULL, NULL, NULL}, /* its certificate is brought later */
+                {"127.0.0.1:0", true, "/nowhere/tls.crt", "/nowhere/tls.key", "/nowhere/tls.crt"},
+                {"127.0.0.1:0", true, "/nowhere/tls.crt", NULL, "belong together"},
+                {"somewhere:1", false, NULL, NULL, "no numeric address"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct server_options o = {.interval_ms = 1000,
+                                           .door = {.listen = row[i].listen,
+                                                    .tls = row[i].tls,
+                                                    .cert_file = row[i].cert,
+                                                    .key_file = row[i].key}};
+                struct server *server = NULL;
+                struct err err = {0};
+                int rc = server_start(&o, &server, &err);
+                if ((rc == 0) != (row[i].says == NULL) || (rc < 0 && !strstr(err.text, row[i].says)))
+                        fail_msg("'%s': %d, %s", row[i].listen, rc, err.text);
+                server_stop(server);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_who_is_let_in),
+                cmocka_unit_test(test_nothing_is_given_away),
+                cmocka_unit_test(test_one_question_for_all),
+                cmocka_unit_test(test_it_closes_on_those_who_wait),
+                cmocka_unit_test(test_nobody_answers),
+                cmocka_unit_test(test_request_ids),
+                cmocka_unit_test(test_head_and_gzip),
+                cmocka_unit_test(test_bodies),
+                cmocka_unit_test(test_an_endless_body),
+                cmocka_unit_test(test_headers_without_end),
+                cmocka_unit_test(test_pipelined),
+                cmocka_unit_test(test_news_are_old),
+                cmocka_unit_test(test_admission),
+                cmocka_unit_test(test_an_owner_nobody_finds),
+                cmocka_unit_test(test_slow_ones),
+                cmocka_unit_test(test_idle_crowd),
+                cmocka_unit_test(test_one_address_has_a_share),
+                cmocka_unit_test(test_where_it_may_listen),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
