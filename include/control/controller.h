@@ -20,10 +20,13 @@ struct controller_options {
         bool leader_elect;
         const char *ns; /* halflife's own namespace: its Lease is there, and it is exempt */
         const char *lease_name;
-        const char *identity;    /* unique */
-        const char *database;    /* NULL: learn in memory only */
-        const char *listen;      /* NULL: no server */
-        const char *listen_file; /* the address bound is written there; NULL */
+        const char *identity;           /* unique */
+        const char *database;           /* NULL: learn in memory only */
+        const char *listen;             /* of health and metrics; NULL: none */
+        const char *listen_file;        /* the addresses bound are written there, a line each; NULL */
+        const char *serve_listen;       /* of the REST API and admission; NULL: none */
+        const char *tls_cert, *tls_key; /* files; NULL: serve_listen is without TLS */
+        const char *token_audience;     /* of callers; NULL: the API server's own */
         const char *user_agent;
 };
 

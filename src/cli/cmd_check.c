@@ -123,15 +123,18 @@ static void check_apis(struct checking *c)
 
 /* --- permissions --- */
 
+/* Some are not needed with every setting. */
+enum need_when { ALWAYS, TO_WRITE, TO_SERVE };
+
 struct need {
         const char *group, *resource, *verb, *why;
-        bool own_ns;   /* in halflife's own namespace only */
-        bool to_write; /* not needed with apply: never */
+        bool own_ns; /* in halflife's own namespace only */
+        enum need_when when;
 };
 #define READS(g, r)                                                                                                    \
-        {g, r, "list", "reading", false, false},                                                                       \
+        {g, r, "list", "reading", false, ALWAYS},                                                                      \
         {                                                                                                              \
-                g, r, "watch", "reading", false, false                                                                 \
+                g, r, "watch", "reading", false, ALWAYS                                                                \
         }
 
 static const struct need needs[] = {
@@ -148,26 +151,28 @@ static const struct need needs[] = {
         READS("halflife.dev", "clusterprofiles"),
         READS("halflife.dev", "profiles"),
         READS("halflife.dev", "recommendations"),
-        {"metrics.k8s.io", "pods", "list", "reading usage", false, false},
-        {"halflife.dev", "recommendations", "create", "publishing", false, false},
-        {"halflife.dev", "recommendations", "patch", "publishing", false, false},
-        {"halflife.dev", "recommendations", "delete", "publishing", false, false},
-        {"halflife.dev", "recommendations/status", "patch", "publishing", false, false},
-        {"halflife.dev", "clusterprofiles/status", "patch", "telling what profiles do", false, false},
-        {"halflife.dev", "profiles/status", "patch", "telling what profiles do", false, false},
-        {"events.k8s.io", "events", "create", "Events", false, false},
-        {"events.k8s.io", "events", "patch", "Events", false, false},
-        {"coordination.k8s.io", "leases", "get", "leader election", true, false},
-        {"coordination.k8s.io", "leases", "create", "leader election", true, false},
-        {"coordination.k8s.io", "leases", "update", "leader election", true, false},
-        {"apps", "deployments", "get", "apply.mode Rollout", false, true},
-        {"apps", "deployments", "patch", "apply.mode Rollout", false, true},
-        {"apps", "statefulsets", "get", "apply.mode Rollout", false, true},
-        {"apps", "statefulsets", "patch", "apply.mode Rollout", false, true},
-        {"apps", "daemonsets", "get", "apply.mode Rollout", false, true},
-        {"apps", "daemonsets", "patch", "apply.mode Rollout", false, true},
-        {"batch", "cronjobs", "get", "apply.mode Rollout", false, true},
-        {"batch", "cronjobs", "patch", "apply.mode Rollout", false, true},
+        {"metrics.k8s.io", "pods", "list", "reading usage", false, ALWAYS},
+        {"halflife.dev", "recommendations", "create", "publishing", false, ALWAYS},
+        {"halflife.dev", "recommendations", "patch", "publishing", false, ALWAYS},
+        {"halflife.dev", "recommendations", "delete", "publishing", false, ALWAYS},
+        {"halflife.dev", "recommendations/status", "patch", "publishing", false, ALWAYS},
+        {"halflife.dev", "clusterprofiles/status", "patch", "telling what profiles do", false, ALWAYS},
+        {"halflife.dev", "profiles/status", "patch", "telling what profiles do", false, ALWAYS},
+        {"events.k8s.io", "events", "create", "Events", false, ALWAYS},
+        {"events.k8s.io", "events", "patch", "Events", false, ALWAYS},
+        {"coordination.k8s.io", "leases", "get", "leader election", true, ALWAYS},
+        {"coordination.k8s.io", "leases", "create", "leader election", true, ALWAYS},
+        {"coordination.k8s.io", "leases", "update", "leader election", true, ALWAYS},
+        {"authentication.k8s.io", "tokenreviews", "create", "serve-listen: whose token it is", false, TO_SERVE},
+        {"authorization.k8s.io", "subjectaccessreviews", "create", "serve-listen: who may read", false, TO_SERVE},
+        {"apps", "deployments", "get", "apply.mode Rollout", false, TO_WRITE},
+        {"apps", "deployments", "patch", "apply.mode Rollout", false, TO_WRITE},
+        {"apps", "statefulsets", "get", "apply.mode Rollout", false, TO_WRITE},
+        {"apps", "statefulsets", "patch", "apply.mode Rollout", false, TO_WRITE},
+        {"apps", "daemonsets", "get", "apply.mode Rollout", false, TO_WRITE},
+        {"apps", "daemonsets", "patch", "apply.mode Rollout", false, TO_WRITE},
+        {"batch", "cronjobs", "get", "apply.mode Rollout", false, TO_WRITE},
+        {"batch", "cronjobs", "patch", "apply.mode Rollout", false, TO_WRITE},
 };
 enum { NEEDS = sizeof needs / sizeof needs[0] };
 
@@ -198,11 +203,11 @@ static int may(struct checking *c, const struct need *n, struct err *err)
 static void check_permissions(struct checking *c)
 {
         int good = 0;
-        bool never = c->settings.number[SET_APPLY] == 1;
+        bool never = c->settings.number[SET_APPLY] == 1, serves = c->settings.text[SET_SERVE_LISTEN] != NULL;
         for (int i = 0; i < NEEDS; i++) {
                 char line[ERR_TEXT_MAX + 128];
                 struct err err = {0};
-                if (never && needs[i].to_write)
+                if ((needs[i].when == TO_WRITE && never) || (needs[i].when == TO_SERVE && !serves))
                         continue;
                 int allowed = may(c, &needs[i], &err);
                 const char *dot = *needs[i].group ? "." : "";

@@ -73,6 +73,10 @@ static struct controller_options options_of(const struct running *r, const struc
         o.database = s->text[SET_DATABASE];
         o.listen = s->text[SET_LISTEN];
         o.listen_file = s->text[SET_LISTEN_FILE];
+        o.serve_listen = s->text[SET_SERVE_LISTEN];
+        o.tls_cert = s->text[SET_TLS_CERT];
+        o.tls_key = s->text[SET_TLS_KEY];
+        o.token_audience = s->text[SET_TOKEN_AUDIENCE];
         o.user_agent = version_user_agent();
         return o;
 }

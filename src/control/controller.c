@@ -363,23 +363,47 @@ static void warned(void *arg, const char *path, const char *text)
         log_warn("the API server warns", KV("path", path), KV("warning", text));
 }
 
+/* One line an address: of health first, then of the door. */
+static int write_addresses(const struct controller *c, struct err *err)
+{
+        if (!c->options.listen_file)
+                return 0;
+        FILE *f = fopen(c->options.listen_file, "we");
+        const char *door = server_door_address(c->server);
+        if (!f || fprintf(f, "%s\n%s%s", server_address(c->server), door, *door ? "\n" : "") < 0 || fclose(f) != 0)
+                return err_set(err, ERR_IO, "write '%s': %m", c->options.listen_file);
+        return 0;
+}
+
 static int serve_start(struct controller *c, struct err *err)
 {
-        struct server_options o = {
-                .listen = c->options.listen, .interval_ms = c->options.interval_ms, .connections_max = 256};
-        if (!c->options.listen)
+        const struct controller_options *co = &c->options;
+        if (!co->listen && !co->serve_listen)
                 return 0;
+        c->inquiries = inquiries_new(c);
+        const struct server_options o = {
+                .listen = co->listen,
+                .interval_ms = co->interval_ms,
+                .connections_max = 256,
+                .door = {.listen = co->serve_listen,
+                         .tls = co->tls_cert || co->tls_key,
+                         .cert_file = co->tls_cert,
+                         .key_file = co->tls_key,
+                         .admission = true,
+                         .calls = inquiries_calls(c->inquiries)},
+        };
         int rc = server_start(&o, &c->server, err);
         if (rc < 0)
                 return rc;
-        log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
-        if (c->options.listen_file) {
-                FILE *f = fopen(c->options.listen_file, "we");
-                if (!f || fprintf(f, "%s\n", server_address(c->server)) < 0 || fclose(f) != 0)
-                        return err_set(err, ERR_IO, "write '%s': %m", c->options.listen_file);
-        }
-        telemetry_publish(c);
-        return 0;
+        if (co->listen)
+                log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
+        if (co->serve_listen)
+                log_info("serves /api/v1 and /admission", KV("address", server_door_address(c->server)),
+                         KV("tls", o.door.tls ? "yes" : "no"));
+        rc = write_addresses(c, err);
+        if (rc == 0)
+                telemetry_publish(c);
+        return rc;
 }
 
 static void begin(struct controller *c)
@@ -510,6 +534,7 @@ void controller_free(struct controller *c)
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
         server_stop(c->server);
+        inquiries_free(c->inquiries);
         view_drop(c->next_view);
         event_source_free(c->events);
         lease_free(c->lease);

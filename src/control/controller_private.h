@@ -137,6 +137,7 @@ struct controller {
         int64_t file_bytes;
 
         struct server *server;
+        struct inquiries *inquiries;
         struct view *next_view; /* of the pass under way; NULL: nobody reads */
         struct counters count;
         /* as of the last decision over all targets */
@@ -238,6 +239,12 @@ void show_begin(struct controller *c);
 void show_target(struct controller *c, const struct plan *p);
 void show_gone(struct controller *c, const struct target *t);
 struct view *show_end(struct controller *c); /* the caller's */
+
+/* inquiry.c: what the server's threads ask of the loop */
+struct inquiries *inquiries_new(struct controller *c);
+struct server_calls inquiries_calls(struct inquiries *all);
+uint64_t inquiries_admitted(const struct inquiries *all, enum admission_result r);
+void inquiries_free(struct inquiries *all); /* after the server's end, before the client's */
 
 /* telemetry.c */
 void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);

@@ -36,6 +36,12 @@ enum metric_id {
         M_LEADER,
         M_EVENTS_DROPPED,
         M_WATCH_FAILED,
+        M_HTTP_ANSWERS,
+        M_HTTP_SHED,
+        M_HTTP_LATE,
+        M_HTTP_REVIEWS,
+        M_HTTP_CONNECTIONS,
+        M_ADMISSIONS,
         M_MEMORY,
         METRICS
 };
@@ -84,6 +90,16 @@ static const struct metric metrics[METRICS] = {
         [M_LEADER] = {"halflife_leader", "1 while this instance may write.", METRIC_GAUGE},
         [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
         [M_WATCH_FAILED] = {"halflife_watches_in_trouble", "Watches that fail at present.", METRIC_GAUGE},
+        [M_HTTP_ANSWERS] = {"halflife_http_requests_total", "Requests answered on --serve-listen, by class of answer.",
+                            METRIC_COUNTER},
+        [M_HTTP_SHED] = {"halflife_http_shed_total",
+                         "Requests told to come again, and idle connections closed, because there was too much.",
+                         METRIC_COUNTER},
+        [M_HTTP_LATE] = {"halflife_http_late_total", "Requests that were not whole in time.", METRIC_COUNTER},
+        [M_HTTP_REVIEWS] = {"halflife_http_reviews_total", "Questions to the API server who a caller is.",
+                            METRIC_COUNTER},
+        [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Connections to --serve-listen.", METRIC_GAUGE},
+        [M_ADMISSIONS] = {"halflife_admissions_total", "Objects admitted, by what became of them.", METRIC_COUNTER},
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
@@ -188,6 +204,23 @@ static double troubles_of(const struct controller *c)
         return count;
 }
 
+static void door(struct buf *out, const struct controller *c)
+{
+        const struct server_counts n = server_counts(c->server);
+        metric_family(out, &metrics[M_HTTP_ANSWERS]);
+        for (int digit = 2; digit < 6; digit++)
+                labelled(out, M_HTTP_ANSWERS, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
+                         (double)n.answers[digit]);
+        one(out, M_HTTP_SHED, (double)n.shed);
+        one(out, M_HTTP_LATE, (double)n.late);
+        one(out, M_HTTP_REVIEWS, (double)n.reviews);
+        one(out, M_HTTP_CONNECTIONS, (double)n.connections);
+        metric_family(out, &metrics[M_ADMISSIONS]);
+        for (int r = 0; r < ADMISSION_RESULTS; r++)
+                labelled(out, M_ADMISSIONS, "result", admission_result_name((enum admission_result)r),
+                         (double)inquiries_admitted(c->inquiries, (enum admission_result)r));
+}
+
 static void write_all(struct buf *out, const struct controller *c)
 {
         states(out, c);
@@ -216,6 +249,8 @@ static void write_all(struct buf *out, const struct controller *c)
         one(out, M_LEADER, leads(c));
         one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
         one(out, M_WATCH_FAILED, troubles_of(c));
+        if (c->options.serve_listen)
+                door(out, c);
         one(out, M_MEMORY, resident_bytes());
 }
 

@@ -70,14 +70,14 @@ static int pair_parse(const char *cert_pem, const char *key_pem, struct pair **r
         gnutls_datum_t cert = datum_of(cert_pem), key = datum_of(key_pem);
         struct pair *p = MEM_NEW(struct pair);
         unsigned count = CERTIFICATE_CHAIN_MAX;
-        int rc = check_pair(&cert, &key);
-        if (rc >= 0)
-                rc = gnutls_pcert_list_import_x509_raw(p->chain, &count, &cert, GNUTLS_X509_FMT_PEM,
-                                                       GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
+        int rc = gnutls_pcert_list_import_x509_raw(p->chain, &count, &cert, GNUTLS_X509_FMT_PEM,
+                                                   GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED);
         if (rc >= 0) {
                 p->count = count;
-                rc = gnutls_privkey_init(&p->key);
+                rc = check_pair(&cert, &key);
         }
+        if (rc >= 0)
+                rc = gnutls_privkey_init(&p->key);
         if (rc >= 0)
                 rc = gnutls_privkey_import_x509_raw(p->key, &key, GNUTLS_X509_FMT_PEM, NULL, 0);
         if (rc < 0) {

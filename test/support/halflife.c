@@ -154,16 +154,23 @@ struct halflife *halflife_command(const char *const *args)
         return h;
 }
 
-static char *address_of(struct halflife *h)
+/* What the log says of the address where that is served. */
+static char *address_of(struct halflife *h, const char *what)
 {
         static const char mark[] = "address=";
         AUTO(mem_free) char *log = halflife_log(h);
-        char *at = strstr(log, mark);
+        char *at = strstr(log, what);
+        at = at ? strstr(at, mark) : NULL;
         if (!at)
                 return NULL;
         at += strlen(mark) + (at[strlen(mark)] == '"');
         at[strcspn(at, "\" \n")] = '\0';
         return mem_string(at);
+}
+
+char *halflife_door(struct halflife *h)
+{
+        return halflife_await_log(h, "serves /api/v1", 1, LISTEN_MS) ? address_of(h, "serves /api/v1") : NULL;
 }
 
 static bool is_given(const char *const *args, const char *option)
@@ -202,7 +209,7 @@ struct halflife *halflife_start(struct fake *f, const char *database, const char
                 fprintf(stderr, "halflife does not listen:\n%s\n", log);
                 abort();
         }
-        h->address = address_of(h);
+        h->address = address_of(h, "serves /healthz");
         return h;
 }
 

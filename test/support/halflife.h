@@ -35,6 +35,9 @@ int halflife_said(struct halflife *h, const char *text);
 /* Wait until a text stands so often in its log. */
 bool halflife_await_log(struct halflife *h, const char *text, int least, int64_t timeout_ms);
 
+/* Where --serve-listen was bound ("127.0.0.1:4711"); the caller's, NULL: nowhere yet. */
+char *halflife_door(struct halflife *h);
+
 /* Its own server: the status of GET path (0: none), and a sample of /metrics by name and labels as printed, NAN when
  * absent. */
 long halflife_get(struct halflife *h, const char *path);

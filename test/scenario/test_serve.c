@@ -1,0 +1,278 @@
+/*
+ * The whole way in: callers with tokens, halflife's door, the API server that knows them, and what happens when tokens
+ * are revoked and when the API server is away.
+ */
+#include <limits.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../support/fetch.h"
+#include "../support/halflife.h"
+#include "../support/tmp.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define CI     "system:serviceaccount:shop:ci"
+#define SHOP   "/api/v1/namespaces/shop/workloads"
+#define WEB    SHOP "/deploy/storefront"
+#define BANK   "/api/v1/namespaces/billing/workloads"
+#define ABSENT "/deploy/no-such"
+
+static struct {
+        struct fake *fake;
+        struct halflife *halflife;
+        char *door;
+        const char *ca, *scheme;
+} stage;
+
+static void grant(const char *user, const char *verb, const char *ns)
+{
+        fake_grant(stage.fake, &(struct fake_grant){user, verb, ns, NULL});
+}
+
+static void begin(const char *const *args)
+{
+        stage.fake = fake_new(&(struct fake_options){.seed = 3});
+        assert_non_null(stage.fake);
+        assert_true(fake_load(stage.fake, "crds"));
+        fake_world_demo(stage.fake, 60 * SECOND_MS);
+        fake_scrape_every(stage.fake, 1000);
+        fake_put(
+                stage.fake, "kubectl",
+                "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"all\"},"
+                "\"spec\":{}}");
+        fake_person(stage.fake, "ci", CI, NULL);
+        fake_person(stage.fake, "auditor", "auditor", NULL);
+        fake_person(stage.fake, "bound", CI, "halflife");
+        grant(CI, "get", "shop");
+        grant("auditor", NULL, NULL);
+        stage.halflife = halflife_start(stage.fake, "serve.db", args);
+        stage.door = halflife_door(stage.halflife);
+        stage.scheme = "http";
+        stage.ca = NULL;
+        assert_non_null(stage.door);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
+}
+
+static int end(void **state)
+{
+        (void)state;
+        int result = stage.halflife ? halflife_stop(stage.halflife) : 0;
+        if (result != 0) {
+                AUTO(mem_free) char *log = halflife_log(stage.halflife);
+                fprintf(stderr, "%s", log);
+        }
+        halflife_free(stage.halflife);
+        fake_free(stage.fake);
+        mem_free(stage.door);
+        memset(&stage, 0, sizeof stage);
+        return result;
+}
+
+static struct got get(const char *path, const char *token)
+{
+        AUTO(mem_free) char *url = mem_printf("%s://%s%s", stage.scheme, stage.door, path);
+        return fetch(&(struct fetch){.url = url, .token = token, .ca = stage.ca});
+}
+
+static void check(const char *path, const char *token, long want, const char *says)
+{
+        AUTO(got_release) struct got g = get(path, token);
+        if (g.status != want || (!strstr(g.body, says) && !strstr(g.headers, says)))
+                fail_msg("%s by '%s': %ld, not %ld with '%s'\n%s%s", path, token ? token : "", g.status, want, says,
+                         g.headers, g.body);
+}
+
+/* Wait until it is so. Returns after how many milliseconds. */
+static int64_t await(const char *path, const char *token, long want, const char *says, int64_t timeout_ms)
+{
+        int64_t began = mono_read().ns, took;
+        bool so = false;
+        while (!so) {
+                AUTO(got_release) struct got g = get(path, token);
+                took = (mono_read().ns - began) / 1000000;
+                so = g.status == want && (strstr(g.body, says) || strstr(g.headers, says));
+                if (!so && took > timeout_ms)
+                        fail_msg("%s by '%s': %ld, not %ld with '%s', after %lld ms\n%s%s", path, token, g.status, want,
+                                 says, (long long)took, g.headers, g.body);
+                if (!so)
+                        usleep(20000);
+        }
+        return took;
+}
+
+/* --- scenes on one stage --- */
+
+static void test_who_may_read_what(void **state)
+{
+        (void)state;
+        begin((const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
+        check(WEB, "ci", 200, "\"storefront\"");
+        check(WEB "/explain", "ci", 200, "\"cpu\"");
+        check(WEB "/histogram?resource=cpu", "ci", 200, "bucket");
+        check(SHOP ABSENT, "ci", 404, "problems/not-found");
+        check(SHOP, "ci", 403, "problems/forbidden");
+        check(BANK "/deploy/invoices", "ci", 403, "problems/forbidden");
+        check(BANK ABSENT, "ci", 403, "problems/forbidden");
+        check(WEB, "stranger", 401, "WWW-Authenticate");
+        check(WEB, NULL, 401, "WWW-Authenticate");
+        check(SHOP, "auditor", 200, "storefront");
+        check("/api/v1/workloads", "auditor", 200, "invoices");
+        check("/openapi.yaml", NULL, 200, "openapi:");
+        AUTO(got_release) struct got there = get(BANK "/deploy/invoices", "ci");
+        AUTO(got_release) struct got absent = get(BANK ABSENT, "ci");
+        assert_string_equal(there.body, absent.body);
+        const struct fake_request *last = fake_last(stage.fake, "review", "/apis/authorization.k8s.io");
+        assert_non_null(strstr(last->body, "\"recommendations\""));
+        AUTO(mem_free) char *log = halflife_log(stage.halflife);
+        assert_null(strstr(log, "stranger")); /* tokens are nobody's business */
+}
+
+static void test_asked_once_in_ten_seconds(void **state)
+{
+        (void)state;
+        static const char reviews[] = "/apis/authentication.k8s.io/v1/tokenreviews";
+        fake_person(stage.fake, "again", "auditor", NULL);
+        check(SHOP, "again", 200, "");
+        size_t asked = fake_count(stage.fake, "review", reviews);
+        int64_t began = mono_read().ns;
+        for (int i = 0; i < 50; i++)
+                check(SHOP, "again", 200, "");
+        if ((mono_read().ns - began) / 1000000 < 9000)
+                assert_int_equal(fake_count(stage.fake, "review", reviews), asked);
+}
+
+static void test_admission(void **state)
+{
+        (void)state;
+        static const char review[] =
+                "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u-%s\","
+                "\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"operation\":\"CREATE\",\"namespace\":"
+                "\"shop\",\"userInfo\":{\"username\":\"x\"},\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+                "\"metadata\":{\"generateName\":\"a-\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+                "\"ReplicaSet\",\"name\":\"%s\",\"uid\":\"r\",\"controller\":true}]},\"spec\":{\"containers\":[{"
+                "\"name\":"
+                "\"app\"}]}}}}";
+        AUTO(mem_free) char *url = mem_printf("http://%s/admission", stage.door);
+        static const char unknown[] = "/apis/apps/v1/namespaces/shop/replicasets/nobody";
+        AUTO(mem_free) char *of_nobody = mem_printf(review, "1", "nobody");
+        AUTO(got_release)
+        struct got g = fetch(&(struct fetch){.url = url, .type = "application/json", .body = of_nobody});
+        assert_int_equal(g.status, 200);
+        assert_non_null(strstr(g.body, "\"u-1\""));
+        assert_int_equal(fake_count(stage.fake, "get", unknown), 1); /* one look-up */
+        AUTO(mem_free) char *sets = fake_get(stage.fake, "/apis/apps/v1/namespaces/shop/replicasets");
+        assert_non_null(sets);
+        char *at = strstr(sets, "storefront-"), name[64] = "";
+        assert_non_null(at);
+        at[strcspn(at, "\"")] = '\0';
+        snprintf(name, sizeof name, "%s", at);
+        AUTO(mem_free) char *of_web = mem_printf(review, "2", name);
+        size_t gets = fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/replicasets");
+        AUTO(got_release)
+        struct got known = fetch(&(struct fetch){.url = url, .type = "application/json", .body = of_web});
+        assert_int_equal(known.status, 200);
+        assert_int_equal(fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/replicasets"), gets);
+        assert_true(halflife_await_metric(stage.halflife, stage.fake, "halflife_admissions_total{result=\"no_owner\"}",
+                                          1, 10000));
+}
+
+static void test_a_revoked_token(void **state)
+{
+        (void)state;
+        check(WEB, "ci", 200, "");
+        int64_t began = mono_read().ns;
+        fake_person(stage.fake, "ci", NULL, NULL);
+        await(WEB, "ci", 401, "", 15000);
+        int64_t took = (mono_read().ns - began) / 1000000;
+        assert_in_range(took, 0, 11000);
+        check(BANK "/deploy/invoices", "auditor", 200, "");
+}
+
+static void test_the_api_server_is_away(void **state)
+{
+        (void)state;
+        check(WEB, "auditor", 200, "");
+        fake_stop(stage.fake);
+        await(WEB, "newcomer", 503, "Retry-After", 10000);
+        check(WEB, "auditor", 200, "");
+        await(WEB, "auditor", 200, "Warning: 199", 15000);
+        check(WEB, "another", 503, "Retry-After");
+        check("/api/v1/workloads", NULL, 401, "");
+        assert_true(halflife_said(stage.halflife, "callers cannot be told apart") == 1);
+        assert_true(fake_start(stage.fake));
+        await(WEB, "newcomer", 401, "", 15000);
+        AUTO(got_release) struct got g = get(WEB, "auditor");
+        assert_int_equal(g.status, 200);
+        assert_null(strstr(g.headers, "Warning: 199"));
+}
+
+/* --- other ways to start --- */
+
+static void test_audience_and_tls(void **state)
+{
+        (void)state;
+        struct fake *pki = fake_new(&(struct fake_options){.tls = true});
+        AUTO(mem_free) char *cert = tmp_file("tls.crt", fake_client_certificate(pki));
+        AUTO(mem_free) char *key = tmp_file("tls.key", fake_client_key(pki));
+        begin((const char *const[]){"--serve-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key,
+                                    "--token-audience", "halflife", NULL});
+        stage.scheme = "https";
+        stage.ca = fake_ca(pki);
+        check(WEB, "bound", 200, "storefront");
+        check(WEB, "ci", 401, "audience");
+        stage.ca = fake_ca(pki);
+        check(BANK, "bound", 403, "");
+        fake_free(pki);
+        stage.ca = NULL;
+}
+
+static void test_how_it_does_not_start(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *args[8];
+                const char *says;
+        } row[] = {
+                {{"--serve-listen", ":0", NULL}, "is no loopback address"},
+                {{"--serve-listen", "0.0.0.0:0", NULL}, "give a certificate and its key"},
+                {{"--serve-listen", "127.0.0.1:0", "--tls-cert", "/nowhere", NULL}, "belong together"},
+                {{"--serve-listen", ":0", "--tls-cert", "/nowhere", "--tls-key", "/nowhere", NULL}, "/nowhere"},
+        };
+        struct fake *f = fake_new(&(struct fake_options){0});
+        AUTO(mem_free) char *config = tmp_path("elsewhere");
+        assert_true(fake_write_kubeconfig(f, config));
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                const char *args[20] = {"run",         "--kubeconfig", config,       "--database",
+                                        "/dev/null/x", "--listen",     "127.0.0.1:0"};
+                memcpy(args + 7, row[i].args, sizeof row[i].args);
+                struct halflife *h = halflife_command(args);
+                int result = halflife_await(h, 20000);
+                AUTO(mem_free) char *log = halflife_log(h);
+                if (result != 1 || !strstr(log, row[i].says))
+                        fail_msg("row %zu: %d, %s", i, result, log);
+                halflife_free(h);
+        }
+        fake_free(f);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_who_may_read_what),
+                cmocka_unit_test(test_asked_once_in_ten_seconds),
+                cmocka_unit_test(test_admission),
+                cmocka_unit_test(test_a_revoked_token),
+                cmocka_unit_test_teardown(test_the_api_server_is_away, end),
+                cmocka_unit_test_teardown(test_audience_and_tls, end),
+                cmocka_unit_test(test_how_it_does_not_start),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
