@@ -21,7 +21,8 @@ struct deploy_container {
 /* A workload about to be deployed: known to the view or not. */
 struct deploy_subject {
         struct text ns, group, kind, name;
-        bool as_known;                  /* as the view has it: the profile it has counts, not what the labels select */
+        /* as the view has it: the profile it has counts, not what the labels select; NULL: looked up by name */
+        const struct view_target *known;
         const struct label_pair *label; /* the union of the workload's and its template's: the workload's first */
         size_t labels;
         bool apply_never;    /* its own annotation halflife.dev/apply: Never */

@@ -95,11 +95,10 @@ static void leave(const struct deploy_subject *s, struct deploy_answer *ret)
 }
 
 /* The template's labels count too, and a view keeps the workload's own: who is known has his profile already. */
-static const struct view_profile *profile_of(const struct view *v, const struct deploy_subject *s,
-                                             const struct view_target *known)
+static const struct view_profile *profile_of(const struct view *v, const struct deploy_subject *s)
 {
-        if (s->as_known && known && known->profile)
-                return known->profile;
+        if (s->known && s->known->profile)
+                return s->known->profile;
         return view_choose(v, s->ns, s->group, s->kind, s->label, s->labels);
 }
 
@@ -108,11 +107,11 @@ void deploy_answer(const struct view *v, const struct deploy_subject *s, struct 
         const struct view_ns *ns = view_find_ns(v, s->ns);
         struct advise_container *c = arena_new(a, (s->containers + 1) * sizeof *c);
         *ret = (struct deploy_answer){
-                .target = view_find(v, s->ns, s->group, s->kind, s->name),
+                .profile = profile_of(v, s),
+                .target = s->known ? s->known : view_find(v, s->ns, s->group, s->kind, s->name),
                 .advice = arena_new(a, (s->containers + 1) * sizeof *ret->advice),
                 .row = arena_new(a, (s->containers + 1) * sizeof *ret->row),
         };
-        ret->profile = profile_of(v, s, ret->target);
         ret->state = ret->target ? (enum state)ret->target->state : STATE_NO_DATA;
         for (size_t i = 0; i < s->containers; i++) {
                 c[i].role = s->container[i].role;

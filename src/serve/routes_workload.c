@@ -37,7 +37,7 @@ struct deploy_subject subject_of(const struct ask *k)
                 .group = text_of(k->route->group),
                 .kind = text_of(k->route->kind),
                 .name = text_of(k->route->workload),
-                .as_known = true,
+                .known = t,
                 .label = label,
                 .labels = labels,
                 .container = container,
@@ -106,7 +106,7 @@ static int read_labels(struct ask *k, struct deploy_subject *s)
         }
         s->label = label;
         s->labels = n;
-        s->as_known = false;
+        s->known = NULL;
         return 0;
 }
 

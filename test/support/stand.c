@@ -120,8 +120,21 @@ void stand_publish(struct stand *s, int workloads, const char *source_error)
 {
         static const struct view_container app = {.name = "app",
                                                   .state = STATE_READY,
-                                                  .of = {{2000, 2000, 400, 440, 380, 610, -1, 0, true, false},
-                                                         {-1, -1, -1, -1, -1, -1, -1, 0, false, false}}};
+                                                  .of = {{.original = 2000,
+                                                          .current = 2000,
+                                                          .model = 400,
+                                                          .target = 440,
+                                                          .lower = 380,
+                                                          .upper = 610,
+                                                          .applied = -1,
+                                                          .learned = true},
+                                                         {.original = -1,
+                                                          .current = -1,
+                                                          .model = -1,
+                                                          .target = -1,
+                                                          .lower = -1,
+                                                          .upper = -1,
+                                                          .applied = -1}}};
         struct view *v = view_new();
         struct view_target *t = arena_new(&v->arena, (size_t)workloads * sizeof *t);
         for (int i = 0; i < workloads; i++) {

@@ -195,7 +195,7 @@ static void test_each_fact_counts(void **state)
                         break;
                 case AS_KNOWN:
                         s.view->profiles = 0;
-                        s.subject.as_known = true;
+                        s.subject.known = &s.target;
                         break;
                 case DEPLOYED_BEFORE:
                         s.known.of[CPU].applied = 450;
