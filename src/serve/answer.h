@@ -50,6 +50,14 @@ void answer_not_known(struct ask *k);
  */
 int container_asked(struct ask *k);
 
+/* ?resource. 0, or ERR_INVALID with the answer made. */
+int resource_asked(struct ask *k, enum resource *ret);
+
+/* Whether what only the learner knows can be told: 0, or ERR_INVALID with the answer made. */
+int learned_asked(struct ask *k);
+/* NULL: nothing was learned of it. */
+const struct usage *learned_of(const struct ask *k, const char *container);
+
 /* What the containers of a known workload deploy with. Everything in the arena or the view. */
 struct deploy_subject subject_of(const struct ask *k);
 

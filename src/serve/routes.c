@@ -3,8 +3,9 @@
 
 #include "answer.h"
 #include "core/kind.h"
+#include "routes_inner.h"
 
-enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63, KIND_MOST = 253 };
+enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63 };
 
 /* --- the table --- */
 
@@ -67,7 +68,7 @@ static bool fits(const struct door *d, const struct path *p, struct text ret[sta
 
 /* --- what is in braces --- */
 
-static bool is_dns(struct text t, size_t most, bool dots)
+bool route_is_dns(struct text t, size_t most, bool dots)
 {
         if (t.len < 1 || t.len > most)
                 return false;
@@ -83,7 +84,7 @@ static bool is_dns(struct text t, size_t most, bool dots)
 static int read_ns(struct text raw, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct text ns = url_decode(raw, false, a);
-        if (!ns.p || !is_dns(ns, NS_MOST, false))
+        if (!ns.p || !route_is_dns(ns, NS_MOST, false))
                 return answer_bad_parameter(
                         ret_answer, "ns",
                         "'%.64s' is not a namespace's name: at most 63 lower-case letters, digits and '-'",
@@ -95,101 +96,12 @@ static int read_ns(struct text raw, struct arena *a, struct route *ret, struct a
 static int read_name(struct text raw, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct text name = url_decode(raw, false, a);
-        if (!name.p || !is_dns(name, NAME_MOST, true))
+        if (!name.p || !route_is_dns(name, NAME_MOST, true))
                 return answer_bad_parameter(
                         ret_answer, "name",
                         "'%.64s' is not a workload's name: at most 253 lower-case letters, digits, '-' and '.'",
                         name.p ? name.p : "");
         ret->workload = name.p;
-        return 0;
-}
-
-/* --- kinds --- */
-
-static char lower(char c)
-{
-        return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-/* A kind as it may have been meant: a word less its ending, and what then follows. */
-static const struct {
-        const char *ending, *instead;
-} singulars[] = {{"", ""}, {"s", ""}, {"es", ""}, {"ies", "y"}};
-enum { SINGULARS = sizeof singulars / sizeof singulars[0] };
-
-static const char *singular(struct text word, int way, struct arena *a)
-{
-        struct text ending = text_of(singulars[way].ending), instead = text_of(singulars[way].instead);
-        if (word.len <= ending.len || !text_equal((struct text){word.p + word.len - ending.len, ending.len}, ending))
-                return NULL;
-        char *out = arena_new(a, word.len + 2);
-        memcpy(out, word.p, word.len - ending.len);
-        memcpy(out + word.len - ending.len, instead.p, instead.len);
-        return out;
-}
-
-/* The usual plural's singular, where nobody is known by any. */
-static int usual_way(const char *word)
-{
-        size_t len = strlen(word);
-        bool s = len > 1 && word[len - 1] == 's' && word[len - 2] != 's';
-        if (!s)
-                return 0;
-        if (len > 3 && strcmp(word + len - 3, "ies") == 0)
-                return 3;
-        bool es = len > 4 && (strcmp(word + len - 4, "sses") == 0 || strcmp(word + len - 3, "xes") == 0 ||
-                              strcmp(word + len - 4, "ches") == 0 || strcmp(word + len - 4, "shes") == 0);
-        return es ? 2 : 1;
-}
-
-static bool is_kind_text(struct text t)
-{
-        for (size_t i = 0; i < t.len; i++) {
-                char c = lower(t.p[i]);
-                if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9' && i > 0) && !(i > 0 && (c == '-' || c == '.')))
-                        return false;
-        }
-        return t.len > 0 && t.len <= KIND_MOST;
-}
-
-/* Somebody else's kind: Widget.example.com, widgets.example.com, widget.example.com. Names of Recommendations are in
- * lower case, so that any singular finds the target, which knows how its kind is written. */
-static void guess_kind(struct text word, struct text group, const struct view *v, struct arena *a, struct route *ret)
-{
-        bool upper = word.p[0] >= 'A' && word.p[0] <= 'Z';
-        char *small = arena_text(a, word);
-        for (char *c = small; *c; c++)
-                *c = lower(*c);
-        ret->group = arena_text(a, group);
-        for (int i = 0; v && i < (upper ? 1 : SINGULARS); i++) {
-                const char *kind = singular(text_of(small), i, a);
-                const struct view_target *t =
-                        kind ? view_find(v, text_of(ret->ns), group, text_of(kind), text_of(ret->workload)) : NULL;
-                if (t) {
-                        ret->kind = t->kind;
-                        return;
-                }
-        }
-        ret->kind = upper ? arena_text(a, word) : singular(text_of(small), usual_way(small), a);
-}
-
-static int read_kind(struct text raw, const struct view *v, struct arena *a, struct route *ret,
-                     struct answer *ret_answer)
-{
-        struct text name = url_decode(raw, false, a);
-        const struct kind *known = name.p ? kind_by_name(name) : NULL;
-        const char *dot = name.len ? memchr(name.p, '.', name.len) : NULL;
-        if (known) {
-                ret->group = known->group;
-                ret->kind = known->kind;
-                return 0;
-        }
-        if (!name.p || !is_kind_text(name) || (dot && !is_dns(text_of(dot + 1), KIND_MOST, true)))
-                return answer_bad_parameter(ret_answer, "kind",
-                                            "'%.64s' is not a kind, such as deploy, deployments.apps or Deployment",
-                                            name.p ? name.p : "");
-        struct text word = {name.p, dot ? (size_t)(dot - name.p) : name.len};
-        guess_kind(word, dot ? text_of(dot + 1) : (struct text){"", 0}, v, a, ret);
         return 0;
 }
 
@@ -200,7 +112,7 @@ static int read_variables(const struct text variable[static VARIABLES], const st
         if (rc == 0 && variable[VARIABLE_NAME].p)
                 rc = read_name(variable[VARIABLE_NAME], a, ret, ret_answer);
         if (rc == 0 && variable[VARIABLE_KIND].p)
-                rc = read_kind(variable[VARIABLE_KIND], v, a, ret, ret_answer);
+                rc = route_read_kind(variable[VARIABLE_KIND], v, a, ret, ret_answer);
         if (rc < 0 || !ret->kind)
                 return rc;
         char name[KIND_NAME_MAX];

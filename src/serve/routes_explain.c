@@ -7,7 +7,6 @@
 #include "answer.h"
 #include "core/quantity.h"
 #include "explain_words.h"
-#include "learned.h"
 
 enum { PERCENT_LEAST = 50, PERCENT_MOST = 100 };
 enum { FACTOR_LEAST = 100, FACTOR_MOST = 100000 }; /* thousandths */

@@ -3,7 +3,6 @@
  */
 #include "answer.h"
 #include "core/quantity.h"
-#include "learned.h"
 
 static const int percentiles[] = {500, 900, 950, 990, 1000};
 enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
@@ -58,7 +57,8 @@ static void write_buckets(struct writer *w, const struct histogram *h, double to
         writer_close(w, ']');
 }
 
-int64_t units_up(enum resource r, double value)
+/* Rounded up. */
+static int64_t units_up(enum resource r, double value)
 {
         double units = r == CPU ? value * 1000 : value;
         int64_t whole = (int64_t)units;

@@ -131,7 +131,7 @@ static int put_original(struct ask *k, struct deploy_subject *s)
         for (enum resource r = CPU; r < RESOURCES; r++)
                 if (asked[r].set)
                         container[at].request[r] = asked[r];
-        return query_has(k->query, PARAM_LABELS) ? read_labels(k, s) : 0;
+        return 0;
 }
 
 /* --- which container --- */
@@ -209,10 +209,7 @@ static void write_unknown(struct writer *w, const struct ask *k, const struct de
 static bool refuse(struct ask *k)
 {
         bool has_original = query_has(k->query, PARAM_ORIGINAL);
-        if (!has_original && query_has(k->query, PARAM_LABELS))
-                answer_bad_parameter(k->ret, "labels",
-                                     "labels go with original=: they tell of a workload that is not here yet");
-        else if (!has_original && !k->target)
+        if (!has_original && !k->target)
                 answer_not_known(k);
         else if (!has_original && query_has(k->query, PARAM_CONTAINER))
                 return container_asked(k) < 0;
@@ -237,6 +234,8 @@ void answer_workload(struct ask *k)
                 return;
         struct deploy_subject s = subject_of(k);
         if (query_has(k->query, PARAM_ORIGINAL) && put_original(k, &s) < 0)
+                return;
+        if (query_has(k->query, PARAM_LABELS) && read_labels(k, &s) < 0)
                 return;
         struct deploy_answer d;
         deploy_answer(k->v, &s, k->a, &d);

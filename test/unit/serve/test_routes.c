@@ -43,6 +43,13 @@ static void test_doors(void **state)
                  "widget.example.com-gizmo"},
                 {"GET", WL "/Widget.example.com/gizmo", ROUTE_WORKLOAD, "get", "shop", "example.com", "Widget", "gizmo",
                  "widget.example.com-gizmo"},
+                {"GET", WL "/deployments.v1.apps/web", ROUTE_WORKLOAD, "get", "shop", "apps", "Deployment", "web",
+                 "deployment-web"},
+                /* a kind that a profile names, though there is none yet */
+                {"GET", WL "/gateways.v1beta1.example.org/new", ROUTE_WORKLOAD, "get", "shop", "example.org", "GateWay",
+                 "new", "gateway.example.org-new"},
+                {"GET", WL "/gateway/new", ROUTE_WORKLOAD, "get", "shop", "example.org", "GateWay", "new",
+                 "gateway.example.org-new"},
                 /* not known by any spelling: the usual singular, so that access is asked for as for one that is */
                 {"GET", WL "/widgets.example.com/other", ROUTE_WORKLOAD, "get", "shop", "example.com", "widget",
                  "other", "widget.example.com-other"},
@@ -55,8 +62,10 @@ static void test_doors(void **state)
                 {"GET", WL "/gadgets/other", ROUTE_WORKLOAD, "get", "shop", "", "gadget", "other", "gadget-other"},
                 {"POST", "/api/v1/namespaces/shop/render?dryRun", ROUTE_RENDER, "get", "shop", NULL, NULL, NULL, NULL},
         };
+        static char version[] = "example.org/v1beta1", kind[] = "GateWay";
         struct fixture f;
         fixture_init(&f);
+        f.spec.target[f.spec.targets++] = (struct profile_target){version, kind};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 fixture_ask(&f, row[i].method, row[i].url);
                 const struct route *r = &f.route;
@@ -131,6 +140,7 @@ static void test_refusals(void **state)
                 {"GET", WL "/de%20ploy/web", 400, "\"parameter\":\"kind\""},
                 {"GET", WL "/widget./web", 400, "\"parameter\":\"kind\""},
                 {"GET", WL "/.example.com/web", 400, "\"parameter\":\"kind\""},
+                {"GET", WL "/widget.v1./web", 400, "\"parameter\":\"kind\""},
                 {"GET", WL "/widget.Example.com/web", 400, "\"parameter\":\"kind\""},
                 {"GET", "/api/v1/workloads?pretty=1", 400, "there are labelSelector, state, limit, continue, fields"},
                 {"GET", "/openapi.yaml?a", 400, "there is none"},

@@ -166,7 +166,8 @@ static void test_original(void **state)
                 {NEW "?original=cpu:1,", 400, "parameter", "original"},
                 {NEW "?original=cpu:1&labels=app", 400, "parameter", "labels"},
                 {NEW "?original=cpu:1&labels==b", 400, "parameter", "labels"},
-                {NEW "?labels=app=b", 400, "parameter", "labels"},
+                {NEW "?labels=app=b", 404, "status", "404"},
+                {WEB "?labels=app=b", 200, "deploy.containers.0.cpu.request", "454m"},
         };
         EXPECT(row);
 }

@@ -112,7 +112,7 @@ static void test_fields(void **state)
                 char url[256], want[512];
                 snprintf(url, sizeof url, "/api/v1/namespaces/bank/workloads?fields=%s", row[i].fields);
                 snprintf(want, sizeof want, "{\"items\":[%s]}", row[i].want);
-                json_t *json AUTO(json_decref) = page(&f, url);
+                json_decref(page(&f, url));
                 assert_string_equal(f.got.body.data, want);
         }
         fixture_release(&f);
@@ -174,7 +174,7 @@ static void test_refusals(void **state)
         struct fixture f;
         fixture_init(&f);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                json_t *json AUTO(json_decref) = page(&f, row[i].url);
+                json_decref(page(&f, row[i].url));
                 if (f.got.status != row[i].status || !strstr(f.got.body.data, row[i].says))
                         fail_msg("%s: %u %s", row[i].url, f.got.status, f.got.body.data);
         }

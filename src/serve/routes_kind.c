@@ -1,0 +1,146 @@
+/*
+ * Kinds as kubectl takes them. Those in no table of ours have their group with them, and are known by the profiles that
+ * name them or the workloads that there are.
+ */
+#include "answer.h"
+#include "core/kind.h"
+#include "routes_inner.h"
+
+enum { KIND_MOST = 253 };
+
+static char lower(char c)
+{
+        return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* A kind as it may have been meant: a word less its ending, and what then follows. */
+static const struct {
+        const char *ending, *instead;
+} singulars[] = {{"", ""}, {"s", ""}, {"es", ""}, {"ies", "y"}};
+enum { SINGULARS = sizeof singulars / sizeof singulars[0] };
+
+/* NULL: the word has no such ending. */
+static const char *singular(struct text word, int way, struct arena *a)
+{
+        struct text ending = text_of(singulars[way].ending), instead = text_of(singulars[way].instead);
+        if (word.len <= ending.len || !text_equal((struct text){word.p + word.len - ending.len, ending.len}, ending))
+                return NULL;
+        char *out = arena_new(a, word.len + 2);
+        memcpy(out, word.p, word.len - ending.len);
+        memcpy(out + word.len - ending.len, instead.p, instead.len);
+        return out;
+}
+
+static bool ends_in(struct text word, const char *ending)
+{
+        size_t len = strlen(ending);
+        return word.len > len && memcmp(word.p + word.len - len, ending, len) == 0;
+}
+
+/* The usual plural's singular, where nobody is known by any. */
+static int usual_way(struct text word)
+{
+        if (!ends_in(word, "s") || ends_in(word, "ss"))
+                return 0;
+        if (ends_in(word, "ies"))
+                return 3;
+        return ends_in(word, "sses") || ends_in(word, "xes") || ends_in(word, "ches") || ends_in(word, "shes") ? 2 : 1;
+}
+
+static bool is_word(struct text t)
+{
+        for (size_t i = 0; i < t.len; i++) {
+                char c = lower(t.p[i]);
+                if (!(c >= 'a' && c <= 'z') && (i == 0 || (!(c >= '0' && c <= '9') && c != '-')))
+                        return false;
+        }
+        return t.len > 0;
+}
+
+static bool is_same(const char *small, const char *kind)
+{
+        for (; *small && *small == lower(*kind); kind++)
+                small++;
+        return !*small && !*kind;
+}
+
+/* A kind that a profile names; of any group where none is asked for. */
+static bool find_named(const struct view *v, const char *small, struct text group, struct arena *a, struct route *ret)
+{
+        for (size_t i = 0; i < v->profiles; i++) {
+                const struct profile_spec *p = v->profile[i]->spec;
+                for (int k = 0; k < p->targets; k++) {
+                        struct text of = kind_group(text_of(p->target[k].api_version));
+                        if ((group.len && !text_equal(group, of)) || !is_same(small, p->target[k].kind))
+                                continue;
+                        ret->group = arena_text(a, of);
+                        ret->kind = p->target[k].kind;
+                        return true;
+                }
+        }
+        return false;
+}
+
+/* Names of Recommendations are in lower case, so that the target is found, and knows how its kind is written. */
+static bool find_there(const struct view *v, const char *small, struct text group, struct arena *a, struct route *ret)
+{
+        const struct view_target *t = view_find(v, text_of(ret->ns), group, text_of(small), text_of(ret->workload));
+        if (!t)
+                return false;
+        ret->group = arena_text(a, group);
+        ret->kind = t->kind;
+        return true;
+}
+
+static void guess(struct text word, struct text group, const struct view *v, struct arena *a, struct route *ret)
+{
+        char *text = arena_text(a, word);
+        for (char *c = text; *c; c++)
+                *c = lower(*c);
+        struct text small = {text, word.len};
+        for (int i = 0; v && i < SINGULARS; i++) {
+                const char *kind = singular(small, i, a);
+                if (kind && (find_named(v, kind, group, a, ret) || find_there(v, kind, group, a, ret)))
+                        return;
+        }
+        bool written = word.p[0] >= 'A' && word.p[0] <= 'Z';
+        ret->group = arena_text(a, group);
+        ret->kind = written ? arena_text(a, word) : singular(small, usual_way(small), a);
+}
+
+/* kubectl takes deployments.v1.apps, too. */
+static struct text without_version(struct text group)
+{
+        const char *dot = group.len ? memchr(group.p, '.', group.len) : NULL;
+        bool version = dot && dot - group.p >= 2 && group.p[0] == 'v' && group.p[1] >= '1' && group.p[1] <= '9';
+        for (const char *c = group.p + 1; version && c < dot; c++)
+                version = (*c >= '0' && *c <= '9') || strchr("alphbet", *c);
+        return version ? (struct text){dot + 1, group.len - (size_t)(dot + 1 - group.p)} : group;
+}
+
+int route_read_kind(struct text raw, const struct view *v, struct arena *a, struct route *ret,
+                    struct answer *ret_answer)
+{
+        struct text name = url_decode(raw, false, a), word = name, group = {"", 0};
+        const char *dot = name.len ? memchr(name.p, '.', name.len) : NULL;
+        if (dot) {
+                word.len = (size_t)(dot - name.p);
+                group = without_version(text_of(dot + 1));
+        }
+        if (!name.p || name.len > KIND_MOST || !is_word(word) || (dot && !route_is_dns(group, KIND_MOST, true)))
+                return answer_bad_parameter(ret_answer, "kind",
+                                            "'%.64s' is not a kind, such as deploy, deployments.apps or Deployment",
+                                            name.p ? name.p : "");
+        char *full = arena_new(a, name.len + 2);
+        memcpy(full, word.p, word.len);
+        full[word.len] = dot ? '.' : '\0';
+        memcpy(full + word.len + (dot != NULL), group.p, group.len);
+        const struct kind *known = kind_by_name(text_of(full));
+        if (known) {
+                ret->group = known->group;
+                ret->kind = known->kind;
+                return 0;
+        }
+        guess(word, group, v, a, ret);
+        return 0;
+}
