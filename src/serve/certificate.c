@@ -100,7 +100,7 @@ static void pair_take(struct certificate *t, struct pair *p)
 
 int certificate_set(struct certificate *t, const char *cert_pem, const char *key_pem, struct err *err)
 {
-        struct pair *p;
+        struct pair *p = NULL;
         int rc = pair_parse(cert_pem, key_pem, &p, err);
         if (rc == 0)
                 pair_take(t, p);

@@ -1,7 +1,6 @@
 #include "door_inner.h"
 
 #include <assert.h>
-#include <poll.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
 #include <sys/random.h>
@@ -189,12 +188,12 @@ static void say_goodbye(struct door *d)
 static void *run(void *arg)
 {
         struct door *d = arg;
-        struct pollfd fds[] = {{d->ready, POLLIN, 0}, {d->wake, POLLIN, 0}};
         certificate_mine(d->certificate);
         for (bool going = true; going;) {
-                (void)poll(fds, 2, wait_ms(d));
+                (void)poll(d->polled, 2 + (nfds_t)d->drain.count, wait_ms(d));
                 d->now = now_read();
-                going = !(fds[1].revents & POLLIN) || read_letters(d);
+                drain_read(&d->drain, d->now.mono);
+                going = !(d->polled[1].revents & POLLIN) || read_letters(d);
                 if (d->now.mono.ns - d->swept.ns >= sweep_ms(d) * 1000000) {
                         d->swept = d->now.mono;
                         look_at_certificate(d);
@@ -265,7 +264,10 @@ static int start_daemon(struct door *d, int fd, struct err *err)
                 MHD_OPTION_NOTIFY_COMPLETED, visit_end, d, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
         if (!d->daemon)
                 return err_set(err, ERR_IO, "the HTTP server does not start: %m");
-        d->ready = MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+        int ready = MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
+        d->polled[0] = (struct pollfd){ready, POLLIN, 0};
+        d->polled[1] = (struct pollfd){d->wake, POLLIN, 0};
+        d->drain.fd = d->polled + 2;
         return 0;
 }
 
@@ -341,6 +343,7 @@ void door_close(struct door *d)
         certificate_free(d->certificate);
         auth_free(d->auth);
         gzip_release(&d->gzip);
+        drain_release(&d->drain);
         if (d->wake >= 0)
                 close(d->wake);
         pthread_mutex_destroy(&d->lock);

@@ -12,6 +12,7 @@
 #include "auth.h"
 #include "certificate.h"
 #include "door.h"
+#include "drain.h"
 #include "job.h"
 #include "worker.h"
 
@@ -47,6 +48,7 @@ struct visit {
         int fd;
         bool busy;         /* a request is under way, or some bytes of one */
         bool ended;        /* closed by us, and MHD is to see it */
+        bool unread;       /* answered before all of the request was read */
         struct mono since; /* busy or idle */
         uint64_t bytes;    /* received, as seen while idle */
         bool bytes_known;
@@ -59,6 +61,7 @@ struct visit {
         bool admission;
         bool headers_only; /* MHD has not asked for the body yet */
         bool suspended;
+        bool by_name; /* he may not read all: is it this one? */
         struct auth_key key;
         struct auth_waiter waiter;
         enum auth_say say;
@@ -79,7 +82,9 @@ struct door {
         struct gzip gzip;
         pthread_t thread;
         bool running;
-        int ready, wake; /* MHD's descriptor, and ours */
+        int wake;                            /* written to by whoever leaves a letter */
+        struct pollfd polled[2 + DRAIN_MAX]; /* MHD's descriptor, ours, and those drained */
+        struct drain drain;
         struct now now;
         struct mono swept;
         struct visits idle, busy;

@@ -94,6 +94,8 @@ void visit_give_up(struct visit *v, enum problem p, const char *why)
 
 /* --- who asks, and may he? --- */
 
+static void take_verdict(struct visit *v, enum auth_say say);
+
 /* b64token of RFC 6750: anything else is no token, and nobody is asked about it. */
 static bool read_token(const struct visit *v, struct text *ret)
 {
@@ -111,37 +113,12 @@ static bool read_token(const struct visit *v, struct text *ret)
         return true;
 }
 
-static void take_verdict(struct visit *v, enum auth_say say)
-{
-        switch (say) {
-        case AUTH_SAYS_ALLOWED:
-        case AUTH_SAYS_ALLOWED_LATELY:
-                v->job->lately = say == AUTH_SAYS_ALLOWED_LATELY;
-                v->step = STEP_BODY;
-                break;
-        case AUTH_SAYS_WHO:
-                refuse(v, PROBLEM_UNAUTHENTICATED,
-                       "the API server does not know this bearer token: is it expired, or "
-                       "meant for another audience?");
-                break;
-        case AUTH_SAYS_FORBIDDEN:
-                refuse(v, PROBLEM_FORBIDDEN,
-                       "this needs the permission to get, or list, recommendations.halflife.dev there; whether there "
-                       "is one is not said");
-                break;
-        case AUTH_SAYS_LATER:
-                refuse_overloaded(v, "the API server cannot be asked now who this is: try again");
-                break;
-        case AUTH_SAYS_WAIT:
-                break;
-        }
-}
-
+/* Whether he may read all there is asked first: that is one question for everything that a pipeline reads. */
 static void ask_who(struct visit *v)
 {
         struct door *d = v->door;
         const struct route *r = &v->job->route;
-        const char *name = r->recommendation ? r->recommendation : "";
+        const char *name = v->by_name ? r->recommendation : "";
         struct text token;
         bool ask;
         if (!read_token(v, &token)) {
@@ -161,6 +138,37 @@ static void ask_who(struct visit *v)
                 suspend(v, STEP_VERDICT);
         else
                 take_verdict(v, say);
+}
+
+static void take_verdict(struct visit *v, enum auth_say say)
+{
+        switch (say) {
+        case AUTH_SAYS_ALLOWED:
+        case AUTH_SAYS_ALLOWED_LATELY:
+                v->job->lately = say == AUTH_SAYS_ALLOWED_LATELY;
+                v->step = STEP_BODY;
+                break;
+        case AUTH_SAYS_WHO:
+                refuse(v, PROBLEM_UNAUTHENTICATED,
+                       "the API server does not know this bearer token: is it expired, or "
+                       "meant for another audience?");
+                break;
+        case AUTH_SAYS_FORBIDDEN:
+                if (!v->by_name && v->job->route.recommendation) {
+                        v->by_name = true;
+                        ask_who(v);
+                        break;
+                }
+                refuse(v, PROBLEM_FORBIDDEN,
+                       "this needs the permission to get, or list, recommendations.halflife.dev there; whether there "
+                       "is one is not said");
+                break;
+        case AUTH_SAYS_LATER:
+                refuse_overloaded(v, "the API server cannot be asked now who this is: try again");
+                break;
+        case AUTH_SAYS_WAIT:
+                break;
+        }
 }
 
 void visit_judged(struct visit *v, enum auth_say say)
@@ -305,6 +313,13 @@ static bool has_header(const struct answer *a, const char *name)
         return false;
 }
 
+/* The same content in other bytes: the strong tag is of those that were not packed. */
+static void add_weak_tag(struct MHD_Response *r, const char *tag)
+{
+        AUTO(mem_free) char *weak = mem_printf("W/%s", tag);
+        MHD_add_response_header(r, "ETag", weak);
+}
+
 static void add_headers(struct visit *v, struct MHD_Response *r)
 {
         const struct job *j = v->job;
@@ -312,7 +327,10 @@ static void add_headers(struct visit *v, struct MHD_Response *r)
         if (a->type)
                 MHD_add_response_header(r, "Content-Type", a->type);
         for (int i = 0; i < a->headers; i++)
-                MHD_add_response_header(r, a->header[i].name, a->header[i].value);
+                if (j->gzipped && strcasecmp(a->header[i].name, "ETag") == 0)
+                        add_weak_tag(r, a->header[i].value);
+                else
+                        MHD_add_response_header(r, a->header[i].name, a->header[i].value);
         MHD_add_response_header(r, "X-Request-Id", j->id);
         if (!has_header(a, "Cache-Control"))
                 MHD_add_response_header(r, "Cache-Control", "private, no-cache");
@@ -336,7 +354,8 @@ static enum MHD_Result send_answer(struct visit *v)
         if (!r)
                 return MHD_NO;
         add_headers(v, r);
-        if (v->headers_only) /* the body that was announced is not read: what follows is no request */
+        v->unread = v->headers_only;
+        if (v->unread) /* the body that was announced is not read: what follows is no request */
                 MHD_add_response_header(r, "Connection", "close");
         unsigned digit = a->status / 100;
         atomic_fetch_add(&v->door->answers[digit < 6 ? digit : 0], 1);
@@ -490,7 +509,7 @@ void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
         v->door->tickets++;
         v->step = STEP_HEADERS;
         v->headers_only = true;
-        v->admission = false;
+        v->admission = v->by_name = false;
         visitors_busy(v);
         return v;
 }

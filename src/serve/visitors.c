@@ -92,6 +92,8 @@ void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context
                 come(d, c, socket_context);
         } else if (*socket_context) {
                 struct visit *v = *socket_context;
+                if (v->unread && !v->ended)
+                        drain_take(&d->drain, v->fd, d->now.mono);
                 leave(v);
                 d->connections--;
                 mem_free(v);

@@ -51,7 +51,9 @@ static void begin(const char *const *args)
         fake_person(stage.fake, "ci", CI, NULL);
         fake_person(stage.fake, "auditor", "auditor", NULL);
         fake_person(stage.fake, "bound", CI, "halflife");
+        fake_person(stage.fake, "narrow", "narrow", NULL);
         grant(CI, "get", "shop");
+        fake_grant(stage.fake, &(struct fake_grant){"narrow", "get", "shop", "deployment-storefront"});
         grant("auditor", NULL, NULL);
         stage.halflife = halflife_start(stage.fake, "serve.db", args);
         stage.door = halflife_door(stage.halflife);
@@ -121,6 +123,9 @@ static void test_who_may_read_what(void **state)
         check(SHOP, "ci", 403, "problems/forbidden");
         check(BANK "/deploy/invoices", "ci", 403, "problems/forbidden");
         check(BANK ABSENT, "ci", 403, "problems/forbidden");
+        check(WEB, "narrow", 200, "storefront");
+        check(WEB "/explain", "narrow", 200, "cpu");
+        check(SHOP "/deploy/checkout", "narrow", 403, "problems/forbidden");
         check(WEB, "stranger", 401, "WWW-Authenticate");
         check(WEB, NULL, 401, "WWW-Authenticate");
         check(SHOP, "auditor", 200, "storefront");
@@ -228,7 +233,6 @@ static void test_audience_and_tls(void **state)
         stage.ca = fake_ca(pki);
         check(WEB, "bound", 200, "storefront");
         check(WEB, "ci", 401, "audience");
-        stage.ca = fake_ca(pki);
         check(BANK, "bound", 403, "");
         fake_free(pki);
         stage.ca = NULL;

@@ -10,8 +10,11 @@
 
 /* --- what control would do --- */
 
-static enum server_verdict verdict_on(const char *token)
+static enum server_verdict verdict_on(const struct server_question *q)
 {
+        const char *token = q->token;
+        if (strcmp(token, "narrow") == 0)
+                return strcmp(q->name, "deployment-web-0") == 0 ? SERVER_ALLOWS : SERVER_FORBIDS;
         return strcmp(token, "good") == 0   ? SERVER_ALLOWS
                : strcmp(token, "poor") == 0 ? SERVER_FORBIDS
                : strcmp(token, "lost") == 0 ? SERVER_CANNOT_TELL
@@ -26,11 +29,11 @@ static void on_review(void *arg, const struct server_question *q)
         bool held = s->hold && s->holds < STAND_HELD_MAX;
         if (held) {
                 s->held[s->holds] = q->key;
-                s->verdict[s->holds++] = verdict_on(q->token);
+                s->verdict[s->holds++] = verdict_on(q);
         }
         pthread_mutex_unlock(&s->lock);
         if (!held)
-                server_reviewed(s->server, &q->key, verdict_on(q->token));
+                server_reviewed(s->server, &q->key, verdict_on(q));
 }
 
 static void on_recall(void *arg, const struct server_wish *w)

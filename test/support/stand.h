@@ -1,6 +1,8 @@
 /*
  * A door on 127.0.0.1 with a view of a few workloads, and a judge of tokens in place of the API server: "good" may all,
- * "poor" may nothing, "lost" finds nobody to ask, any other is a stranger's. So it is seen without a controller.
+ * "narrow" may
+ * read web-0 alone, "poor" may nothing, "lost" finds nobody to ask, any other is a stranger's. So it is seen without a
+ * controller.
  */
 #ifndef HALFLIFE_TEST_SUPPORT_STAND_H
 #define HALFLIFE_TEST_SUPPORT_STAND_H

@@ -57,6 +57,11 @@ static void test_who_is_let_in(void **state)
                 {STAND_WEB, "Authorization: Bearer good bad", 401, ""},
                 {STAND_WEB, "Authorization: Bearer stranger", 401, "WWW-Authenticate: Bearer"},
                 {STAND_WEB, "Authorization: Bearer poor", 403, "application/problem+json"},
+                {STAND_WEB, "Authorization: Bearer narrow", 200, ""},
+                {STAND_WEB "/explain", "Authorization: Bearer narrow", 200, ""},
+                {"/api/v1/namespaces/shop/workloads/deploy/web-1", "Authorization: Bearer narrow", 403, ""},
+                {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer narrow", 403, ""},
+                {RENDER, "Authorization: Bearer narrow", 405, ""},
                 {"/openapi.yaml", "X-None: 1", 200, ""},
                 {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer good", 200, ""},
                 {"/api/v1/namespaces/shop/workloads", "Authorization: Bearer poor", 403, ""},
@@ -96,6 +101,21 @@ static void test_nothing_is_given_away(void **state)
         AUTO(got_release)
         struct got absent = ask_as(&s, "/api/v1/namespaces/shop/workloads/Deployment/no-such", "good");
         assert_int_equal(absent.status, 404);
+        stand_end(&s);
+}
+
+/* Who may read all of a namespace is asked about once, however much he reads. */
+static void test_one_question_for_a_namespace(void **state)
+{
+        (void)state;
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (int i = 0; i < 200; i++) {
+                AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/shop/workloads/Deployment/web-%d", i % 3);
+                AUTO(got_release) struct got g = ask_as(&s, path, "good");
+                assert_int_equal(g.status, 200);
+        }
+        assert_int_equal(stand_asked(&s), 1);
         stand_end(&s);
 }
 
@@ -224,6 +244,13 @@ static void test_head_and_gzip(void **state)
         assert_true(has(&small, "Vary: Accept-Encoding"));
         assert_true(small.len < plain.len);
         assert_memory_equal(small.body, "\x1f\x8b", 2);
+        assert_true(has(&plain, "ETag: \""));
+        const char *tag = strcasestr(small.headers, "ETag: W/\"");
+        assert_non_null(tag);
+        AUTO(mem_free) char *match = mem_printf("If-None-Match: %.*s", (int)strcspn(tag + 6, "\r"), tag + 6);
+        AUTO(got_release) struct got same = ask(&s, list, (struct fetch){.token = "good", .header = match});
+        assert_int_equal(same.status, 304);
+        assert_int_equal(same.len, 0);
         stand_end(&s);
 }
 
@@ -262,6 +289,31 @@ static void test_bodies(void **state)
                 memcpy(line, answer, strlen(answer) < 15 ? strlen(answer) : 15);
                 if (row[i].want ? !strstr(line, row[i].want) : !*line || strstr(line, " 413 "))
                         fail_msg("%s: not%s but %.300s", row[i].what, row[i].want ? row[i].want : " taken", answer);
+                close(fd);
+        }
+        stand_end(&s);
+}
+
+/* Who writes all before he reads gets his answer all the same: nothing resets the connection meanwhile. */
+static void test_refused_in_the_middle(void **state)
+{
+        (void)state;
+        enum { BODY = 12 << 20 };
+        static const char head[] = "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n"
+                                   "Content-Type: application/yaml\r\nContent-Length: %d\r\n\r\n";
+        static char body[BODY];
+        struct stand s;
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        for (int i = 0; i < 20; i++) {
+                int fd = wire_open(s.address);
+                AUTO(mem_free) char *line = mem_printf(head, i % 2 ? "stranger" : "poor", BODY);
+                assert_true(wire_say(fd, line));
+                if (!wire_send(fd, body, BODY))
+                        fail_msg("reset while it wrote, at try %d", i);
+                AUTO(mem_free) char *answer = wire_hear(fd, NULL, 10000, &ended);
+                assert_non_null(strstr(answer, i % 2 ? " 401 " : " 403 "));
+                assert_true(ended);
                 close(fd);
         }
         stand_end(&s);
@@ -607,12 +659,14 @@ int main(void)
                 cmocka_unit_test(test_who_is_let_in),
                 cmocka_unit_test(test_nothing_is_given_away),
                 cmocka_unit_test(test_one_question_for_all),
+                cmocka_unit_test(test_one_question_for_a_namespace),
                 cmocka_unit_test(test_it_closes_on_those_who_wait),
                 cmocka_unit_test(test_nobody_answers),
                 cmocka_unit_test(test_request_ids),
                 cmocka_unit_test(test_head_and_gzip),
                 cmocka_unit_test(test_bodies),
                 cmocka_unit_test(test_an_endless_body),
+                cmocka_unit_test(test_refused_in_the_middle),
                 cmocka_unit_test(test_headers_without_end),
                 cmocka_unit_test(test_pipelined),
                 cmocka_unit_test(test_news_are_old),
