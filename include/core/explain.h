@@ -60,15 +60,6 @@ struct explain_step {
         enum reason reason;  /* it names; REASON_NONE: none */
 };
 
-/* Where the percentile falls. Weights are as of the histogram's reference time. */
-struct explain_percentile {
-        bool known;
-        double value; /* cores or bytes */
-        int bucket;
-        double from, to;           /* the bucket's edges; the last one's are equal */
-        double below, here, total; /* weight of the buckets before it, its own, of all; the open peak counted */
-};
-
 struct explain_facts {
         const struct usage *usage; /* NULL: nothing was learned */
         struct wall now;
@@ -80,8 +71,10 @@ struct explain_facts {
 
 enum { EXPLAIN_STEPS = EXPLAIN_RULE + RULES + 2 * GATES };
 struct explain {
-        struct explain_percentile percentile;
-        struct usage_kill kill; /* the one held; bytes 0: none */
+        bool learned;                 /* there is a percentile */
+        double percentile;            /* cores or bytes */
+        struct histogram_place place; /* where it falls; weights are as of the histogram's reference time */
+        struct usage_kill kill;       /* the one held; bytes 0: none */
         struct estimate estimate;
         struct correction result;
         struct explain_step step[EXPLAIN_STEPS];

@@ -61,6 +61,12 @@ struct histogram_extra {
         struct wall at;
 };
 int histogram_percentile(const struct histogram *h, int p, const struct histogram_extra *extra, double *ret);
+/* The same as the bucket it falls in, with the weight of those before it, its own, and of all, extra counted. */
+struct histogram_place {
+        int bucket;
+        double below, here, total;
+};
+int histogram_place(const struct histogram *h, int p, const struct histogram_extra *extra, struct histogram_place *ret);
 double histogram_total(const struct histogram *h); /* the ascending sum */
 
 /* Move the reference time to ref (a multiple of the half-life): changes no percentile but for what underflows to 0. */

@@ -104,6 +104,7 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
 
 /* Percentile in cores or bytes, the open peak counted. ERR_INVALID: no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
+int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret);
 
 /* Add what src (another one) has learned into dst (a rename, an import). ERR_INVALID: different half-lives;
  * ERR_NOSPACE as in usage_add. dst is untouched on failure. */

@@ -89,60 +89,13 @@ enum gate gate_of_deploy(enum reason shown, enum reason rule)
 
 /* --- what was learned --- */
 
-static double weight_at(const struct histogram *h, int bucket)
+/* They are kept smallest first: the last that is still held is the largest. */
+static struct usage_kill find_kill(const struct usage *u, const struct resource_policy *memory, struct wall now)
 {
-        bool held = bucket >= h->first && bucket < h->first + h->count;
-        return held ? h->w[bucket - h->first] : 0;
-}
-
-/* The bucket whose upper edge is the answer. */
-static int bucket_of_edge(enum resource r, double edge)
-{
-        int bucket = 0;
-        while (bucket < HISTOGRAM_BUCKETS - 1 && histogram_edge(r, bucket) < edge)
-                bucket++;
-        return bucket;
-}
-
-/* The open peak's weight, as of the histogram's reference time. */
-static double peak_weight(const struct usage *u)
-{
-        const struct histogram *h = &u->of[MEMORY];
-        double half_lives = (double)(u->peak_at_ms - h->ref_ms) / (double)h->half_life_ms;
-        return exp2(fmax(fmin(half_lives, 1000), -1000));
-}
-
-static void find_percentile(const struct usage *u, enum resource r, int p, struct explain_percentile *ret)
-{
-        *ret = (struct explain_percentile){0};
-        if (usage_percentile(u, r, p, &ret->value) < 0)
-                return;
-        const struct histogram *h = &u->of[r];
-        bool open = r == MEMORY && u->peak > 0;
-        int peak = open ? histogram_bucket(r, u->peak) : -1;
-        ret->known = true;
-        ret->bucket = bucket_of_edge(r, ret->value);
-        ret->from = histogram_start(r, ret->bucket);
-        ret->to = ret->value;
-        for (int n = 0; n < HISTOGRAM_BUCKETS; n++) {
-                double w = weight_at(h, n) + (n == peak ? peak_weight(u) : 0);
-                ret->total += w;
-                if (n < ret->bucket)
-                        ret->below += w;
-                if (n == ret->bucket)
-                        ret->here = w;
-        }
-}
-
-static struct usage_kill find_kill(const struct explain_facts *f)
-{
-        struct usage_kill held = {0};
-        if (!f->usage || f->correct.resource != MEMORY)
-                return held;
-        double bytes = usage_kill_hold(f->usage, f->correct.policy, f->now);
-        for (int i = 0; i < USAGE_KILLS && bytes > 0; i++)
-                if (f->usage->kill[i].bytes >= bytes && f->usage->kill[i].bytes <= bytes)
-                        held = f->usage->kill[i];
+        struct usage_kill held = {.bytes = usage_kill_hold(u, memory, now)};
+        for (int i = 0; i < USAGE_KILLS; i++)
+                if (now.ms - u->kill[i].at_ms <= memory->oom_hold_ms)
+                        held.at_ms = u->kill[i].at_ms;
         return held;
 }
 
@@ -155,12 +108,22 @@ static int64_t units_up(enum resource r, double value)
 static struct estimate estimate_of(const struct explain *e, enum resource r)
 {
         static const double mebi = 0x1p20;
-        if (!e->percentile.known)
+        if (!e->learned)
                 return (struct estimate){0};
-        bool by_kill = e->kill.bytes > e->percentile.value;
-        double value = by_kill ? e->kill.bytes : e->percentile.value;
+        bool by_kill = e->kill.bytes > e->percentile;
+        double value = by_kill ? e->kill.bytes : e->percentile;
         int64_t model = r == CPU ? units_up(r, value) : (int64_t)ceil(value / mebi) * (int64_t)mebi;
         return (struct estimate){.known = true, .by_kill = by_kill, .model = model};
+}
+
+static void find_model(const struct explain_facts *f, struct explain *ret)
+{
+        enum resource r = f->correct.resource;
+        ret->learned = usage_place(f->usage, r, f->correct.policy->percentile, &ret->place) == 0;
+        ret->percentile = ret->learned ? histogram_edge(r, ret->place.bucket) : 0;
+        if (r == MEMORY)
+                ret->kill = find_kill(f->usage, f->correct.policy, f->now);
+        ret->estimate = estimate_of(ret, r);
 }
 
 /* --- the steps --- */
@@ -175,15 +138,14 @@ static struct explain_step *add(struct explain *e, enum explain_kind kind, bool 
 
 static struct amount known(bool is, int64_t value)
 {
-        return is ? (struct amount){true, value} : (struct amount){0};
+        return (struct amount){is, is ? value : 0};
 }
 
 static void add_learned(const struct explain_facts *f, struct explain *e)
 {
         enum resource r = f->correct.resource;
-        const struct explain_percentile *p = &e->percentile;
         add(e, EXPLAIN_SAMPLES, f->usage && f->usage->samples > 0, (struct amount){0});
-        add(e, EXPLAIN_PERCENTILE, p->known, known(p->known, p->known ? units_up(r, p->value) : 0));
+        add(e, EXPLAIN_PERCENTILE, e->learned, known(e->learned, units_up(r, e->percentile)));
         if (r == MEMORY)
                 add(e, EXPLAIN_KILL, e->estimate.by_kill, known(e->kill.bytes > 0, units_up(r, e->kill.bytes)));
         add(e, EXPLAIN_MODEL, e->estimate.known, known(e->estimate.known, e->estimate.model));
@@ -193,9 +155,10 @@ static void add_margin(const struct explain_facts *f, struct explain *e)
 {
         const struct resource_policy *p = f->correct.policy;
         const struct estimate *m = &e->estimate;
-        int64_t scaled = m->known ? correct_scale(m->model, p->multiplier, 1) : 0;
-        int64_t rounded = m->known ? correct_scale(m->model, p->multiplier, p->round_to) : 0;
-        add(e, EXPLAIN_MULTIPLIER, m->known && scaled != m->model, known(m->known, scaled));
+        int64_t model = m->known ? m->model : 0;
+        int64_t scaled = correct_scale(model, p->multiplier, 1);
+        int64_t rounded = correct_scale(model, p->multiplier, p->round_to);
+        add(e, EXPLAIN_MULTIPLIER, scaled != model, known(m->known, scaled));
         add(e, EXPLAIN_ROUNDING, rounded != scaled, known(m->known, rounded));
 }
 
@@ -236,10 +199,10 @@ static void add_gate(struct explain *e, enum explain_kind kind, enum gate g, enu
 static void add_gates(const struct explain_facts *f, struct explain *e)
 {
         enum gate held = gate_of_reason(f->shown, e->result.reason, f->stands);
-        for (enum gate g = 0; g < GATES; g++)
+        for (enum gate g = GATE_RULE; g < GATES; g++)
                 add_gate(e, EXPLAIN_GATE, g, held, f->shown);
         held = gate_of_deploy(f->deploy, e->result.reason);
-        for (enum gate g = 0; g < GATES; g++)
+        for (enum gate g = GATE_RULE; g < GATES; g++)
                 if (gates[g].at_deploy)
                         add_gate(e, EXPLAIN_DEPLOY, g, held, f->deploy);
 }
@@ -248,11 +211,8 @@ static void explain_number(const struct explain_facts *f, struct explain *ret)
 {
         memset(ret, 0, sizeof *ret);
         ret->estimate = f->correct.estimate;
-        if (f->usage) {
-                find_percentile(f->usage, f->correct.resource, f->correct.policy->percentile, &ret->percentile);
-                ret->kill = find_kill(f);
-                ret->estimate = estimate_of(ret, f->correct.resource);
-        }
+        if (f->usage)
+                find_model(f, ret);
         add_learned(f, ret);
         add_margin(f, ret);
         add_rules(f, ret);
@@ -267,14 +227,14 @@ void explain(const struct explain_facts *f, struct explain *ret)
 /* Aged with another half-life from the newest sample on. */
 static void adopt(const struct usage *from, enum resource r, int64_t half_life_ms, double *room, struct usage *ret)
 {
-        struct resource_policy policy[RESOURCES] = {0};
-        *ret = *from;
-        for (int i = 0; i < RESOURCES; i++) {
-                histogram_lend(&ret->of[i], room + (size_t)i * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
-                policy[i].half_life_ms = from->of[i].half_life_ms;
-        }
+        struct resource_policy policy[RESOURCES] = {
+                [CPU] = {.half_life_ms = from->of[CPU].half_life_ms},
+                [MEMORY] = {.half_life_ms = from->of[MEMORY].half_life_ms, .window_ms = from->window_ms},
+        };
         policy[r].half_life_ms = half_life_ms;
-        policy[MEMORY].window_ms = from->window_ms;
+        *ret = *from;
+        histogram_lend(&ret->of[CPU], room, HISTOGRAM_BUCKETS);
+        histogram_lend(&ret->of[MEMORY], room + HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
         usage_adopt(ret, policy);
 }
 

@@ -224,7 +224,7 @@ int histogram_add(struct histogram *h, double value, double weight, struct wall 
 
 /* --- asking --- */
 
-int histogram_percentile(const struct histogram *h, int p, const struct histogram_extra *extra, double *ret)
+int histogram_place(const struct histogram *h, int p, const struct histogram_extra *extra, struct histogram_place *ret)
 {
         struct histogram_range range = histogram_range_of(h);
         int power = 0, bucket = -1;
@@ -241,17 +241,28 @@ int histogram_percentile(const struct histogram *h, int p, const struct histogra
         if (total <= 0)
                 return ERR_INVALID;
         double wanted = p * total * slack;
-        int answer = range.low;
+        *ret = (struct histogram_place){.bucket = range.low, .total = total};
         for (int n = range.low; n <= range.high; n++) {
                 double w = weight_in(h, n, power) + (n == bucket ? more : 0);
+                if (w > 0) {
+                        ret->bucket = n;
+                        ret->below = running;
+                        ret->here = w;
+                }
                 running += w;
-                if (w > 0)
-                        answer = n;
                 if (w > 0 && p < HISTOGRAM_PERCENTILE_MAX && running * 1000 >= wanted)
                         break;
         }
-        *ret = histogram_edge((enum resource)h->resource, answer);
         return 0;
+}
+
+int histogram_percentile(const struct histogram *h, int p, const struct histogram_extra *extra, double *ret)
+{
+        struct histogram_place place;
+        int rc = histogram_place(h, p, extra, &place);
+        if (rc == 0)
+                *ret = histogram_edge((enum resource)h->resource, place.bucket);
+        return rc;
 }
 
 double histogram_total(const struct histogram *h)

@@ -232,10 +232,19 @@ int usage_add(struct usage *u, struct sample_door *door, const struct sample *s,
         return 0;
 }
 
-int usage_percentile(const struct usage *u, enum resource r, int p, double *ret)
+int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret)
 {
         struct histogram_extra open = {.value = u->peak, .weight = 1, .at = {u->peak_at_ms}};
-        return histogram_percentile(&u->of[r], p, r == MEMORY && u->peak > 0 ? &open : NULL, ret);
+        return histogram_place(&u->of[r], p, r == MEMORY && u->peak > 0 ? &open : NULL, ret);
+}
+
+int usage_percentile(const struct usage *u, enum resource r, int p, double *ret)
+{
+        struct histogram_place place;
+        int rc = usage_place(u, r, p, &place);
+        if (rc == 0)
+                *ret = histogram_edge(r, place.bucket);
+        return rc;
 }
 
 /* --- kills --- */

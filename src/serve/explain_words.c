@@ -65,12 +65,13 @@ static void say_samples(const struct explain_words *w, char *out)
 }
 
 /* "0.392 to 0.412 cores", "812.0 to 853.2 Mi" */
-static void print_edges(const struct explain_percentile *p, enum resource r, char out[static 96])
+static void print_edges(enum resource r, int bucket, char out[static 96])
 {
+        double from = histogram_start(r, bucket), to = histogram_edge(r, bucket);
         if (r == CPU)
-                snprintf(out, 96, "%.4g to %.4g cores", p->from, p->to);
+                snprintf(out, 96, "%.4g to %.4g cores", from, to);
         else
-                snprintf(out, 96, "%.1f to %.1f Mi", p->from / (1 << 20), p->to / (1 << 20));
+                snprintf(out, 96, "%.1f to %.1f Mi", from / (1 << 20), to / (1 << 20));
 }
 
 static void say_percentile(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -78,13 +79,13 @@ static void say_percentile(const struct explain_words *w, const struct explain_s
         struct amounts a = {0};
         char edges[96], percent[FACTOR_TEXT_MAX];
         enum resource r = w->facts->correct.resource;
-        const struct explain_percentile *p = &w->of->percentile;
+        const struct histogram_place *p = &w->of->place;
         factor_text(w->facts->correct.policy->percentile * 100, percent);
-        if (!p->known) {
+        if (!w->of->learned) {
                 say(out, "no percentile: no weight is left in the histogram");
                 return;
         }
-        print_edges(p, r, edges);
+        print_edges(r, p->bucket, edges);
         say(out,
             "%s %% of the weight lies in or below bucket %d (%s; %.1f %% below it, %.1f %% in it): its upper edge, %s",
             percent, p->bucket, edges, 100 * p->below / p->total, 100 * p->here / p->total, print(&a, r, s->value));

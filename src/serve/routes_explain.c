@@ -158,14 +158,15 @@ static struct explain_facts facts_of(const struct scene *s, int at, enum resourc
 
 /* --- steps --- */
 
-static void write_percentile(struct writer *w, const struct explain_percentile *p, int percentile)
+static void write_percentile(struct writer *w, const struct explain *e, enum resource r, int percentile)
 {
+        const struct histogram_place *p = &e->place;
         writer_int(w, "percentile", percentile / 10);
-        if (!p->known)
+        if (!e->learned)
                 return;
         writer_int(w, "bucket", p->bucket);
-        writer_double(w, "from", p->from);
-        writer_double(w, "to", p->to);
+        writer_double(w, "from", histogram_start(r, p->bucket));
+        writer_double(w, "to", e->percentile);
         writer_double(w, "shareBelow", p->below / p->total);
         writer_double(w, "share", p->here / p->total);
         writer_double(w, "totalWeight", p->total);
@@ -195,7 +196,7 @@ static void write_own(struct writer *w, const struct explain_words *words, const
                 write_learned(w, words);
                 break;
         case EXPLAIN_PERCENTILE:
-                write_percentile(w, &words->of->percentile, f->policy->percentile);
+                write_percentile(w, words->of, f->resource, f->policy->percentile);
                 break;
         case EXPLAIN_KILL:
                 writer_time(w, "time", words->of->kill.at_ms);

@@ -77,10 +77,10 @@ static void test_four_equal_buckets(void **state)
         for (int n = 0; n < 4; n++)
                 feed(&s, histogram_start(CPU, n), 1e9, noon.ms);
         explain(&s.facts, &s.got);
-        const struct explain_percentile *p = &s.got.percentile;
-        assert_true(p->known);
+        const struct histogram_place *p = &s.got.place;
+        assert_true(s.got.learned);
         assert_int_equal(p->bucket, 3);
-        assert_true(p->to == 0.04310125 && p->value == p->to && p->from == histogram_start(CPU, 3));
+        assert_true(s.got.percentile == 0.04310125);
         assert_true(p->total == 4 * p->here && p->below == 3 * p->here && p->here > 0);
         static const struct {
                 enum explain_kind kind;
@@ -160,9 +160,142 @@ static void test_open_peak_counts(void **state)
         usage_adopt(&s.usage, s.policy);
         feed(&s, 0.1, 1e9, noon.ms);
         expect_as_recommended(&s, "an open peak alone");
-        assert_true(s.got.percentile.here > 0 && s.got.percentile.here == s.got.percentile.total);
+        assert_true(s.got.place.here > 0 && s.got.place.here == s.got.place.total);
         feed(&s, 0.1, 5e9, noon.ms + HOUR_MS / 60);
         expect_as_recommended(&s, "a higher one");
+}
+
+/* The two last buckets have one edge: it is told which it is. */
+static void test_last_buckets(void **state)
+{
+        (void)state;
+        for (int n = HISTOGRAM_BUCKETS - 2; n < HISTOGRAM_BUCKETS; n++) {
+                struct scene s;
+                scene_init(&s, CPU);
+                feed(&s, histogram_start(CPU, n), 1e9, noon.ms);
+                feed(&s, 0, 1e9, noon.ms + 1);
+                explain(&s.facts, &s.got);
+                assert_int_equal(s.got.place.bucket, n);
+                assert_true(s.got.percentile == histogram_start(CPU, HISTOGRAM_BUCKETS - 1));
+                assert_true(s.got.place.below > 0 && s.got.place.below + s.got.place.here == s.got.place.total);
+        }
+}
+
+/* Steps that have nothing to say say so. */
+static void test_nothing_learned(void **state)
+{
+        (void)state;
+        for (int learned = 0; learned < 3; learned++) {
+                struct scene s;
+                scene_init(&s, MEMORY);
+                s.facts.correct.estimate.model = -1;
+                if (learned == 0)
+                        s.facts.usage = NULL;
+                if (learned == 2)
+                        feed(&s, 1, 1e9, noon.ms);
+                explain(&s.facts, &s.got);
+                assert_int_equal(step_of(&s.got, EXPLAIN_SAMPLES)->spoke, learned == 2);
+                assert_false(step_of(&s.got, EXPLAIN_SAMPLES)->value.set);
+                assert_int_equal(s.got.percentile > 0, learned == 2);
+                for (enum explain_kind k = EXPLAIN_PERCENTILE; k < EXPLAIN_RULE; k++) {
+                        const struct explain_step *step = step_of(&s.got, k);
+                        bool speaks = learned == 2 && k != EXPLAIN_KILL;
+                        if (step->value.set != speaks || step->spoke != speaks || (!speaks && step->value.value != 0))
+                                fail_msg("%s, learned %d", explain_kind_name(k), learned);
+                }
+                assert_true(s.got.learned == (learned == 2) && s.got.kill.at_ms == 0);
+        }
+}
+
+/* Of several kills the largest that is still held makes the model, if it is above the percentile. */
+static void test_kills(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, MEMORY);
+        feed(&s, 1, 1e9, noon.ms);
+        double edge = histogram_edge(MEMORY, histogram_bucket(MEMORY, 1e9));
+        int64_t hold = s.policy[MEMORY].oom_hold_ms;
+        const struct {
+                double first, second, third;
+                bool spoke;
+                int64_t at_ms;
+        } row[] = {
+                {edge, 0, 0, false, noon.ms - 1},
+                {1, 0, 0, false, noon.ms - 1},
+                {edge + 1, 0, 0, true, noon.ms - 1},
+                {1, edge + 1, 0, true, noon.ms - hold},
+                {1, 2, edge + 1, false, noon.ms - hold},
+                {1, 1.5, edge + 1, false, noon.ms - hold},
+                {0, 0, edge + 1, false, 0},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                s.usage.kill[0] = (struct usage_kill){noon.ms - 1, row[i].first};
+                s.usage.kill[1] = (struct usage_kill){noon.ms - hold, row[i].second};
+                s.usage.kill[2] = (struct usage_kill){noon.ms - hold - 1, row[i].third};
+                for (int k = 0; k < 3; k++)
+                        if (s.usage.kill[k].bytes <= 0)
+                                s.usage.kill[k].at_ms = 0;
+                explain(&s.facts, &s.got);
+                const struct explain_step *step = step_of(&s.got, EXPLAIN_KILL);
+                if (step->spoke != row[i].spoke || s.got.estimate.by_kill != row[i].spoke ||
+                    s.got.kill.at_ms != row[i].at_ms)
+                        fail_msg("row %zu: %d at %lld", i, step->spoke, (long long)(noon.ms - s.got.kill.at_ms));
+                assert_int_equal(step->value.set, row[i].at_ms > 0);
+        }
+        s.facts.correct.resource = CPU; /* kills are memory's */
+        s.facts.correct.policy = &s.policy[CPU];
+        s.usage.kill[0] = (struct usage_kill){noon.ms, 9e9};
+        explain(&s.facts, &s.got);
+        assert_true(s.got.kill.bytes == 0 && !s.got.estimate.by_kill);
+}
+
+/* A multiplier of one and a model that is round already change nothing. */
+static void test_margins(void **state)
+{
+        (void)state;
+        static const struct {
+                int multiplier;
+                int64_t round_to;
+                bool scales, rounds;
+                int64_t want;
+        } row[] = {{1000, 1, false, false, 44},
+                   {1000, 10, false, true, 50},
+                   {1500, 11, true, false, 66},
+                   {1100, 5, true, true, 50}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                scene_init(&s, CPU);
+                feed(&s, 0.042, 1e9, noon.ms);
+                s.policy[CPU].multiplier = row[i].multiplier;
+                s.policy[CPU].round_to = row[i].round_to;
+                explain(&s.facts, &s.got);
+                assert_int_equal(step_of(&s.got, EXPLAIN_MULTIPLIER)->spoke, row[i].scales);
+                assert_int_equal(step_of(&s.got, EXPLAIN_ROUNDING)->spoke, row[i].rounds);
+                assert_int_equal(step_of(&s.got, EXPLAIN_ROUNDING)->value.value, row[i].want);
+        }
+}
+
+/* A reason is told by the rule that gave it, once. */
+static void test_rules_name_their_reason(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, CPU);
+        feed(&s, 0.041, 1e9, noon.ms);
+        s.facts.correct.range_min = YES(300);
+        explain(&s.facts, &s.got);
+        for (int i = 0; i < s.got.steps; i++) {
+                const struct explain_step *step = &s.got.step[i];
+                if (step->kind == EXPLAIN_RULE)
+                        assert_int_equal(step->reason, step->rule == RULE_MODEL   ? REASON_LOWERED
+                                                       : step->rule == RULE_RANGE ? REASON_LIMIT_RANGE
+                                                                                  : REASON_NONE);
+                else if (step->kind > EXPLAIN_RULE)
+                        assert_true(!step->value.set && step->value.value == 0);
+        }
+        assert_int_equal(step_of(&s.got, EXPLAIN_RULE)->rule, RULE_STATIC);
+        assert_string_equal(rule_name(RULE_RANGE), "LimitRange");
 }
 
 /* Each rule that speaks is told, and no other. */
@@ -285,6 +418,33 @@ static void test_gates_are_found(void **state)
         }
 }
 
+/* A target that asks for no change holds by itself, though it is not what stands. */
+static void test_rules_hold(void **state)
+{
+        (void)state;
+        static const struct {
+                enum reason shown, rule;
+                bool stands;
+                enum gate want;
+        } row[] = {
+                {REASON_NO_ORIGINAL, REASON_NO_ORIGINAL, false, GATE_RULE},
+                {REASON_LEARNING, REASON_LEARNING, false, GATE_RULE},
+                {REASON_STALE, REASON_STALE, false, GATE_RULE},
+                {REASON_STATIC, REASON_STATIC, false, GATE_RULE},
+                {REASON_INIT, REASON_INIT, false, GATE_RULE},
+                {REASON_NOT_IN_TEMPLATE, REASON_NOT_IN_TEMPLATE, false, GATE_RULE},
+                {REASON_AT_ORIGINAL, REASON_AT_ORIGINAL, true, GATE_RULE},
+                {REASON_AT_ORIGINAL, REASON_AT_ORIGINAL, false, GATES},
+                {REASON_LEARNING, REASON_LOWERED, false, GATE_STATE},
+                {REASON_STALE, REASON_LOWERED, false, GATE_STATE},
+                {REASON_STEP_LIMITED, REASON_LOWERED, false, GATES},
+                {REASON_NONE, REASON_LOWERED, true, GATES},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                if (gate_of_reason(row[i].shown, row[i].rule, row[i].stands) != row[i].want)
+                        fail_msg("row %zu: %s", i, reason_name(row[i].shown));
+}
+
 static void test_gates_at_a_deploy_are_found(void **state)
 {
         (void)state;
@@ -382,17 +542,52 @@ static void test_changed(void **state)
         assert_int_equal(s.got.result.target.value, 800);
 }
 
+/* Another half-life is what adopting it would give: an open peak weighs otherwise beside what is in the buckets. */
+static void test_half_life_is_adopted(void **state)
+{
+        (void)state;
+        struct scene s, adopted;
+        double room[RESOURCES * HISTOGRAM_BUCKETS];
+        for (int hours = 1; hours < 200; hours += 13) {
+                scene_init(&s, MEMORY);
+                scene_init(&adopted, MEMORY);
+                s.policy[MEMORY].percentile = adopted.policy[MEMORY].percentile = 500;
+                s.policy[MEMORY].window_ms = adopted.policy[MEMORY].window_ms = HOUR_MS;
+                usage_adopt(&s.usage, s.policy);
+                usage_adopt(&adopted.usage, adopted.policy);
+                for (int i = 0; i < 60; i++) {
+                        feed(&s, 0.1, 1e9 + 1e8 * i, noon.ms - (60 - i) * HOUR_MS);
+                        feed(&adopted, 0.1, 1e9 + 1e8 * i, noon.ms - (60 - i) * HOUR_MS);
+                }
+                adopted.policy[MEMORY].half_life_ms = hours * HOUR_MS;
+                usage_adopt(&adopted.usage, adopted.policy);
+                explain(&adopted.facts, &adopted.got);
+                explain_changed(&s.facts, &(struct explain_change){.half_life_ms = hours * HOUR_MS}, room, &s.got);
+                const struct histogram_place *a = &s.got.place, *b = &adopted.got.place;
+                assert_true(a->bucket == b->bucket && a->below == b->below && a->here == b->here &&
+                            a->total == b->total);
+                assert_int_equal(s.got.result.target.value, adopted.got.result.target.value);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_four_equal_buckets),
                 cmocka_unit_test(test_agrees_with_recommend_and_correct),
                 cmocka_unit_test(test_open_peak_counts),
+                cmocka_unit_test(test_last_buckets),
+                cmocka_unit_test(test_nothing_learned),
+                cmocka_unit_test(test_kills),
+                cmocka_unit_test(test_margins),
+                cmocka_unit_test(test_rules_name_their_reason),
                 cmocka_unit_test(test_rules_speak),
                 cmocka_unit_test(test_gates_are_found),
+                cmocka_unit_test(test_rules_hold),
                 cmocka_unit_test(test_gates_at_a_deploy_are_found),
                 cmocka_unit_test(test_gates_behind_are_not_reached),
                 cmocka_unit_test(test_changed),
+                cmocka_unit_test(test_half_life_is_adopted),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
