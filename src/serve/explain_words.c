@@ -251,8 +251,13 @@ static const struct {
                  "the workload is paused, rolling out, stuck, OnDelete, partitioned, Recreate or has too few replicas"},
 };
 
-static void say_gate(const struct explain_step *s, char *out)
+static void say_gate(const struct explain_words *w, const struct explain_step *s, char *out)
 {
+        bool waits = s->kind == EXPLAIN_GATE && s->gate == GATE_MODE && w->mode == APPLY_ON_DEPLOY;
+        if (waits && s->reached && !s->spoke) {
+                say(out, "OnDeploy: what is recommended waits for the next deploy");
+                return;
+        }
         say(out, "%s",
             !s->reached ? "not asked: a gate before it holds"
             : s->spoke  ? gates[s->gate].holds
@@ -287,7 +292,7 @@ char *explain_words(const struct explain_words *w, const struct explain_step *s,
                         say(out, "%s", rules[s->rule].silent);
                 break;
         default:
-                say_gate(s, out);
+                say_gate(w, s, out);
                 break;
         }
         return out;

@@ -8,6 +8,7 @@ struct explain_words {
         const struct explain_facts *facts;
         const struct explain *of;
         int confidence_percent;
+        enum apply_mode mode;   /* of the profile */
         const char *overcommit; /* of the profile */
 };
 

@@ -302,7 +302,8 @@ static void write_number(struct writer *w, const struct scene *s, int at, enum r
         static const char *const overcommits[] = {"Dynamic", "Static", "StaticThenDynamic"};
         struct explain *e = arena_new(s->k->a, sizeof *e);
         struct explain_facts f = facts_of(s, at, r);
-        struct explain_words words = {&f, e, s->k->target->confidence_percent, overcommits[s->apply.overcommit]};
+        struct explain_words words = {&f, e, s->k->target->confidence_percent, s->apply.mode,
+                                      overcommits[s->apply.overcommit]};
         explain(&f, e);
         writer_open(w, resource_name(r), '{');
         writer_amount(w, "original", r, f.correct.original);

@@ -251,6 +251,8 @@ static void test_explain(void **state)
                 {WEB "/explain", 200, "containers.0.cpu.steps.6.spoke", "true"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.17.gate", "Rule"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.17.verdict", "Open"},
+                {WEB "/explain", 200, "containers.0.cpu.steps.19.words",
+                 "OnDeploy: what is recommended waits for the next deploy"},
                 {WEB "/explain", 200, "containers.0.cpu.steps.41.step", ""},
                 {WEB "/explain", 200, "containers.0.cpu.steps.40.step", "deployGate"},
                 {WEB "/explain", 200, "containers.0.cpu.target", "457m"},
