@@ -179,7 +179,7 @@ static bool hear(struct client *c)
 
 static int by_size(const void *a, const void *b)
 {
-        double x = *(const float *)a, y = *(const float *)b;
+        float x = *(const float *)a, y = *(const float *)b;
         return (x > y) - (x < y);
 }
 
