@@ -26,4 +26,8 @@ struct review;
 struct review *review_start(struct client *c, const struct review_question *q, review_done *done, void *arg);
 void review_cancel(struct review *r); /* done is not called */
 
+/* Whose credentials are ours (SelfSubjectReview)? user NULL: err says why it is not known. */
+typedef void review_self_done(void *arg, const char *user, const struct err *err);
+struct review *review_self_start(struct client *c, review_self_done *done, void *arg);
+
 #endif

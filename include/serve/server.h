@@ -82,7 +82,6 @@ struct door_options {
         int connections_per_address;      /* 0: half of them */
         int64_t request_ms, idle_ms;      /* 0: 10 s, 60 s */
         bool admission;                   /* whether there is /admission */
-        const char *own_user;             /* halflife's own user name, whose writes pass untouched; NULL: unknown */
         struct server_calls calls;
 };
 
@@ -102,6 +101,9 @@ void server_turned(struct server *s, struct mono at);    /* the loop turned: an 
 void server_set_interval(struct server *s, int64_t interval_ms);
 /* What new handshakes get from now on; connections go on. Any thread. ERR_INVALID: the old pair is kept. */
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err);
+/* Halflife's own user name: what he writes passes admission untouched. Any thread; copied. Until then he is not known.
+ */
+void server_set_own_user(struct server *s, const char *user);
 /* Answers to server_calls, from any thread, also after the one who asked is gone. copies: the server's from now on, in
  * one block (mem_free), names included; NULL: nothing was learned of it. */
 void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v);

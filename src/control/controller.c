@@ -397,9 +397,11 @@ static int serve_start(struct controller *c, struct err *err)
                 return rc;
         if (co->listen)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
-        if (co->serve_listen)
+        if (co->serve_listen) {
+                inquiries_begin(c->inquiries);
                 log_info("serves /api/v1 and /admission", KV("address", server_door_address(c->server)),
                          KV("tls", o.door.tls ? "yes" : "no"));
+        }
         rc = write_addresses(c, err);
         if (rc == 0)
                 telemetry_publish(c);

@@ -243,6 +243,7 @@ struct view *show_end(struct controller *c); /* the caller's */
 /* inquiry.c: what the server's threads ask of the loop */
 struct inquiries *inquiries_new(struct controller *c);
 struct server_calls inquiries_calls(struct inquiries *all);
+void inquiries_begin(struct inquiries *all); /* once the server is there */
 uint64_t inquiries_admitted(const struct inquiries *all, enum admission_result r);
 void inquiries_free(struct inquiries *all); /* after the server's end, before the client's */
 

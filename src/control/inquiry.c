@@ -10,7 +10,13 @@
 #include "controller_private.h"
 #include "kube/review.h"
 
-enum { OWNER_MS = 900, OWNERS_MAX = 8, OWNERS_UNDER_WAY_MAX = 64, OWNER_BODY_MAX = 256 << 10 };
+enum {
+        OWNER_MS = 900,
+        OWNERS_MAX = 8,
+        OWNERS_UNDER_WAY_MAX = 64,
+        OWNER_BODY_MAX = 256 << 10,
+        SELF_AGAIN_MS = 30 * SECOND_MS
+};
 
 struct inquiry {
         struct inquiry *before, *next;
@@ -28,6 +34,8 @@ struct inquiries {
         struct inquiry *under_way; /* at the API server; the loop's */
         int owners;                /* of them */
         bool away;                 /* told that callers cannot be told apart */
+        struct review *self;       /* under way */
+        struct loop_timer self_again;
 
         pthread_mutex_t lock; /* of the box */
         struct inquiry *box, **end;
@@ -366,6 +374,33 @@ static void open_box(void *arg)
         }
 }
 
+/* --- who we are --- */
+
+static void ask_self(void *arg);
+
+/* Credentials may come to be another's, if hardly ever: it is asked again now and then. */
+static void told_self(void *arg, const char *user, const struct err *err)
+{
+        struct inquiries *all = arg;
+        all->self = NULL;
+        if (user)
+                server_set_own_user(all->controller->server, user);
+        else
+                log_debug("own user name not known yet", KV("error", err->text));
+        loop_timer_set(all->controller->loop, &all->self_again, user ? HOUR_MS : SELF_AGAIN_MS, ask_self, all);
+}
+
+static void ask_self(void *arg)
+{
+        struct inquiries *all = arg;
+        all->self = review_self_start(all->controller->client, told_self, all);
+}
+
+void inquiries_begin(struct inquiries *all)
+{
+        ask_self(all);
+}
+
 struct inquiries *inquiries_new(struct controller *c)
 {
         struct inquiries *all = MEM_NEW(struct inquiries);
@@ -397,6 +432,9 @@ void inquiries_free(struct inquiries *all)
 {
         if (!all)
                 return;
+        loop_timer_stop(all->controller->loop, &all->self_again);
+        if (all->self)
+                review_cancel(all->self);
         while (all->under_way) {
                 struct inquiry *q = all->under_way;
                 if (q->review)

@@ -12,6 +12,7 @@ struct review {
         struct client *client;
         struct client_call *call;
         review_done *done;
+        review_self_done *done_self;
         void *arg;
         char *audience, *verb, *group, *resource, *ns, *name;
 };
@@ -165,4 +166,28 @@ void review_cancel(struct review *r)
         if (r->call)
                 client_cancel(r->client, r->call);
         review_free(r);
+}
+
+/* --- who are we? --- */
+
+static void on_self(void *arg, const struct answer *a)
+{
+        struct review *r = arg;
+        struct err err = a->err;
+        AUTO(json_decref) json_t *body = err.code ? NULL : json_loadb(a->body.p, a->body.len, 0, NULL);
+        const json_t *info = json_object_get(json_object_get(body, "status"), "userInfo");
+        const char *user = json_string_value(json_object_get(info, "username"));
+        if (!err.code && !user)
+                err_set(&err, ERR_RETRY, "SelfSubjectReview: the API server's answer cannot be read");
+        r->done_self(r->arg, user, user ? NULL : &err);
+        review_free(r);
+}
+
+struct review *review_self_start(struct client *c, review_self_done *done, void *arg)
+{
+        struct review *r = MEM_NEW(struct review);
+        *r = (struct review){.client = c, .done_self = done, .arg = arg};
+        ask(r, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+            json_pack("{s:s, s:s}", "apiVersion", "authentication.k8s.io/v1", "kind", "SelfSubjectReview"), on_self);
+        return r;
 }

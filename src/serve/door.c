@@ -16,13 +16,14 @@ enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS
 
 struct letter {
         struct letter *next;
-        enum { LETTER_REVIEWED, LETTER_RECALLED, LETTER_FOUND_OWNER, LETTER_WORKED } what;
+        enum { LETTER_REVIEWED, LETTER_RECALLED, LETTER_FOUND_OWNER, LETTER_OWN_USER, LETTER_WORKED } what;
         struct auth_key key;
         enum server_verdict verdict;
         uint64_t ticket;
         struct learned_copy *copies;
         size_t count;
         struct admission_owner *owner;
+        char *user;
         struct job *job;
 };
 
@@ -30,6 +31,7 @@ static void letter_free(struct letter *l)
 {
         mem_free(l->copies);
         mem_free(l->owner);
+        mem_free(l->user);
         job_free(l->job);
         mem_free(l);
 }
@@ -48,6 +50,11 @@ static void post(struct door *d, const struct letter *l)
         d->letter_end = &copy->next;
         pthread_mutex_unlock(&d->lock);
         wake(d);
+}
+
+void door_set_own_user(struct door *d, const char *user)
+{
+        post(d, &(struct letter){.what = LETTER_OWN_USER, .user = mem_string(user)});
 }
 
 void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict v)
@@ -107,6 +114,10 @@ static void read_letter(struct door *d, struct letter *l)
                 v = visit_of(d, l->ticket);
                 if (v)
                         visit_found_owner(v, STEAL(&l->owner));
+                break;
+        case LETTER_OWN_USER:
+                mem_free(d->own_user);
+                d->own_user = STEAL(&l->user);
                 break;
         case LETTER_WORKED:
                 v = visit_of(d, l->ticket);
@@ -344,6 +355,7 @@ void door_close(struct door *d)
         auth_free(d->auth);
         gzip_release(&d->gzip);
         drain_release(&d->drain);
+        mem_free(d->own_user);
         if (d->wake >= 0)
                 close(d->wake);
         pthread_mutex_destroy(&d->lock);

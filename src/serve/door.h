@@ -10,6 +10,7 @@ int door_open(const struct door_options *o, struct slot *views, struct door **re
 void door_close(struct door *d); /* NULL is fine */
 const char *door_address(const struct door *d);
 int door_set_certificate(struct door *d, const char *cert_pem, const char *key_pem, struct err *err);
+void door_set_own_user(struct door *d, const char *user);
 void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict v);
 void door_recalled(struct door *d, uint64_t ticket, struct learned_copy *copies, size_t count);
 void door_found_owner(struct door *d, uint64_t ticket, struct admission_owner *owner);

@@ -93,6 +93,7 @@ struct door {
         int spares;
         size_t bodies;          /* bytes reserved */
         int admissions_waiting; /* for an owner */
+        char *own_user;         /* NULL: not known yet */
         uint64_t tickets;
         uint64_t id_base; /* of request ids, drawn at the start */
         char address[96];

@@ -192,6 +192,12 @@ int server_set_certificate(struct server *s, const char *cert_pem, const char *k
                        : err_set(err, ERR_INVALID, "there is no door to show a certificate at");
 }
 
+void server_set_own_user(struct server *s, const char *user)
+{
+        if (s->door)
+                door_set_own_user(s->door, user);
+}
+
 void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v)
 {
         door_reviewed(s->door, k, v);

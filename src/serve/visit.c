@@ -481,7 +481,7 @@ static void work_admission(struct visit *v)
                 return;
         }
         j->admission = a;
-        j->own_user = d->o.own_user;
+        j->own_user = d->own_user;
         if (admission_wants_owner(a) && d->o.calls.find_owner)
                 ask_owner(v);
         else

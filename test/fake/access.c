@@ -186,6 +186,12 @@ static json_t *review_subject(struct fake *f, const json_t *body)
         return json_pack("{s:b}", "allowed", granted(f, text_at(body, "spec.user"), a));
 }
 
+static json_t *review_oneself(struct fake *f, const json_t *body)
+{
+        (void)body;
+        return json_pack("{s:{s:s}}", "userInfo", "username", f->user);
+}
+
 bool review_serve(struct fake *f, const struct request *rq, struct reply *rp)
 {
         static const struct {
@@ -196,6 +202,7 @@ bool review_serve(struct fake *f, const struct request *rq, struct reply *rp)
                  review_self},
                 {"/apis/authorization.k8s.io/v1/subjectaccessreviews", "authorization.k8s.io", "subjectaccessreviews",
                  review_subject},
+                {"/apis/authentication.k8s.io/v1/selfsubjectreviews", NULL, "selfsubjectreviews", review_oneself},
                 {"/apis/authentication.k8s.io/v1/tokenreviews", "authentication.k8s.io", "tokenreviews", review_token},
         };
         size_t k = 0;

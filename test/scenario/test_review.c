@@ -121,6 +121,38 @@ static void test_nobody_answers(void **state)
         api_end(&a);
 }
 
+static char self[ERR_TEXT_MAX];
+
+static void on_self(void *arg, const char *user, const struct err *err)
+{
+        bool *done = arg;
+        *done = true;
+        snprintf(self, sizeof self, "%s", user ? user : err->text);
+}
+
+static bool is_set(void *arg)
+{
+        return *(bool *)arg;
+}
+
+static void test_oneself(void **state)
+{
+        (void)state;
+        struct api a;
+        bool done = false;
+        api_begin(&a, &(struct fake_options){.user = "system:serviceaccount:halflife:halflife"});
+        review_self_start(a.client, on_self, &done);
+        assert_true(api_until(&a, is_set, &done, 10000));
+        assert_string_equal(self, "system:serviceaccount:halflife:halflife");
+        fake_fault(a.fake, &(struct fake_fault){.path = "/apis/authentication", .status = 200, .body = "{}"});
+        done = false;
+        review_self_start(a.client, on_self, &done);
+        assert_true(api_until(&a, is_set, &done, 10000));
+        assert_non_null(strstr(self, "cannot be read"));
+        review_cancel(review_self_start(a.client, on_self, &done));
+        api_end(&a);
+}
+
 static void test_cancelled(void **state)
 {
         (void)state;
@@ -144,6 +176,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_verdicts),
                 cmocka_unit_test(test_nobody_answers),
+                cmocka_unit_test(test_oneself),
                 cmocka_unit_test(test_cancelled),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -187,6 +187,17 @@ static void test_admission(void **state)
         assert_int_equal(fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/replicasets"), gets);
         assert_true(halflife_await_metric(stage.halflife, stage.fake, "halflife_admissions_total{result=\"no_owner\"}",
                                           1, 10000));
+        /* what halflife writes itself passes untouched: it has asked who it is */
+        static const char own[] = "\"username\":\"system:serviceaccount:halflife:halflife\"";
+        static const char anybody[] = "\"username\":\"x\"";
+        char *user = strstr(of_nobody, anybody);
+        AUTO(mem_free)
+        char *by_us = mem_printf("%.*s%s%s", (int)(user - of_nobody), of_nobody, own, user + strlen(anybody));
+        AUTO(got_release)
+        struct got ours = fetch(&(struct fetch){.url = url, .type = "application/json", .body = by_us});
+        assert_int_equal(ours.status, 200);
+        assert_true(halflife_await_metric(stage.halflife, stage.fake, "halflife_admissions_total{result=\"own\"}", 1,
+                                          10000));
 }
 
 static void test_a_revoked_token(void **state)

@@ -300,12 +300,47 @@ static void test_half_a_handshake(void **state)
         stand_end(&s);
 }
 
+/* A request that is not whole in time is told so over TLS, too. */
+static void test_late_over_tls(void **state)
+{
+        (void)state;
+        static const char half[] = "GET /openapi.yaml HTTP/1.1\r\nHost: x\r\n\r\n"
+                                   "POST /api/v1/namespaces/shop/render HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer "
+                                   "good\r\nContent-Type: application/yaml\r\nContent-Length: 100\r\n\r\nkind:";
+        struct stand s;
+        struct err err = {0};
+        gnutls_session_t session;
+        gnutls_certificate_credentials_t credentials;
+        static char heard[256 << 10];
+        size_t len = 0;
+        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 500});
+        assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
+        int fd = wire_open(s.address);
+        assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);
+        assert_int_equal(gnutls_init(&session, GNUTLS_CLIENT), 0);
+        assert_int_equal(gnutls_set_default_priority(session), 0);
+        assert_int_equal(gnutls_credentials_set(session, GNUTLS_CRD_CERTIFICATE, credentials), 0);
+        gnutls_transport_set_int(session, fd);
+        assert_int_equal(gnutls_handshake(session), 0);
+        assert_int_equal(gnutls_record_send(session, half, sizeof half - 1), sizeof half - 1);
+        for (ssize_t n = 1; n > 0 && len + 1 < sizeof heard; len += n > 0 ? (size_t)n : 0)
+                n = gnutls_record_recv(session, heard + len, sizeof heard - 1 - len);
+        heard[len] = '\0';
+        assert_non_null(strstr(heard, "HTTP/1.1 200"));
+        assert_non_null(strstr(heard, "HTTP/1.1 408"));
+        assert_non_null(strstr(heard, "problems/timeout"));
+        gnutls_deinit(session);
+        gnutls_certificate_free_credentials(credentials);
+        close(fd);
+        stand_end(&s);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_looking_at_files),    cmocka_unit_test(test_old_pairs_go),
                 cmocka_unit_test(test_rotation_under_load), cmocka_unit_test(test_versions),
-                cmocka_unit_test(test_half_a_handshake),
+                cmocka_unit_test(test_half_a_handshake),    cmocka_unit_test(test_late_over_tls),
         };
         return cmocka_run_group_tests(tests, make_pairs, free_pairs);
 }

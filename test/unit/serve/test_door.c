@@ -581,7 +581,7 @@ static void test_idle_crowd(void **state)
         AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
         assert_int_equal(g.status, 200);
         assert_in_range(server_counts(s.server).connections, MOST - 8, MOST + 64);
-        AUTO(mem_free) char *first = wire_hear(fd[0], NULL, 10000, &ended);
+        mem_free(wire_hear(fd[0], NULL, 10000, &ended));
         assert_true(ended);
         assert_true(wire_say(fd[CROWD - 1], GET_WEB("")));
         AUTO(mem_free) char *last = wire_hear(fd[CROWD - 1], "\r\n\r\n", 10000, &ended);
@@ -607,7 +607,7 @@ static void test_one_address_has_a_share(void **state)
                 assert_non_null(strstr(answer, " 200 "));
         }
         int more = wire_open(s.address);
-        AUTO(mem_free) char *nothing = wire_hear(more, NULL, 10000, &ended);
+        mem_free(wire_hear(more, NULL, 10000, &ended));
         assert_true(ended);
         close(more);
         for (int i = 0; i < EACH; i++)
