@@ -257,6 +257,12 @@ static int take_event(void *arg, struct text value)
         return 0;
 }
 
+void reflector_steady(struct reflector *r)
+{
+        if (r->state == WATCHING)
+                tell_well(r);
+}
+
 int reflector_data(struct reflector *r, const char *p, size_t len)
 {
         struct err why = {0};

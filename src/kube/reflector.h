@@ -57,6 +57,8 @@ void reflector_relist(struct reflector *r);
 bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query);
 /* Bytes of a 2xx answer. < 0: end the request. */
 int reflector_data(struct reflector *r, const char *p, size_t len);
+/* The request under way was taken by the server a while ago. */
+void reflector_steady(struct reflector *r);
 /* How it ended: answer as client_stream gives it. Returns how long to wait before the next reflector_begin, in ms. */
 int64_t reflector_end(struct reflector *r, const struct answer *a, bool whole, struct mono now);
 

@@ -175,6 +175,16 @@ static void read_header(struct http_call *c, struct text line)
 #undef NAMED
 }
 
+static void headers_came(struct http_call *c)
+{
+        if (c->head_told || c->cancelled || !c->r.head || c->reply.status < 200)
+                return;
+        c->head_told = true; /* trailers end like headers */
+        http_enter(c->http);
+        c->r.head(c->r.arg, &c->reply);
+        http_leave(c->http);
+}
+
 static size_t on_header(char *p, size_t size, size_t count, void *arg)
 {
         struct http_call *c = arg;
@@ -190,7 +200,9 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
                 read_status_line(c, line);
         else
                 read_header(c, line);
-        return line.len;
+        if (line.len <= 2 && (p[0] == '\r' || p[0] == '\n'))
+                headers_came(c);
+        return c->cancelled ? 0 : line.len;
 }
 
 static size_t on_body(char *p, size_t size, size_t count, void *arg)

@@ -16,6 +16,7 @@ struct http_call {
         struct http_call *before, *after; /* on the list its state names */
         enum { CALL_PROMPT, CALL_WAITING, CALL_RUNNING, CALL_ENDED, CALL_LISTS } state;
         bool cancelled; /* within a callback of libcurl: taken away as soon as that has returned */
+        bool head_told; /* r.head was called */
 
         struct http_request r; /* its strings are this call's own */
         struct pool *pool;
