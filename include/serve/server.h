@@ -30,6 +30,7 @@ void view_drop(struct view *v); /* frees with mem_free what it points to */
 struct server_options {
         const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0" */
         int64_t interval_ms; /* for /healthz */
+        /* One address has at most a quarter: who holds them all open must not keep the kubelet from /healthz. */
         int connections_max;
 };
 struct server;

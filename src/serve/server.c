@@ -14,7 +14,13 @@
 
 #include "base/mem.h"
 
-enum { IDLE_SECONDS = 30, CONNECTION_BYTES = 16 << 10, LATE_INTERVALS = 3, LATE_LEAST_MS = 10 * SECOND_MS };
+enum {
+        IDLE_SECONDS = 30,
+        ONE_ADDRESS_SHARE = 4,
+        CONNECTION_BYTES = 16 << 10,
+        LATE_INTERVALS = 3,
+        LATE_LEAST_MS = 10 * SECOND_MS
+};
 
 struct server {
         struct MHD_Daemon *daemon;
@@ -250,10 +256,12 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         atomic_store(&s->interval_ms, o->interval_ms);
         atomic_store(&s->turned_ns, mono_read().ns);
         describe(fd, s->address, sizeof s->address);
-        s->daemon = MHD_start_daemon(
-                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s, MHD_OPTION_LISTEN_SOCKET, fd,
-                MHD_OPTION_CONNECTION_LIMIT, (unsigned)o->connections_max, MHD_OPTION_CONNECTION_TIMEOUT,
-                (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
+        unsigned most = (unsigned)o->connections_max, each = most < ONE_ADDRESS_SHARE ? 1 : most / ONE_ADDRESS_SHARE;
+        s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s,
+                                     MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
+                                     MHD_OPTION_PER_IP_CONNECTION_LIMIT, each, MHD_OPTION_CONNECTION_TIMEOUT,
+                                     (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+                                     (size_t)CONNECTION_BYTES, MHD_OPTION_END);
         if (!s->daemon) {
                 err_set(err, ERR_IO, "the HTTP server does not start: %m");
                 close(fd);
