@@ -7,8 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 /* after its needs */
 #include <cmocka.h>
 
@@ -263,6 +265,28 @@ static void test_bad_starts(void **state)
         fake_free(f);
 }
 
+/* An answer that cannot be written is a failure. */
+static void test_standard_streams(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *rest;
+                int result;
+        } row[] = {{"version >/dev/null", 0},
+                   {"version >/dev/full 2>/dev/null", 1},
+                   {"--help >/dev/full 2>/dev/null", 1},
+                   {"march >/dev/full 2>/dev/null", 2},
+                   {"version >&- 2>/dev/null", 1},
+                   {"version >/dev/null 2>&- <&-", 0}};
+        AUTO(mem_free) char *program = halflife_program();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *line = mem_printf("'%s' %s", program, row[i].rest);
+                int result = system(line);
+                if (!WIFEXITED(result) || WEXITSTATUS(result) != row[i].result)
+                        fail_msg("%s: %d", row[i].rest, result);
+        }
+}
+
 /* Wrong credentials and a wrong CA are no reason to end: somebody may put them right. */
 static void test_bad_credentials(void **state)
 {
@@ -361,6 +385,7 @@ int main(void)
                 BESIDE(test_two_instances),
                 BESIDE(test_second_owner_of_the_database),
                 BESIDE(test_bad_starts),
+                BESIDE(test_standard_streams),
                 BESIDE(test_bad_credentials),
                 BESIDE(test_no_database),
                 BESIDE(test_file_size_limit),
