@@ -11,7 +11,8 @@
  *   damaged or truncated       set aside as FILE.damaged-<time>, readable rows carried over to a new file
  *   not ours, newer schema     left untouched; refused: the controller goes on in memory (ERR_INVALID)
  *   read-only, no directory    refused likewise (ERR_DENIED, ERR_IO)
- *   held by another process    ERR_CONFLICT, naming the other's process id
+ *   held by another process    ERR_CONFLICT, naming the other's process id (after a tenth of a second: who only looks,
+ *                              store_inspect, has the lock for less)
  *   disk full at a write       the batch is kept and tried again with the next one; told once (ERR_NOSPACE)
  */
 #ifndef HALFLIFE_STORE_STORE_H

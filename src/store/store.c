@@ -43,6 +43,18 @@ static int lock_error(int why, const char *name, struct err *err)
         return err_set(err, why == ENOSPC ? ERR_NOSPACE : ERR_IO, "open '%s': %s", name, strerror(why));
 }
 
+/* Who looks at the database from outside (store_inspect) shares the lock for a moment: an owner has it for longer. */
+static int lock_try(int fd)
+{
+        enum { TRIES = 20, PAUSE_US = 5000 };
+        int rc = flock(fd, LOCK_EX | LOCK_NB);
+        for (int n = 1; n < TRIES && rc < 0 && errno == EWOULDBLOCK; n++) {
+                usleep(PAUSE_US);
+                rc = flock(fd, LOCK_EX | LOCK_NB);
+        }
+        return rc;
+}
+
 static int lock_take(const char *path, int *ret_fd, struct err *err)
 {
         char *name AUTO(mem_free) = mem_printf("%s.lock", path);
@@ -50,7 +62,7 @@ static int lock_take(const char *path, int *ret_fd, struct err *err)
         int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd < 0)
                 return lock_error(errno, name, err);
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (lock_try(fd) < 0) {
                 int why = errno;
                 ssize_t len = pread(fd, pid, sizeof pid - 1, 0);
                 close(fd);
