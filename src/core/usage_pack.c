@@ -89,9 +89,11 @@ static const uint32_t crc_of[WORD][2][16] = {
           0xb0779fd0, 0x3901f3fd, 0xbd77fa49, 0x2e015d56, 0xaa7754e2, 0x230138cf, 0xa777317b}},
 };
 
+/* Unrolled, compilers make one access of it. */
 static uint64_t get_word(const uint8_t *in)
 {
         uint64_t word = 0;
+#pragma GCC unroll 8
         for (int i = WORD; i-- > 0;)
                 word = word << 8 | in[i];
         return word;
@@ -99,6 +101,7 @@ static uint64_t get_word(const uint8_t *in)
 
 static uint8_t *put_word(uint8_t *out, uint64_t word)
 {
+#pragma GCC unroll 8
         for (int i = 0; i < WORD; i++)
                 *out++ = (uint8_t)(word >> 8 * i);
         return out;
