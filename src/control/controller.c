@@ -124,9 +124,8 @@ static void remember_weights(struct target *t, const struct plan *p)
 static void adopt_policy(struct target *t)
 {
         bool ignore;
-        for (int i = 0; i < t->histories; i++)
-                usage_adopt(&t->history[i]->usage,
-                            profile_spec_container(&t->profile->spec, text_of(t->history[i]->container), &ignore));
+        for (struct history *h = t->histories; h; h = h->next)
+                usage_adopt(&h->usage, profile_spec_container(&t->profile->spec, text_of(h->container), &ignore));
 }
 
 static void decide_target(struct controller *c, struct target *t)

@@ -26,8 +26,7 @@ struct history *ingest_history(struct controller *c, const struct pod *p, struct
                 return NULL;
         if (pc->history)
                 return pc->history;
-        pc->history = history_get(&c->world, t, pc->name,
-                                  profile_spec_container(&t->profile->spec, text_of(pc->name), &ignore));
+        pc->history = history_get(t, pc->name, profile_spec_container(&t->profile->spec, text_of(pc->name), &ignore));
         if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
                 pc->history->cpu_weight = plan_cpu_weight(&c->world, t, pc);
         return pc->history;

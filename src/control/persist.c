@@ -86,20 +86,16 @@ static void load_usage(void *arg, const struct store_key *key, const struct usag
         struct controller *c = arg;
         struct target *t = target_of(c, key);
         const char *container = intern_text(c->world.names, key->container);
-        struct history *h = history_get(&c->world, t, container, none);
+        struct history *h = history_get(t, container, none);
         h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
         for (int r = 0; r < RESOURCES; r++) {
                 int cap = h->usage.of[r].count;
                 histogram_lend(&h->usage.of[r], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
         }
-        t->door = mem_resize(t->door, (size_t)t->doors + doors, sizeof *t->door);
-        for (size_t i = 0; i < doors; i++) {
-                struct stored_door *d = &t->door[t->doors++];
-                memcpy(d->uid, door[i].uid, UID_BYTES);
-                d->container = intern_text(c->world.names, key->container);
-                d->last_ms = door[i].last_ms;
-                d->kills_counted = -1;
-        }
+        h->door = mem_resize(NULL, doors, sizeof *door);
+        h->doors = doors;
+        if (doors)
+                memcpy(h->door, door, doors * sizeof *door);
         intern_drop(c->world.names, container);
 }
 
@@ -107,12 +103,11 @@ static void load_kill(void *arg, const struct store_key *key, const struct store
 {
         struct controller *c = arg;
         struct target *t = target_of(c, key);
-        t->door = mem_resize(t->door, (size_t)t->doors + 1, sizeof *t->door);
-        struct stored_door *d = &t->door[t->doors++];
-        memcpy(d->uid, kill->uid, UID_BYTES);
-        d->container = intern_text(c->world.names, key->container);
-        d->last_ms = 0;
-        d->kills_counted = kill->restarts;
+        t->killed = mem_resize(t->killed, (size_t)t->kills + 1, sizeof *t->killed);
+        struct loaded_kill *k = &t->killed[t->kills++];
+        memcpy(k->uid, kill->uid, UID_BYTES);
+        k->container = intern_text(c->world.names, key->container);
+        k->restarts = kill->restarts;
 }
 
 static void load_note(void *arg, struct text name, struct text value)
@@ -165,8 +160,7 @@ static void recalled(struct controller *c, const struct store_result *r)
         double room[2 * HISTOGRAM_BUCKETS];
         struct usage u;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
-                for (int i = 0; i < t->histories; i++) {
-                        struct history *h = t->history[i];
+                for (struct history *h = t->histories; h; h = h->next) {
                         if (h != r->recall_tag)
                                 continue;
                         if (r->packed_len == 0 || usage_unpack(r->packed, r->packed_len, &u, room) < 0)
@@ -272,20 +266,17 @@ static size_t doors_of(const struct history *h, struct store_door **ret)
 {
         const struct target *t = h->target;
         size_t count = 0;
-        struct store_door *door = mem_new_array((size_t)(t->pod_count + t->doors) + 1, sizeof *door);
+        struct store_door *door = mem_new_array((size_t)t->pod_count + h->doors + 1, sizeof *door);
         for (const struct pod *p = t->pods; p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
                         if (p->container[i].name == h->container && p->container[i].door.last_ms) {
                                 memcpy(door[count].uid, p->uid, UID_BYTES);
                                 door[count++].last_ms = p->container[i].door.last_ms;
                         }
-        for (int i = 0; i < t->doors; i++)
-                if (t->door[i].container == h->container && t->door[i].last_ms) {
-                        memcpy(door[count].uid, t->door[i].uid, UID_BYTES);
-                        door[count++].last_ms = t->door[i].last_ms;
-                }
+        if (h->doors)
+                memcpy(door + count, h->door, h->doors * sizeof *door);
         *ret = door;
-        return count;
+        return count + h->doors;
 }
 
 static void put_usage(struct store_batch *b, const struct history *h)
@@ -343,8 +334,7 @@ static int pack_target(struct store_batch *b, struct target *t)
         int rows = 0;
         if (t->deed_dirty)
                 put_deed(b, t);
-        for (int i = 0; i < t->histories; i++) {
-                struct history *h = t->history[i];
+        for (struct history *h = t->histories; h; h = h->next) {
                 if (!h->dirty)
                         continue;
                 put_usage(b, h);
@@ -413,8 +403,7 @@ void persist_recall(struct controller *c)
         int64_t now = loop_now(c->loop).wall.ms, latest = c->date.ms > now ? c->date.ms : now;
         struct target *t;
         for (size_t at = 0; c->store && (t = map_each(&c->world.targets, &at));)
-                for (int i = 0; i < t->histories; i++) {
-                        struct history *h = t->history[i];
+                for (struct history *h = t->histories; h; h = h->next) {
                         bool ahead = h->usage.newest_ms > latest + AHEAD_MS;
                         h->jumped = ahead ? (uint8_t)(h->jumped + 1) : 0;
                         if (h->jumped < PATIENCE)

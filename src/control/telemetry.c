@@ -176,7 +176,8 @@ static double histories_of(const struct controller *c)
         double count = 0;
         const struct target *t;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
-                count += t->histories;
+                for (const struct history *h = t->histories; h; h = h->next)
+                        count++;
         return count;
 }
 

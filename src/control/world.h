@@ -21,6 +21,7 @@
 #include "core/usage.h"
 #include "kube/decode.h"
 #include "kube/informer.h"
+#include "store/store.h"
 
 /* Labels in one block of memory. */
 struct labels {
@@ -186,8 +187,11 @@ struct published {
 
 /* One container of a target: what was learned of it. */
 struct history {
+        struct history *next;  /* of the target */
         const char *container; /* interned */
         struct target *target;
+        struct store_door *door; /* loaded, until the pods have come */
+        size_t doors;
         struct usage usage;
         double cpu_weight; /* original CPU request in cores; 0: none */
         bool dirty;        /* since the last checkpoint */
@@ -208,28 +212,25 @@ struct deed {
         struct record_set made;  /* the same, read */
 };
 
-/* What the store gave back about a pod's container, until that pod has come. */
-struct stored_door {
+/* A kill that the store gave back, until its pod has come. */
+struct loaded_kill {
         uint8_t uid[UID_BYTES];
         const char *container; /* interned */
-        int64_t last_ms;
-        int64_t kills_counted; /* restart count; -1: none */
+        int64_t restarts;
 };
 
 struct target {
-        char *key; /* "ns/group/Kind/name", as its workload's */
         const char *ns, *group, *version, *kind, *name;
-        char *recommendation;      /* metadata.name of its Recommendation */
-        struct workload *workload; /* NULL: it is gone, what was learned stays for the retention time */
-        struct profile *profile;   /* NULL: none selects it */
+        const char *recommendation; /* metadata.name of its Recommendation */
+        struct workload *workload;  /* NULL: it is gone, what was learned stays for the retention time */
+        struct profile *profile;    /* NULL: none selects it */
         struct pod *pods;
         int64_t pod_count;
-        struct history **history;
-        int histories;
+        struct history *histories;
         struct published *published; /* NULL: no Recommendation exists */
         struct deed deed;
-        struct stored_door *door; /* loaded, until the pods have come */
-        int doors;
+        struct loaded_kill *killed;
+        int kills;
         int64_t gone_ms;         /* when its workload vanished or its profile was lost; 0: it lives */
         int64_t kill_ms;         /* newest kill */
         int64_t status_ms;       /* when its status was written last */
@@ -239,6 +240,7 @@ struct target {
         bool rolling;            /* a rollout that we started is not yet done */
         int failures;            /* writes refused in a row: the next waits for its back-off */
         char *denied;            /* what the API server forbade to write into the workload; NULL */
+        char key[];              /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
 };
 
 struct profile {
@@ -336,12 +338,12 @@ struct pod *pod_at(struct world *w, struct text ns, struct text name,
                    size_t *cursor); /* beside the order; NULL: unknown */
 struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind,
                           struct text name); /* made when unknown */
-struct history *history_get(struct world *w, struct target *t, const char *container,
+struct history *history_get(struct target *t, const char *container /* interned */,
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
-/* What the store gave back of doors is no longer wanted. */
-void target_drop_doors(struct world *w, struct target *t);
+/* What the store gave back of doors and kills is no longer wanted. */
+void target_drop_loaded(struct world *w, struct target *t);
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
 /* One of our annotations, read; what cannot be is as good as absent. */

@@ -54,8 +54,9 @@ static void fold(struct controller *c, int64_t at_ms)
 
 static const struct usage *learned(struct controller *c)
 {
-        assert_int_equal(shop_target(&c->world)->histories, 1);
-        return &shop_target(&c->world)->history[0]->usage;
+        struct history *h = shop_target(&c->world)->histories;
+        assert_true(h && !h->next);
+        return &h->usage;
 }
 
 static char *fresh_path(const char *name)
