@@ -107,14 +107,18 @@ static uint8_t *put_word(uint8_t *out, uint64_t word)
         return out;
 }
 
-/* What eight bytes do, first byte lowest. */
+/* What eight bytes do, first byte lowest. The lower half waits for the CRC before it: the upper one is not kept waiting
+ * with it. */
 static uint32_t crc_word(uint64_t word)
 {
-        uint32_t crc = 0;
-#pragma GCC unroll 8
-        for (int i = WORD; i-- > 0; word >>= 8)
-                crc ^= crc_of[i][0][word & 15] ^ crc_of[i][1][word >> 4 & 15];
-        return crc;
+        uint32_t upper = 0, lower = 0;
+#pragma GCC unroll 4
+        for (int i = 0; i < WORD / 2; i++) {
+                uint64_t up = word >> (56 - 8 * i), low = word >> (24 - 8 * i);
+                upper ^= crc_of[i][0][up & 15] ^ crc_of[i][1][up >> 4 & 15];
+                lower ^= crc_of[i + 4][0][low & 15] ^ crc_of[i + 4][1][low >> 4 & 15];
+        }
+        return upper ^ lower;
 }
 
 static uint32_t crc32c(const uint8_t *in, size_t len)
