@@ -15,11 +15,6 @@ static struct store_key key_of(const struct target *t, const char *container)
                                   text_of(container)};
 }
 
-static struct target *target_of(struct controller *c, const struct store_key *k)
-{
-        return target_get(&c->world, k->ns, k->group, k->kind, k->name);
-}
-
 /* --- deeds as text --- */
 
 static char *deed_print(const struct target *t)
@@ -71,22 +66,26 @@ static void deed_read(struct controller *c, struct target *t, struct text record
 
 /* --- loading --- */
 
-static void load_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+static void *load_target(void *arg, const struct store_key *key)
 {
         struct controller *c = arg;
-        struct target *t = target_of(c, key);
-        deed_read(c, t, record);
+        return target_get(&c->world, key->ns, key->group, key->kind, key->name);
+}
+
+static void load_record(void *arg, void *target, struct text record, struct wall gone)
+{
+        struct target *t = target;
+        deed_read(arg, t, record);
         t->gone_ms = gone.ms;
 }
 
-static void load_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
+static void load_usage(void *arg, void *target, struct text name, const struct usage *u, const struct store_door *door,
                        size_t doors)
 {
         static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct controller *c = arg;
-        struct target *t = target_of(c, key);
-        const char *container = intern_text(c->world.names, key->container);
-        struct history *h = history_get(t, container, none);
+        const char *container = intern_text(c->world.names, name);
+        struct history *h = history_get(target, container, none);
         h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
         for (int r = 0; r < RESOURCES; r++) {
                 int cap = h->usage.of[r].count;
@@ -99,14 +98,14 @@ static void load_usage(void *arg, const struct store_key *key, const struct usag
         intern_drop(c->world.names, container);
 }
 
-static void load_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+static void load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         struct controller *c = arg;
-        struct target *t = target_of(c, key);
+        struct target *t = target;
         t->killed = mem_resize(t->killed, (size_t)t->kills + 1, sizeof *t->killed);
         struct loaded_kill *k = &t->killed[t->kills++];
         memcpy(k->uid, kill->uid, UID_BYTES);
-        k->container = intern_text(c->world.names, key->container);
+        k->container = intern_text(c->world.names, container);
         k->restarts = kill->restarts;
 }
 
@@ -130,11 +129,12 @@ static void load_note(void *arg, struct text name, struct text value)
         }
 }
 
-static void load_refused(void *arg, const struct store_key *key, const struct err *why)
+static void load_refused(void *arg, void *target, struct text container, const struct err *why)
 {
+        const struct target *t = target;
+        char name[768];
         (void)arg;
-        char name[512];
-        snprintf(name, sizeof name, "%.*s/%.*s/%.*s", TEXT_ARG(key->ns), TEXT_ARG(key->name), TEXT_ARG(key->container));
+        snprintf(name, sizeof name, "%s/%.*s", t ? t->key : "", TEXT_ARG(container));
         log_warn("a row of the database does not check out", KV("history", name), KV("error", why->text));
 }
 
@@ -225,6 +225,7 @@ void persist_open(struct controller *c, struct err *err)
         };
         struct store_reader reader = {
                 .target = load_target,
+                .record = load_record,
                 .usage = load_usage,
                 .kill = load_kill,
                 .note = load_note,

@@ -308,7 +308,7 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
                 return rc;
         struct err why = {.code = ERR_DAMAGED};
         memcpy(why.text, note, sizeof note);
-        r->refused(r->arg, &(struct store_key){0}, &why);
+        r->refused(r->arg, NULL, TEXT(""), &why);
         return 0;
 }
 
