@@ -81,6 +81,24 @@ static void test_settings_are_read_again(void **state)
         end(f, h);
 }
 
+/* Without a signal: the file's own time tells. What cannot be read changes nothing. */
+static void test_settings_change_on_disk(void **state)
+{
+        (void)state;
+        struct fake *f = stories_server(NULL, 0);
+        AUTO(mem_free) char *config = tmp_file("disk.yaml", "apply: never\n");
+        struct halflife *h = halflife_start(f, "disk.db", (const char *const[]){"--config", config, NULL});
+        PLAY(f, h,
+             STORY("disk", AT_ONCE(""), WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.reason", "OptedOut")));
+        mem_free(tmp_file("disk.yaml", "apply: [allow\n"));
+        assert_true(halflife_await_log(h, "disk.yaml", 1, LONG_MS));
+        PLAY(f, h, STORY("disk", CYCLES(2), CHECK("deployments/web", "metadata.generation", "1")));
+        mem_free(tmp_file("disk.yaml", "apply: allow\n"));
+        assert_true(halflife_await_log(h, "settings read again", 1, LONG_MS));
+        PLAY(f, h, STORY("disk", LOWERED));
+        end(f, h);
+}
+
 static void test_retention(void **state)
 {
         (void)state;
@@ -298,7 +316,8 @@ static void test_bad_credentials(void **state)
         AUTO(mem_free) char *wrong_ca = tmp_file("wrong-ca.pem", fake_ca(stranger));
         const struct {
                 const char *ca, *token, *says;
-        } row[] = {{ca, "wrong", "401"}, {wrong_ca, "right", "is this the certificate authority of that server?"}};
+        } row[] = {{ca, "wrong", "renew the credentials"},
+                   {wrong_ca, "right", "is this the certificate authority of that server?"}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free)
                 char *text =
@@ -314,6 +333,7 @@ static void test_bad_credentials(void **state)
                         fail_msg("row %zu: says nothing of '%s', or is %ld and %ld", i, row[i].says,
                                  halflife_get(h, "/healthz"), halflife_get(h, "/readyz"));
                 }
+                assert_int_equal(halflife_said(h, "watch fails"), 1); /* for all of them */
                 assert_int_equal(halflife_stop(h), 0);
                 halflife_free(h);
         }
@@ -377,6 +397,7 @@ int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_settings_are_read_again),
+                BESIDE(test_settings_change_on_disk),
                 BESIDE(test_retention),
                 BESIDE(test_budget_of_workloads),
                 BESIDE(test_one_rule_missing),
