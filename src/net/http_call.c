@@ -1,7 +1,7 @@
 #include "http_call.h"
 
 #include <assert.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -235,13 +235,22 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
         return CURL_PREREQFUNC_OK;
 }
 
+/* libcurl tells of a socket that could not be had as of a server that does not answer. */
+static curl_socket_t on_socket_wanted(void *arg, curlsocktype purpose, struct curl_sockaddr *at)
+{
+        struct http_call *c = arg;
+        (void)purpose;
+        int fd = socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+        c->no_descriptor = fd < 0 && (errno == EMFILE || errno == ENFILE);
+        return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
         (void)arg, (void)purpose;
         unsigned dead_ms = PEER_DEAD_MS;
         /* Neither is worth failing for: not every socket is TCP. */
         (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
         return CURL_SOCKOPT_OK;
 }
 
@@ -289,6 +298,8 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
         SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
         SET(CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
+        SET(CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
+        SET(CURLOPT_OPENSOCKETDATA, c);
         SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
         SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
         SET(CURLOPT_CLOSESOCKETDATA, http_loop(c->http));
@@ -504,6 +515,11 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                 err_set(&reply->err, ERR_RETRY,
                         "%s: the connection was lost as %s was sent; whether it was done is not known",
                         c->r.peer->base_url, http_method_name(c->r.method));
+                return;
+        }
+        if (rc == CURLE_COULDNT_CONNECT && c->no_descriptor) {
+                err_set(&reply->err, ERR_RETRY, "%s: not connected: too many files are open in this process",
+                        c->r.peer->base_url);
                 return;
         }
         const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);

@@ -26,7 +26,8 @@ struct http_call {
         struct loop_timer deadline, silence;
         struct mono last_byte;
         bool any_byte;
-        int sent; /* how often the request line went out */
+        bool no_descriptor; /* for a socket: the process has as many files open as it may */
+        int sent;           /* how often the request line went out */
 
         size_t header_bytes;
         char content_type[256], warning[1024];

@@ -2,6 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -540,6 +542,26 @@ static int connection_of(struct world *w, struct http_request r)
         return number;
 }
 
+/* The own limit is no fault of the server's, and is told as what it is. */
+static void a_socket_that_cannot_be_had_is_told(void **state)
+{
+        (void)state;
+        struct world w;
+        struct rlimit was;
+        world_begin(&w, echo, NULL, NULL, NULL);
+        int next = dup(STDIN_FILENO);
+        close(next);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, was.rlim_max}), 0);
+        struct fate f = ask(&w, (struct http_request){.method = HTTP_GET});
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+        assert_int_equal(f.reply.err.code, ERR_RETRY);
+        assert_non_null(strstr(f.reply.err.text, "too many files are open in this process"));
+        f = ask(&w, (struct http_request){.method = HTTP_GET});
+        assert_int_equal(f.reply.status, 200);
+        world_end(&w);
+}
+
 static void classes_and_revisions_have_connections_of_their_own(void **state)
 {
         (void)state;
@@ -794,6 +816,7 @@ int main(void)
                 cmocka_unit_test(client_certificates_are_shown),
                 cmocka_unit_test(proxies_are_ours_alone),
                 cmocka_unit_test(peers_that_cannot_be),
+                cmocka_unit_test(a_socket_that_cannot_be_had_is_told),
                 cmocka_unit_test(classes_and_revisions_have_connections_of_their_own),
                 cmocka_unit_test(a_write_is_sent_once),
                 cmocka_unit_test(a_dead_connection_is_left),
