@@ -377,6 +377,63 @@ static void waits_grow_and_a_steady_watch_resets_them(void **state)
         reflector_release(&r);
 }
 
+static void one_step(struct reflector *r, struct mono *now, const char *ask, int status, const char *body)
+{
+        struct buf query;
+        buf_init(&query, 4096);
+        reflector_begin(r, *now, &query);
+        if (!ends_with(query.data, ask))
+                fail_msg("asked '%s', wanted '…%s'", query.data, ask);
+        int rc = *body ? reflector_data(r, body, strlen(body)) : 0;
+        now->ns += INT64_C(5000000000);
+        now->ns += finish(r, status, "", rc, status == 200, *now) * 1000000;
+        buf_release(&query);
+}
+
+/* A server that was never reached is told of at once; one that was, at the second time. */
+static void a_server_never_reached_is_told_at_once(void **state)
+{
+        (void)state;
+        struct reflector r;
+        struct cache c;
+        struct mono now = {INT64_C(1000000000000)};
+        start(&r, &c);
+        one_step(&r, &now, ASK_WATCH_LIST, 0, "");
+        assert_int_equal(c.code, ERR_RETRY);
+        one_step(&r, &now, ASK_PAGE, 200, LIST("v1", "", O(1, 1, "a")));
+        assert_int_equal(c.code, 0);
+        one_step(&r, &now, ASK_WATCH("v1"), 0, "");
+        assert_int_equal(c.code, 0);
+        one_step(&r, &now, ASK_WATCH("v1"), 0, "");
+        assert_int_equal(c.code, ERR_RETRY);
+        assert_int_equal(c.troubles, 2);
+        reflector_steady(&r); /* taken, without an event yet */
+        assert_int_equal(c.code, 0);
+        reflector_release(&r);
+}
+
+/* Read again from the start: what is known stays until the list is whole, and is not called synced meanwhile. */
+static void all_is_read_again_when_asked(void **state)
+{
+        (void)state;
+        struct reflector r;
+        struct cache c;
+        struct mono now = {INT64_C(1000000000000)};
+        start(&r, &c);
+        one_step(&r, &now, ASK_WATCH_LIST, 200, ADDED(1, 1, "a") ADDED(2, 1, "b") INITIAL_END("v1"));
+        assert_true(r.stats.synced);
+        reflector_relist(&r);
+        assert_false(r.stats.synced);
+        reflector_steady(&r); /* of a list it says nothing */
+        one_step(&r, &now, ASK_WATCH_LIST, 429, "");
+        assert_string_equal(cache_text(&c), "o1=1 o2=1");
+        one_step(&r, &now, ASK_WATCH_LIST, 200, ADDED(2, 2, "c") INITIAL_END("v2"));
+        assert_true(r.stats.synced);
+        assert_string_equal(cache_text(&c), "o2=2");
+        one_step(&r, &now, ASK_WATCH("v2"), 200, BOOKMARK("v3"));
+        reflector_release(&r);
+}
+
 static void versions_and_tokens_have_bounds(void **state)
 {
         (void)state;
@@ -713,6 +770,8 @@ int main(void)
                 cmocka_unit_test(stories_end_as_told),
                 cmocka_unit_test(a_list_without_end_is_given_up),
                 cmocka_unit_test(waits_grow_and_a_steady_watch_resets_them),
+                cmocka_unit_test(a_server_never_reached_is_told_at_once),
+                cmocka_unit_test(all_is_read_again_when_asked),
                 cmocka_unit_test(versions_and_tokens_have_bounds),
                 cmocka_unit_test(an_object_over_the_bound_is_said_which),
                 cmocka_unit_test(a_stream_may_break_at_every_byte),
