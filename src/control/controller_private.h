@@ -32,8 +32,8 @@ enum {
 
 struct watch {
         struct controller *controller;
-        const char *what; /* for people: "deployments.apps" */
-        struct informer *informer;
+        const char *what;           /* for people: "deployments.apps" */
+        struct informer *informer;  /* NULL: it ended, the place is free */
         struct watched_kind *kind;  /* of workloads */
         bool cluster;               /* of profiles */
         bool needed_to_apply;       /* without it nothing may be changed */
@@ -87,6 +87,7 @@ struct controller {
 
         struct watch watch[WATCHES_MAX];
         int watches;
+        uint64_t unread_ended; /* what watches that ended could not read */
         struct loop_timer outage_timer;
         uint64_t outages; /* told so far */
         bool synced;      /* every watch that can be was whole once */
@@ -154,7 +155,7 @@ void decide(struct controller *c, struct target *t, struct plan *ret); /* reconc
 
 /* watch.c */
 void watch_start(struct controller *c);
-void watch_kinds(struct controller *c); /* kinds that profiles name and nobody watches yet */
+void watch_kinds(struct controller *c); /* watches the kinds that profiles name, and no others */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
 /* Would its workload be known if it were there? Not while its kind is still to be listed. */

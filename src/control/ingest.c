@@ -160,15 +160,19 @@ static void poll_next(struct controller *c)
         c->poll = metrics_poll(c->client, ns, left_ms > 1 ? left_ms : 1, ingest_fold, polled, c);
 }
 
-/* Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
- * all. */
-static size_t choose_namespaces(struct controller *c)
+/*
+ * Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
+ * all. *ret_any: there is a target at all.
+ */
+static size_t choose_namespaces(struct controller *c, bool *ret_any)
 {
         struct target *t;
         int64_t pods = 0;
         size_t count = 0;
+        *ret_any = false;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
-                bool known = !t->pod_count;
+                bool known = !(t->workload && t->profile);
+                *ret_any |= !known;
                 pods += t->pod_count;
                 for (size_t i = 0; i < count && !known; i++)
                         known = c->poll_ns[i] == t->ns;
@@ -191,16 +195,20 @@ static int64_t poll_ms(const struct controller *c)
 
 void ingest_start(struct controller *c)
 {
+        bool any;
         mem_free(c->poll_ns);
         c->poll_ns = mem_new_array(PER_NAMESPACE_POLLS, sizeof *c->poll_ns);
-        c->poll_left = choose_namespaces(c);
+        c->poll_left = choose_namespaces(c, &any);
         if (c->poll_left == 0) {
                 mem_free(c->poll_ns);
                 c->poll_ns = NULL;
         }
         c->date = (struct wall){0};
         c->poll_until.ns = loop_now(c->loop).mono.ns + poll_ms(c) * 1000000;
-        poll_next(c);
+        if (any)
+                poll_next(c);
+        else
+                cycle_polled(c); /* nobody asks for anything */
 }
 
 /* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */

@@ -55,6 +55,7 @@ struct watched_kind {
         unsigned flags; /* enum kind_flags */
         void *asking;   /* discovery is under way; NULL: it is not */
         bool missing;   /* the server says that it has no such kind */
+        bool named;     /* by a profile: by the last watch_kinds */
         struct informer *informer;
 };
 
@@ -321,6 +322,7 @@ int workload_answer(struct world *w, struct watched_kind *k, struct text json, u
                     struct err *err);
 void workload_remove(struct world *w, struct watched_kind *k, struct text json);
 void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch);
+void workload_forget(struct world *w, const struct watched_kind *k); /* all of the kind: it is watched no longer */
 int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
 void profile_remove(struct world *w, bool cluster, struct text json);
 void profile_swept(struct world *w, bool cluster, uint32_t epoch);

@@ -105,8 +105,9 @@ static void test_retention(void **state)
         struct fake *f = stories_server(NULL, 0);
         struct halflife *h = halflife_start(f, "retention.db", (const char *const[]){"--retention", "3s", NULL});
         PLAY(f, h,
-             STORY("retention", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready"), DELETE("deployments/web"),
-                   CYCLES(1), CHECK(REC, "spec.targetRef.name", "web"), EXPECT(REC, "", "-"), CYCLES(2),
+             STORY("retention", LOOK, WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"),
+                   WEB(LIMITED), EXPECT(REC, "status.state", "Ready"), DELETE("deployments/web"), CYCLES(1),
+                   CHECK(REC, "spec.targetRef.name", "web"), EXPECT(REC, "", "-"), CYCLES(2),
                    MERGE("profiles/team", "{spec: {apply: {minHistory: 10m}}}"), WEB(LIMITED),
                    EXPECT(REC, "status.state", "Learning"), CHECK(REC, "status.containers[app].cpu.target", "1")));
         end(f, h);
