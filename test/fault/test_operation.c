@@ -284,6 +284,43 @@ static void test_bad_starts(void **state)
         fake_free(f);
 }
 
+/* Whatever answers at the API server's address, halflife get ends and says what it is. */
+static void test_get_of_bad_answers(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *body, *says;
+                int result;
+        } row[] = {{NULL, "{}", "the server's answer is no list", 1},
+                   {NULL, "{\"kind\":\"Status\",\"status\":\"Failure\"}", "the server's answer is no list", 1},
+                   {NULL, "{\"items\":null}", "no recommendations", 0},
+                   {NULL, "{\"items\":[5]}", "the server's answer is no Recommendation", 1},
+                   {NULL, "{\"items\":[{}]}", "the server's answer is no Recommendation", 1},
+                   {"web", "{\"kind\":\"Status\",\"metadata\":{}}", "the server's answer is no Recommendation", 1},
+                   {NULL, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}", "two pages have one continue token", 1},
+                   {NULL, "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"\\u001b[31mx\"}}]}",
+                    "?[31mx", 0}};
+        struct fake *f = fake_new(&(struct fake_options){0});
+        AUTO(mem_free) char *kubeconfig = tmp_path("get.yaml");
+        assert_true(fake_write_kubeconfig(f, kubeconfig));
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                fake_faults_clear(f);
+                fake_fault(f, &(struct fake_fault){.path = "/apis/halflife.dev",
+                                                   .times = FAKE_ALWAYS,
+                                                   .status = 200,
+                                                   .body = row[i].body});
+                struct halflife *h = halflife_command(
+                        (const char *const[]){"get", "--kubeconfig", kubeconfig, "-n", "n", row[i].name, NULL});
+                int result = halflife_await(h, LONG_MS);
+                if (result != row[i].result || !halflife_await_log(h, row[i].says, 1, LONG_MS)) {
+                        say_log(h);
+                        fail_msg("%s: ended with %d", row[i].body, result);
+                }
+                halflife_free(h);
+        }
+        fake_free(f);
+}
+
 /* An answer that cannot be written is a failure. */
 static void test_standard_streams(void **state)
 {
@@ -407,6 +444,7 @@ int main(void)
                 BESIDE(test_two_instances),
                 BESIDE(test_second_owner_of_the_database),
                 BESIDE(test_bad_starts),
+                BESIDE(test_get_of_bad_answers),
                 BESIDE(test_standard_streams),
                 BESIDE(test_bad_credentials),
                 BESIDE(test_no_database),
