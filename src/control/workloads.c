@@ -137,16 +137,16 @@ static int record_each(void *arg, const struct recorded *r)
         return 0;
 }
 
-/* An annotation that somebody edited into nonsense is as good as absent: the live value is then the original. */
 struct record_set record_read(struct world *w, struct text annotation)
 {
         struct recording to = {.world = w};
         if (annotation.len == 0)
                 return to.set;
-        if (decode_recorded(annotation, &w->scratch, record_each, &to, NULL) < 0)
+        to.set.present = decode_recorded(annotation, &w->scratch, record_each, &to, NULL) == 0;
+        if (!to.set.present) {
                 record_release(w, &to.set);
-        else
-                to.set.present = true;
+                to.set.broken = true;
+        }
         return to.set;
 }
 

@@ -74,6 +74,7 @@ struct record_set {
         struct record_row *row;
         int rows;
         bool present;
+        bool broken; /* there is one, and it cannot be read: what is ours and what the owner asked for is not known */
 };
 
 struct foreign_owner {                   /* of a request, by server-side apply */
