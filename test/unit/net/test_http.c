@@ -20,8 +20,19 @@ struct fate {
         char content_type[256], warning[1024];
         struct buf body;
         int refuse_after; /* bytes after which data says ERR_TOOBIG; 0: never */
-        struct http_call *cancel_in_data, *cancel_in_done;
+        struct http_call *cancel_in_data, *cancel_in_done, *cancel_in_head;
+        int heads, head_status;
 };
+
+static void on_head(void *arg, const struct http_reply *head)
+{
+        struct fate *f = arg;
+        assert_true(f->body.len == 0 && !f->done);
+        f->heads++;
+        f->head_status = head->status;
+        if (f->cancel_in_head)
+                http_cancel(f->http, f->cancel_in_head);
+}
 
 static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
@@ -79,6 +90,7 @@ static struct http_call *start(struct world *w, struct fate *f, struct http_requ
         buf_init(&f->body, 8 << 20);
         r.peer = &w->to;
         r.path_query = r.path_query ? r.path_query : "/x";
+        r.head = on_head;
         r.data = on_data;
         r.done = on_done;
         r.arg = f;
@@ -804,6 +816,38 @@ static void a_done_may_cancel_another(void **state)
         world_end(&w);
 }
 
+static bool say_head(struct conn *c, void *arg)
+{
+        static const char whole[] = "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+                                    "Trailer: X\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n";
+        if (conn_asks(c, "/whole"))
+                return conn_say(c, "%s", whole);
+        (void)conn_say(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        return say_nothing(c, arg);
+}
+
+/* Without waiting for a byte of the body; not of what is interim, nor for a trailer. */
+static void heads_are_told_once(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, say_head, NULL, NULL, NULL);
+        struct fate f = ask(&w, (struct http_request){.path_query = "/whole"}), open = {0}, left = {0};
+        assert_int_equal(f.heads, 1);
+        assert_int_equal(f.head_status, 200);
+        assert_true(f.reply.whole);
+        start(&w, &open, (struct http_request){.stream = true});
+        while (!open.heads)
+                loop_turn(w.loop, 1000);
+        left.cancel_in_head = start(&w, &left, (struct http_request){.stream = true});
+        while (!left.heads)
+                loop_turn(w.loop, 1000);
+        for (int i = 0; i < 5; i++)
+                loop_turn(w.loop, 2);
+        assert_false(open.done || left.done);
+        world_end(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -827,6 +871,7 @@ int main(void)
                 cmocka_unit_test(waiting_has_an_end_and_a_bound),
                 cmocka_unit_test(a_call_can_be_cancelled_anywhere),
                 cmocka_unit_test(a_done_may_cancel_another),
+                cmocka_unit_test(heads_are_told_once),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
