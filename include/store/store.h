@@ -83,6 +83,8 @@ struct store_reader {
         void (*refused)(void *arg, void *target, struct text container, const struct err *why);
         void *arg;
 };
+/* Returns 0, or < 0 where the file could not be read to its end. What was not read is not known, so nothing is written
+ * in its place: every batch is told of with that error. */
 int store_load(struct store *s, const struct store_reader *r, struct err *err);
 
 /* A batch: rows by value. A name longer than 253 bytes is none of Kubernetes': such a row is left out. */

@@ -22,6 +22,7 @@ struct store {
         struct checkpoint c;
         struct store_batch *kept; /* could not be written: tried again with the next one */
         struct err failed;        /* why; told once */
+        struct err unread;        /* why not all was read: nothing is written over what was not */
 
         pthread_t thread;
         pthread_mutex_t mutex; /* of what follows */
@@ -99,6 +100,10 @@ static int reopen(struct store *s, struct err *err)
 /* A damaged file is replaced and the batch written to the new one; a broken connection is made anew the next time. */
 static int attempt(struct store *s, const struct store_batch *b, struct err *err)
 {
+        if (s->unread.code) {
+                *err = s->unread;
+                return err->code;
+        }
         int rc = s->c.db.sql ? 0 : reopen(s, err);
         if (rc == 0)
                 rc = checkpoint_write(&s->c, b, err);
@@ -122,8 +127,9 @@ static void write_kept(struct store *s)
         r.file_bytes = s->c.db.sql ? db_bytes(&s->c.db) : 0;
         bool told_already = rc < 0 && rc == s->failed.code;
         s->failed = r.err;
-        if (rc == 0) {
+        if (rc == 0)
                 r.err = s->failed = (struct err){0}; /* a first attempt may have left one */
+        if (rc == 0 || s->unread.code) {
                 store_batch_free(s->kept);
                 s->kept = NULL;
         }
@@ -296,6 +302,8 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
         bool suspect;
         index_reset(&s->c.index);
         int rc = load_all(&s->c.db, &s->c.index, r, &suspect, err);
+        if (rc < 0)
+                s->unread = *err;
         if (rc < 0 || !suspect || s->lock < 0)
                 return rc;
         if (db_check(&s->c.db, true, &(struct err){0}) != ERR_DAMAGED)
@@ -325,7 +333,7 @@ int store_close(struct store *s, struct err *err)
                 pthread_join(s->thread, NULL);
                 pthread_mutex_destroy(&s->mutex);
                 pthread_cond_destroy(&s->wake);
-                if (s->kept)
+                if (s->failed.code)
                         err_set(err, rc = s->failed.code, "%s", s->failed.text);
                 else if (s->c.db.sql)
                         rc = checkpoint_finish(&s->c, err);
