@@ -27,8 +27,9 @@ static void forget_old(struct controller *c, int64_t now)
 {
         size_t kept = 0;
         for (size_t i = 0; i < c->spendings; i++) {
-                int64_t age = now - c->spent[i].at_ms;
-                if (age >= 0 && age < HOUR_MS)
+                if (c->spent[i].at_ms > now) /* by a clock that was ahead: its hour begins now */
+                        c->spent[i].at_ms = now;
+                if (now - c->spent[i].at_ms < HOUR_MS)
                         c->spent[kept++] = c->spent[i];
                 else
                         mem_free(c->spent[i].profile);

@@ -131,6 +131,7 @@ static void adopt_policy(struct target *t)
 static void decide_target(struct controller *c, struct target *t)
 {
         struct plan plan;
+        clocks_mend(c, t);
         if (!t->workload) {
                 if (t->published && t->published->known && !t->busy)
                         work_add(c, t);

@@ -108,11 +108,14 @@ struct controller {
         const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
         size_t poll_left;
         size_t cursor;
-        struct wall date;       /* the answer's Date header */
-        struct mono poll_until; /* all polls of a cycle end by then */
-        bool source_away;       /* the last poll failed as a whole */
-        bool source_told;       /* and the log has said so */
-        bool source_partial;    /* the last poll brought less than all; the log told it */
+        struct wall date;        /* the answer's Date header */
+        struct mono poll_until;  /* all polls of a cycle end by then */
+        struct wall server_date; /* of the last answer that told one; ms 0: none yet */
+        struct mono server_told; /* when */
+        bool clocks_apart;       /* ours and the server's; said in the log */
+        bool source_away;        /* the last poll failed as a whole */
+        bool source_told;        /* and the log has said so */
+        bool source_partial;     /* the last poll brought less than all; the log told it */
         char source_error[256];
         int64_t source_since_ms;
 
@@ -182,6 +185,12 @@ void ingest_running(struct controller *c); /* minutes with a running pod */
 void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall date); /* one item of the poll */
 /* The history of a pod's container, made when unknown; NULL: the pod has no target, or that has no profile any more. */
 struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc);
+
+/* clocks.c */
+void clocks_compare(struct controller *c);                      /* after a poll */
+int64_t clocks_earlier(const struct controller *c);             /* wall ms: ours, or the server's where ours is ahead */
+int64_t clocks_later(const struct controller *c);               /* ours, or the server's where ours is behind */
+void clocks_mend(const struct controller *c, struct target *t); /* what a clock that was ahead wrote down of it */
 
 /* oom.c */
 void oom_count(struct controller *c);

@@ -149,6 +149,7 @@ static void polled(void *arg, const struct metrics_result *r)
                 source_came(c);
                 source_partial(c, r);
         }
+        clocks_compare(c);
         cycle_polled(c);
 }
 
@@ -214,7 +215,7 @@ void ingest_start(struct controller *c)
 /* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
 void ingest_running(struct controller *c)
 {
-        struct wall now = loop_now(c->loop).wall;
+        struct wall now = {clocks_earlier(c)}; /* as samples are dated; one far ahead would stop the count */
         for (size_t i = 0; i < c->world.ordered; i++) {
                 struct pod *p = c->world.order[i];
                 for (int k = 0; p->running && p->target && k < p->containers; k++)

@@ -371,8 +371,7 @@ bool persist_pack(struct controller *c)
                         return false;
         }
         if (store_batch_rows(c->packing) > 0)
-                store_batch_forget_kills(c->packing,
-                                         (struct wall){loop_now(c->loop).wall.ms - c->options.retention_ms});
+                store_batch_forget_kills(c->packing, (struct wall){clocks_earlier(c) - c->options.retention_ms});
         submit_rows(c, c->packing);
         c->packing = NULL;
         return true;
@@ -381,7 +380,7 @@ bool persist_pack(struct controller *c)
 /* What vanished longer ago than the retention time is forgotten. */
 void persist_retention(struct controller *c)
 {
-        int64_t now = loop_now(c->loop).wall.ms;
+        int64_t now = clocks_earlier(c);
         struct target *t;
         struct store_batch *b = c->store ? store_batch_new() : NULL;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
