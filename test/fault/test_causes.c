@@ -235,6 +235,7 @@ static void test_namespace_goes_under_a_patch(void **state)
         struct stage *s = *state;
         fake_fault(s->f, &(struct fake_fault){.verb = "patch", .path = web, .delay_ms = 4000});
         s->h = halflife_start(s->f, "under.db", NULL);
+        PLAY(s, STORY("stays", LOOK, WEB(LIMITED))); /* else no usage is asked for in the end */
         PLAY(s, STORY("under", AT_ONCE(""), WEB(LIMITED), EXPECT(REC, "status.state", "Ready")));
         assert_true(fake_wait_count(s->f, "get", web, 1, LONG_MS)); /* read: the patch is next */
         PLAY(s, STORY("under", CYCLES(1)));
