@@ -14,9 +14,9 @@ struct fixture {
         struct watched_kind kind;
         struct workload workload;
         struct profile profile;
-        struct target target;
         struct plan_container container;
         struct plan plan;
+        struct target target; /* last: its names follow it */
 };
 
 static int set_up(void **state)
