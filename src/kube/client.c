@@ -312,7 +312,7 @@ struct client_call *client_start(struct client *c, const struct call *call, clie
 
 struct client_call *client_stream(struct client *c, const struct client_stream_request *r)
 {
-        int64_t deadline_ms = r->watch ? 0 : r->deadline_ms ? r->deadline_ms : LIST_MS;
+        int64_t deadline_ms = r->watch || r->deadline_ms ? r->deadline_ms : LIST_MS;
         struct client_call *k = call_new(c, r->path, r->query, deadline_ms, ERROR_BODY_MAX);
         assert(r->data && r->done);
         k->verb = r->watch ? "watch" : "list";

@@ -9,7 +9,8 @@ enum {
         QUERY_MAX = 64 << 10,
         LIST_SILENCE_MS = 60000,
         STEADY_MS = 1500,
-        WATCH_SILENCE_MS = 90000, /* bookmarks come each minute: longer without a byte is a dead connection */
+        WATCH_MS = 11 * MINUTE_MS, /* the server ends it after ten at most; where it does not, we do */
+        WATCH_SILENCE_MS = 90000,  /* bookmarks come each minute: longer without a byte is a dead connection */
 };
 
 struct informer {
@@ -39,7 +40,7 @@ static void informer_head(void *arg, struct wall date)
 static int informer_data(void *arg, const char *p, size_t len)
 {
         struct informer *in = arg;
-        return reflector_data(&in->reflector, p, len);
+        return reflector_data(&in->reflector, p, len, loop_now(client_loop(in->client)).mono);
 }
 
 static void informer_done(void *arg, const struct answer *a, bool whole)
@@ -63,6 +64,7 @@ static void informer_ask(void *arg)
                 .query = query.data,
                 .watch = watch,
                 .gzip = !watch,
+                .deadline_ms = watch ? WATCH_MS : 0,
                 .silence_ms = watch ? WATCH_SILENCE_MS : LIST_SILENCE_MS,
                 .head = informer_head,
                 .data = informer_data,
