@@ -131,7 +131,7 @@ struct pod_container {
 };
 
 struct pod {
-        char *key; /* "ns/name"; name points into it */
+        char *key; /* "ns/name", behind the containers; name points into it */
         const char *ns, *name;
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
