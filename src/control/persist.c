@@ -7,7 +7,7 @@
 #include "base/yaml.h"
 #include "controller_private.h"
 
-enum { RECORD_MAX = 64 << 10 };
+enum { RECORD_MAX = 64 << 10, TRIM_ROWS = 100 };
 
 static struct store_key key_of(const struct target *t, const char *container)
 {
@@ -203,9 +203,11 @@ static void on_loop(void *arg)
         mem_free(told);
 }
 
-/* On the store's thread. */
+/* On the store's thread. After a checkpoint, what it took and what the cycles before it left over is not kept. */
 static void store_told(void *arg, const struct store_result *r)
 {
+        if (r->rows >= TRIM_ROWS)
+                mem_trim();
         struct told *told = MEM_NEW(struct told);
         told->controller = arg;
         told->result = *r;
