@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NUDGE_MS = 500, REFRESH_MS = 60 * SECOND_MS, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
+enum { NUDGE_MS = 500, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
 
 static void cycle_begin(void *arg);
 static void decide_slice(void *arg);
@@ -306,15 +306,8 @@ void nudge(struct controller *c)
 static void turned(void *arg)
 {
         struct controller *c = arg;
-        struct err err = {0};
-        struct now now = loop_now(c->loop);
         if (c->server)
-                server_turned(c->server, now.mono);
-        if (access_busy(c->access) || now.mono.ns - c->refreshed.ns >= (int64_t)REFRESH_MS * 1000000) {
-                c->refreshed = now.mono;
-                if (access_refresh(c->access, now, false, &err) < 0)
-                        log_warn("credentials could not be read again; the old ones are used", KV("error", err.text));
-        }
+                server_turned(c->server, loop_now(c->loop).mono);
         reread_settle(c);
         work_pump(c); /* what waited for its back-off */
         loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
@@ -356,8 +349,12 @@ static void lease_trouble(void *arg, const struct err *err)
 
 static void warned(void *arg, const char *path, const char *text)
 {
-        (void)arg;
-        log_warn("the API server warns", KV("path", path), KV("warning", text));
+        const struct controller *c = arg;
+        if (strcmp(path, access_source(c->access)) == 0)
+                log_warn("credentials cannot be renewed, the old ones are used; will try again", KV("access", path),
+                         KV("error", text));
+        else
+                log_warn("the API server warns", KV("path", path), KV("warning", text));
 }
 
 static int serve_start(struct controller *c, struct err *err)
@@ -395,7 +392,7 @@ static void begin(struct controller *c)
         if (access_warning(c->access))
                 log_warn(access_warning(c->access), KV("access", access_source(c->access)));
         watch_start(c);
-        c->checkpointed = c->refreshed = loop_now(c->loop).mono;
+        c->checkpointed = loop_now(c->loop).mono;
         loop_timer_set(c->loop, &c->cycle_timer, 0, cycle_begin, c);
         loop_timer_set(c->loop, &c->turn_timer, 0, turned, c);
 }

@@ -95,7 +95,7 @@ struct controller {
         /* the cycle */
         enum cycle_stage stage;
         struct loop_timer cycle_timer, nudge_timer, slice_timer, turn_timer;
-        struct mono cycle_began, refreshed, stop_began;
+        struct mono cycle_began, stop_began;
         bool nudged; /* something changed since the last pass began */
         uint64_t cycle;
         size_t decide_at, pack_at;

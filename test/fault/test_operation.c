@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <unistd.h>
 /* after its needs */
 #include <cmocka.h>
 
@@ -194,9 +195,12 @@ static void test_token_rotates(void **state)
         AUTO(mem_free) char *kubeconfig = tmp_file("rotating.yaml", text);
         struct halflife *h = halflife_start(f, "token.db", (const char *const[]){"--kubeconfig", kubeconfig, NULL});
         PLAY(f, h, STORY("token", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready")));
-        mem_free(tmp_file("token", "second\n"));
+        assert_int_equal(unlink(token), 0);
         fake_set_token(f, "second");
         fake_end_watches(f);
+        assert_true(halflife_await_log(h, "credentials cannot be renewed, the old ones are used", 1, LONG_MS));
+        assert_int_equal(halflife_said(h, "the API server warns"), 0);
+        mem_free(tmp_file("token", "second\n"));
         PLAY(f, h,
              STORY("token", MERGE("deployments/web", "{metadata: {labels: {after: rotation}}}"),
                    EXPECT(REC, "metadata.labels.after", "rotation")));
