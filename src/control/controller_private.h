@@ -189,7 +189,7 @@ struct history *ingest_history(struct controller *c, const struct pod *p, struct
 /* clocks.c */
 void clocks_compare(struct controller *c);                      /* after a poll */
 int64_t clocks_earlier(const struct controller *c);             /* wall ms: ours, or the server's where ours is ahead */
-int64_t clocks_later(const struct controller *c);               /* ours, or the server's where ours is behind */
+int64_t clocks_later(const struct controller *c);               /* the later of ours and the server's */
 void clocks_mend(const struct controller *c, struct target *t); /* what a clock that was ahead wrote down of it */
 
 /* oom.c */

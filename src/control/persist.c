@@ -402,7 +402,7 @@ void persist_retention(struct controller *c)
 void persist_recall(struct controller *c)
 {
         enum { AHEAD_MS = 5 * MINUTE_MS, PATIENCE = 3 };
-        int64_t now = loop_now(c->loop).wall.ms, latest = c->date.ms > now ? c->date.ms : now;
+        int64_t latest = clocks_later(c); /* also of the server as it told last: usage may be away */
         struct target *t;
         for (size_t at = 0; c->store && (t = map_each(&c->world.targets, &at));)
                 for (struct history *h = t->histories; h; h = h->next) {
