@@ -28,6 +28,8 @@ static void target_link_published(struct world *w, struct target *t)
         }
         char key[640];
         int len = snprintf(key, sizeof key, "%s/%s", t->ns, t->recommendation);
+        if (len < 0 || (size_t)len >= sizeof key)
+                return; /* nothing that long was published */
         struct published *p = map_get(&w->published, (struct text){key, (size_t)len});
         if (p && !p->target) {
                 p->target = t;
