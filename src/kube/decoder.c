@@ -205,6 +205,10 @@ static struct text decoder_name(struct decoder *d, const char *field)
         struct text name = json_text(&d->j, d->arena);
         if (name.len > VIEW_NAME)
                 decoder_refuse(d, ERR_TOOBIG, "%s is longer than %d bytes", field, VIEW_NAME);
+        for (size_t i = 0; i < name.len && name.len <= VIEW_NAME; i++)
+                if ((unsigned char)name.p[i] <= ' ' || name.p[i] == '/' || name.p[i] == 0x7f)
+                        decoder_refuse(d, ERR_INVALID, "%s has a byte that no name has, 0x%02x", field,
+                                       (unsigned)(unsigned char)name.p[i]);
         return name;
 }
 

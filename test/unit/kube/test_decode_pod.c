@@ -204,6 +204,18 @@ static void names_are_bounded(void **state)
                         mem_free(in);
                         arena_release(&a);
                 }
+        static const char *const bad[] = {"\\u0000", "a\\u0000b", "a/b", "\\u001b[31m", "a b", "\\u007f"};
+        for (size_t i = 0; i < sizeof shape / sizeof shape[0] * (sizeof bad / sizeof bad[0]); i++) {
+                const char *to = shape[i % 4], *hole = strstr(to, "%s");
+                struct arena a = {0};
+                struct pod_view pod;
+                struct err err = {0};
+                char *in = mem_printf("%.*s%s%s", (int)(hole - to), to, bad[i / 4], hole + 2);
+                assert_int_equal(decode_pod(text_of(in), &a, &pod, &err), ERR_INVALID);
+                assert_non_null(strstr(err.text, "has a byte that no name has"));
+                mem_free(in);
+                arena_release(&a);
+        }
 }
 
 int main(void)
