@@ -161,7 +161,8 @@ void watch_start(struct controller *c);
 void watch_kinds(struct controller *c); /* watches the kinds that profiles name, and no others */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
-/* Would its workload be known if it were there? Not while its kind is still to be listed. */
+/* Would its workload be known if it were there? Not while its kind is still to be listed; of a kind that nobody asks
+ * for, what was seen is all that will be. */
 bool watch_sees(const struct controller *c, const struct target *t);
 void watch_stop(struct controller *c);
 

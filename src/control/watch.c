@@ -266,10 +266,10 @@ void watch_kinds(struct controller *c)
 {
         kinds_named(c);
         for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
-                bool wanted = is_wanted(c, k);
-                if (!wanted && k->informer)
+                k->wanted = is_wanted(c, k);
+                if (!k->wanted && k->informer)
                         watch_end(c, k);
-                else if (wanted && !k->informer && !k->asking)
+                else if (k->wanted && !k->informer && !k->asking)
                         ask_for(c, k);
         }
 }
@@ -313,7 +313,7 @@ bool watch_sees(const struct controller *c, const struct target *t)
 {
         for (const struct watched_kind *k = c->world.kinds; k; k = k->next)
                 if (k->group == t->group && k->kind == t->kind)
-                        return k->missing || (k->informer && informer_stats(k->informer)->synced);
+                        return k->missing || !k->wanted || (k->informer && informer_stats(k->informer)->synced);
         return true;
 }
 

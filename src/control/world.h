@@ -56,6 +56,7 @@ struct watched_kind {
         void *asking;   /* discovery is under way; NULL: it is not */
         bool missing;   /* the server says that it has no such kind */
         bool named;     /* by a profile: by the last watch_kinds */
+        bool wanted;    /* to be watched: by the last watch_kinds */
         struct informer *informer;
 };
 

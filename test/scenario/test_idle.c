@@ -11,10 +11,17 @@
 #include "../support/story.h"
 #include "base/mem.h"
 
-#define LIMITED "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}]"
-#define POD     "{containers: " LIMITED "}"
-#define WIDGETS "/apis/example.org/v1/widgets"
-#define WREC    "recommendations/widget.example.org-w"
+#define LIMITED     "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}}}]"
+#define POD         "{containers: " LIMITED "}"
+#define WIDGETS     "/apis/example.org/v1/widgets"
+#define WREC        "recommendations/widget.example.org-w"
+#define WIDGET_TEAM TEAM("{targets: [{apiVersion: example.org/v1, kind: Widget}], apply: {minHistory: 2s}}")
+#define WIDGET                                                                                                         \
+        PUT("{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {replicas: 2, template: "           \
+            "{spec: " POD "}}}")
+#define WIDGET_POD                                                                                                     \
+        PUT("{apiVersion: v1, kind: Pod, metadata: {name: w-0, ownerReferences: [{apiVersion: example.org/v1, kind: "  \
+            "Widget, name: w, uid: '$UID(widgets/w)', controller: true}]}, spec: " POD "}")
 
 enum { LONG_MS = 30000, LOOK_MS = 100 };
 static const char usage[] = "/apis/metrics.k8s.io/";
@@ -91,14 +98,7 @@ static bool unwatched(struct fake *f, void *arg)
 static void test_kind_no_longer_named(void **state)
 {
         (void)state;
-        struct story cast = STORY(
-                "idle", TEAM("{targets: [{apiVersion: example.org/v1, kind: Widget}], apply: {minHistory: 2s}}"),
-                PUT("{apiVersion: example.org/v1, kind: Widget, metadata: {name: w}, spec: {replicas: 2, "
-                    "template: {spec: " POD "}}}"),
-                PUT("{apiVersion: v1, kind: Pod, metadata: {name: w-0, ownerReferences: [{apiVersion: "
-                    "example.org/v1, kind: Widget, name: w, uid: '$UID(widgets/w)', controller: true}]}, spec: " POD
-                    "}"),
-                EXPECT(WREC, "status.state", "Ready"));
+        struct story cast = STORY("idle", WIDGET_TEAM, WIDGET, WIDGET_POD, EXPECT(WREC, "status.state", "Ready"));
         struct fake *f = stories_server(&cast, 1);
         fake_put(f, "kubectl", crd);
         struct halflife *h = halflife_start(f, "unnamed.db", NULL);
@@ -125,11 +125,36 @@ static void test_kind_no_longer_named(void **state)
         fake_free(f);
 }
 
+static double histories(struct halflife *h)
+{
+        return halflife_metric(h, "halflife_histories");
+}
+
+/* What was learned of a kind that nobody asks for any more lasts for the retention time, and no longer. */
+static void test_kind_no_longer_named_is_forgotten(void **state)
+{
+        (void)state;
+        struct story cast = STORY("idle", WIDGET_TEAM, WIDGET, WIDGET_POD, EXPECT(WREC, "status.state", "Ready"));
+        struct fake *f = stories_server(&cast, 1);
+        fake_put(f, "kubectl", crd);
+        struct halflife *h = halflife_start(f, "forgets.db", (const char *const[]){"--retention", "3s", NULL});
+        play(f, h, &cast);
+        assert_true(histories(h) > 0);
+        PLAY(f, h, DELETE("profiles/team"), EXPECT(WREC, "", "-"));
+        for (int i = 0; i < LONG_MS / LOOK_MS && histories(h) > 0; i++)
+                (void)fake_wait(f, never, NULL, LOOK_MS);
+        assert_true(histories(h) == 0);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_no_target_no_poll),
                 BESIDE(test_kind_no_longer_named),
+                BESIDE(test_kind_no_longer_named_is_forgotten),
         };
         return beside_run("idle", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
