@@ -322,6 +322,7 @@ static void lease_gained(void *arg)
                 c->lost = false;
                 c->rereading = true;
                 watch_again(c);
+                standing_forget(c);
         }
         log_info(c->rereading ? "holds the Lease again: reads everything, then writes"
                               : "holds the Lease: writes from now on",

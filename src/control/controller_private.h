@@ -240,6 +240,7 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
 
 /* standing.c */
 void standing_publish(struct controller *c);
+void standing_forget(struct controller *c);      /* another may have written since: all are due */
 void windows_settle(struct controller *c);       /* which profiles' windows are open now */
 void windows_forget_zones(struct controller *c); /* time zones are read afresh by the next settle */
 

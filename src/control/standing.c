@@ -207,6 +207,13 @@ static void turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
         *since_ms = at_ms;
 }
 
+void standing_forget(struct controller *c)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+                p->written = 0;
+}
+
 void standing_publish(struct controller *c)
 {
         struct profile *p;

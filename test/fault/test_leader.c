@@ -21,6 +21,7 @@
 #define ONCE(n)     CHECK("deployments/" n, "metadata.generation", "2")
 #define IS_READY(n) EXPECT("recommendations/deployment-" n, "status.state", "Ready")
 #define LEASE       "/apis/coordination.k8s.io/v1/namespaces/halflife-system/leases/halflife"
+#define MATCHED     "status.targets.matched"
 #define EACH(of)    of("a"), of("b"), of("c"), of("d"), of("e"), of("f"), of("g"), of("h")
 
 enum { LONG_MS = 60000, DELAY_MS = 9000, AT_ONCE_MOST = 2 };
@@ -150,11 +151,30 @@ static void test_writes_end_with_the_lease(void **state)
         end(f, h);
 }
 
+/* Who leads meanwhile may leave another status behind than ours was. */
+static void test_status_is_written_again(void **state)
+{
+        (void)state;
+        struct fake *f = begin();
+        struct halflife *h = halflife_start(f, "again.db", (const char *const[]){"--leader-elect", "true", NULL});
+        AWAIT(h, leads, LONG_MS);
+        PLAY(f, h, STORY("led", TEAM("{}"), WORKLOAD("a"), EXPECT("profiles/team", MATCHED, "1")));
+        take_lease(f, 5);
+        AWAIT(h, "lost the Lease", LONG_MS);
+        fake_merge(f, "/apis/halflife.dev/v1alpha1/namespaces/led/profiles/team/status", "another",
+                   "{\"status\":{\"targets\":{\"matched\":9}}}");
+        PLAY(f, h, STORY("led", CYCLES(2), CHECK("profiles/team", MATCHED, "9")));
+        AWAIT(h, "everything was read again", LONG_MS);
+        PLAY(f, h, STORY("led", EXPECT("profiles/team", MATCHED, "1")));
+        end(f, h);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_a_leader_dies),
                 BESIDE(test_writes_end_with_the_lease),
+                BESIDE(test_status_is_written_again),
         };
         return beside_run("leader", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
