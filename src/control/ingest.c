@@ -123,6 +123,15 @@ static void source_came(struct controller *c)
         c->source_told = false;
 }
 
+/* Nobody asks for usage any more: whether it could be read is not known. */
+static void source_unasked(struct controller *c)
+{
+        if (c->source_told)
+                log_info("usage is not read: no workload has a profile", KV_INT("cycle", c->cycle));
+        c->source_away = c->source_told = c->source_partial = false;
+        c->source_error[0] = '\0';
+}
+
 /* What came before a list broke off, or its time was over, counts; the rest is a gap. Told once, until all comes. */
 static void source_partial(struct controller *c, const struct metrics_result *r)
 {
@@ -206,10 +215,12 @@ void ingest_start(struct controller *c)
         }
         c->date = (struct wall){0};
         c->poll_until.ns = loop_now(c->loop).mono.ns + poll_ms(c) * 1000000;
-        if (any)
+        if (any) {
                 poll_next(c);
-        else
-                cycle_polled(c); /* nobody asks for anything */
+                return;
+        }
+        source_unasked(c);
+        cycle_polled(c);
 }
 
 /* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */

@@ -24,7 +24,7 @@
             "Widget, name: w, uid: '$UID(widgets/w)', controller: true}]}, spec: " POD "}")
 
 enum { LONG_MS = 30000, LOOK_MS = 100 };
-static const char usage[] = "/apis/metrics.k8s.io/";
+static const char usage[] = "/apis/metrics.k8s.io/", source_up[] = "halflife_usage_source_up";
 static const char crd[] =
         "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
         "\"widgets.example.org\"},\"spec\":{\"group\":\"example.org\",\"scope\":\"Namespaced\",\"names\":{\"plural\":"
@@ -83,6 +83,29 @@ static void test_no_target_no_poll(void **state)
         assert_true(polls > 0);
         let_cycles_pass(f, h, 2);
         assert_int_equal(fake_count(f, "list", usage), polls);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
+/* A source that was away when the last profile went is not away for ever: nobody asks it. */
+static void test_source_that_nobody_asks(void **state)
+{
+        (void)state;
+        struct story cast = STORY("idle", WEB(LIMITED), TEAM("{}"),
+                                  EXPECT("profiles/team", "status.conditions[Degraded].reason", "UsageUnavailable"));
+        struct fake *f = stories_server(&cast, 1);
+        stories_metrics(f, FAKE_METRICS_UNAVAILABLE);
+        struct halflife *h = halflife_start(f, "away.db", NULL);
+        play(f, h, &cast);
+        let_cycles_pass(f, h, 1);
+        assert_true(halflife_metric(h, source_up) == 0);
+        PLAY(f, h, DELETE("profiles/team"), EXPECT(REC, "", "-"));
+        let_cycles_pass(f, h, 2);
+        assert_true(halflife_metric(h, source_up) == 1);
+        assert_int_equal(halflife_said(h, "usage is not read"), 1);
+        stories_metrics(f, FAKE_METRICS_ON);
+        PLAY(f, h, TEAM("{apply: {minHistory: 2s}}"), EXPECT(REC, "status.state", "Ready"));
         assert_int_equal(halflife_stop(h), 0);
         halflife_free(h);
         fake_free(f);
@@ -153,6 +176,7 @@ int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_no_target_no_poll),
+                BESIDE(test_source_that_nobody_asks),
                 BESIDE(test_kind_no_longer_named),
                 BESIDE(test_kind_no_longer_named_is_forgotten),
         };
