@@ -22,7 +22,7 @@ bool may_write(const struct controller *c)
         return leads(c) && !c->rereading;
 }
 
-struct plan_facts plan_facts_of(const struct controller *c)
+static struct plan_facts facts_of(const struct controller *c)
 {
         return (struct plan_facts){
                 .now = loop_now(c->loop),
@@ -36,7 +36,7 @@ struct plan_facts plan_facts_of(const struct controller *c)
 /* The budget's word depends on what would be changed, so it is asked once that is known. */
 void decide(struct controller *c, struct target *t, struct plan *ret)
 {
-        struct plan_facts facts = plan_facts_of(c);
+        struct plan_facts facts = facts_of(c);
         reconcile(&c->world, t, &facts, &c->plans, ret);
         if (ret->apply && !budget_allows(c, ret)) {
                 facts.budget_left = false;

@@ -1,8 +1,9 @@
 /*
- * The controller's parts. Each file below src/control owns one: watch.c (informers), outage.c and refusal.c (what the
- * log tells of failures), ingest.c (usage), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes),
- * publish.c (Recommendations), apply.c (templates), contest.c (who put what back), budget.c, standing.c (profiles'
- * status), telemetry.c (metrics), controller.c (the cycle that calls them).
+ * The controller's parts. Each file below src/control owns one: watch.c (informers), cause.c, outage.c and refusal.c
+ * (what the log tells of failures), ingest.c (usage), clocks.c (ours and the server's), oom.c (kills), persist.c
+ * (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), deed.c and contest.c
+ * (what we did, and who put it back), tell.c (Events), budget.c, standing.c (profiles' status), telemetry.c (metrics),
+ * controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -149,11 +150,9 @@ struct controller {
 };
 
 /* controller.c */
-/* Holds the Lease, or needs none; not while stopping, nor before the caches are of after it was lost. */
-bool may_write(const struct controller *c);
-bool leads(const struct controller *c);
-void nudge(struct controller *c); /* decide afresh soon, because something changed */
-struct plan_facts plan_facts_of(const struct controller *c);
+bool leads(const struct controller *c);     /* holds the Lease, or needs none; not while stopping */
+bool may_write(const struct controller *c); /* leads, and has read everything again since it held no Lease */
+void nudge(struct controller *c);           /* decide afresh soon, because something changed */
 void decide(struct controller *c, struct target *t, struct plan *ret); /* reconcile, the budget's word included */
 
 /* watch.c */
@@ -229,10 +228,10 @@ void contest_changed(struct controller *c, struct target *t, const char *what); 
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
 bool budget_allows(const struct controller *c, const struct plan *p);
-int64_t budget_spend(struct controller *c, const struct plan *p); /* returns what it costs */
+/* Returns what it costs: millicores of request changed, over all replicas. */
+int64_t budget_spend(struct controller *c, const struct plan *p);
 /* The change was refused: what it cost its profile (by key) is free again, from the next settle on. */
 void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost);
-int64_t budget_cost(const struct plan *p); /* millicores of request changed, over all replicas */
 
 /* tell.c */
 void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note);

@@ -185,7 +185,7 @@ bool profile_unread(const struct world *w, const struct target *t)
 
 /* --- choosing --- */
 
-bool profile_system_namespace(const struct world *w, const char *ns)
+static bool is_system(const struct world *w, const char *ns)
 {
         return strcmp(ns, "kube-system") == 0 || strcmp(ns, "kube-public") == 0 || strcmp(ns, "kube-node-lease") == 0 ||
                (w->own_ns && strcmp(ns, w->own_ns) == 0);
@@ -195,7 +195,7 @@ static bool namespace_matches(struct world *w, const struct profile *p, const st
 {
         if (p->ns)
                 return p->ns == ns->name;
-        if (profile_system_namespace(w, ns->name) &&
+        if (is_system(w, ns->name) &&
             !selector_names(p->spec.namespace_selector, TEXT("kubernetes.io/metadata.name"), text_of(ns->name)))
                 return false;
         return selector_match(p->spec.namespace_selector, ns->labels.pair, ns->labels.count);

@@ -129,7 +129,8 @@ static void deed_release(struct world *w, struct deed *d)
         *d = (struct deed){0};
 }
 
-void target_drop_loaded(struct world *w, struct target *t)
+/* What the store gave back of doors and kills is no longer wanted. */
+static void drop_loaded(struct world *w, struct target *t)
 {
         for (struct history *h = t->histories; h; h = h->next) {
                 mem_free(h->door);
@@ -153,7 +154,7 @@ static void history_free(struct world *w, struct history *h)
 
 void target_free(struct world *w, struct target *t)
 {
-        target_drop_loaded(w, t);
+        drop_loaded(w, t);
         for (struct history *h; (h = t->histories);) {
                 t->histories = h->next;
                 history_free(w, h);
@@ -306,7 +307,7 @@ static void link_pods(struct world *w)
         }
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
                 if (t->workload) /* its pods have come: what is left was of pods that are gone */
-                        target_drop_loaded(w, t);
+                        drop_loaded(w, t);
 }
 
 static void reset_counts(struct world *w)

@@ -346,8 +346,6 @@ struct history *history_get(struct target *t, const char *container /* interned 
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
-/* What the store gave back of doors and kills is no longer wanted. */
-void target_drop_loaded(struct world *w, struct target *t);
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
 /* One of our annotations, read; what cannot be is as good as absent. */
@@ -386,7 +384,6 @@ void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
 bool profile_unread(const struct world *w, const struct target *t);
-bool profile_system_namespace(const struct world *w, const char *ns);
 
 static inline struct labels workload_own_labels(const struct workload *wl)
 {
