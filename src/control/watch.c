@@ -251,8 +251,6 @@ static void watch_end(struct controller *c, struct watched_kind *k)
                 struct watch *w = &c->watch[i];
                 if (w->kind != k || !w->informer)
                         continue;
-                if (w->trouble[0])
-                        outage_end(w);
                 log_info("no profile names the kind any more: it is watched no longer", KV("what", w->what));
                 c->unread_ended += informer_stats(w->informer)->refused;
                 informer_free(w->informer);

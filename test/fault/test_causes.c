@@ -174,6 +174,29 @@ static void test_two_causes(void **state)
         SAID(s, fails, 2);
 }
 
+/* A kind that may not be watched, and that nobody asks for any more, does not work again. */
+static void test_watch_ends_in_trouble(void **state)
+{
+        static const char crd[] =
+                "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
+                "\"name\":\"widgets.example.org\"},\"spec\":{\"group\":\"example.org\",\"scope\":\"Namespaced\","
+                "\"names\":{\"plural\":\"widgets\",\"singular\":\"widget\",\"kind\":\"Widget\"},\"versions\":["
+                "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                "\"object\"}}}]}}";
+        struct stage *s = *state;
+        fake_put(s->f, "kubectl", crd);
+        fake_deny(s->f, &(struct fake_rule){.group = "example.org", .resource = "widgets"});
+        s->h = halflife_start(s->f, "ends.db", NULL);
+        PLAY(s, STORY("ends", TEAM("{targets: [{apiVersion: example.org/v1, kind: Widget}]}")));
+        AWAIT(s, fails, LONG_MS);
+        assert_true(halflife_metric(s->h, troubled) == 1);
+        PLAY(s, STORY("ends", DELETE("profiles/team")));
+        AWAIT(s, "it is watched no longer", LONG_MS);
+        PLAY(s, STORY("ends", LOOK, WEB(LIMITED), CYCLES(1)));
+        assert_true(halflife_metric(s->h, troubled) == 0);
+        SAID(s, works, 0);
+}
+
 /* --- writes --- */
 
 #define WORKLOAD(n)  WORK("Deployment", "web-" n, "{replicas: 2}", POD)
@@ -273,15 +296,11 @@ static void test_usage_drips(void **state)
 int main(void)
 {
         static const struct beside tests[] = {
-                BESIDE(test_server_down_at_the_start),
-                BESIDE(test_server_goes),
-                BESIDE(test_everything_forbidden),
-                BESIDE(test_two_causes),
-                BESIDE(test_one_rule_for_many_writes),
-                BESIDE(test_writes_that_fail_for_long),
-                BESIDE(test_namespace_refuses_what_is_new),
-                BESIDE(test_namespace_goes_under_a_patch),
-                BESIDE(test_usage_drips),
+                BESIDE(test_server_down_at_the_start),     BESIDE(test_server_goes),
+                BESIDE(test_everything_forbidden),         BESIDE(test_two_causes),
+                BESIDE(test_watch_ends_in_trouble),        BESIDE(test_one_rule_for_many_writes),
+                BESIDE(test_writes_that_fail_for_long),    BESIDE(test_namespace_refuses_what_is_new),
+                BESIDE(test_namespace_goes_under_a_patch), BESIDE(test_usage_drips),
         };
         return beside_run("causes", tests, sizeof tests / sizeof tests[0], set_up, tear_down);
 }
