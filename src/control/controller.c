@@ -465,7 +465,8 @@ static void stopped(void *arg)
         loop_post(c->loop, stop_loop, c); /* behind what the store's thread posted */
 }
 
-/* The patch in hand is waited for, the Lease given up, and then the checkpoint written; but not for ever. */
+/* The patch in hand is waited for, but not for ever, for none may come after the Lease was given up; then the
+ * checkpoint is written. */
 static void stop_when_quiet(void *arg)
 {
         struct controller *c = arg;
@@ -474,6 +475,8 @@ static void stop_when_quiet(void *arg)
                 loop_timer_set(c->loop, &c->slice_timer, 20, stop_when_quiet, c);
                 return;
         }
+        if (c->writing > 0)
+                client_drop_writes(c->client, "halflife stops");
         if (c->lease)
                 lease_release(c->lease, stopped, c);
         else

@@ -169,12 +169,32 @@ static void test_status_is_written_again(void **state)
         end(f, h);
 }
 
+/* Patches that hang are waited for a while; then they are given up, and the Lease after them. */
+static void test_stops_with_writes_that_hang(void **state)
+{
+        (void)state;
+        struct fake *f = begin();
+        struct halflife *h = halflife_start(
+                f, "hangs.db", (const char *const[]){"--leader-elect", "true", "--api-concurrency", "2", NULL});
+        AWAIT(h, leads, LONG_MS);
+        fake_fault(f, &(struct fake_fault){
+                              .verb = "patch", .path = deployments, .times = FAKE_ALWAYS, .delay_ms = LONG_MS});
+        PLAY(f, h, STORY("led", AT_ONCE(""), EACH(WORKLOAD)));
+        assert_true(fake_wait_count(f, "get", deployments, AT_ONCE_MOST, LONG_MS)); /* read: patches follow */
+        PLAY(f, h, STORY("led", CYCLES(1)));
+        int64_t began = mono_read().ns;
+        end(f, h);
+        int64_t took_ms = (mono_read().ns - began) / 1000000;
+        assert_true(took_ms >= 8000 && took_ms < 15000);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_a_leader_dies),
                 BESIDE(test_writes_end_with_the_lease),
                 BESIDE(test_status_is_written_again),
+                BESIDE(test_stops_with_writes_that_hang),
         };
         return beside_run("leader", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
