@@ -88,6 +88,7 @@ struct controller {
 
         struct watch watch[WATCHES_MAX];
         int watches;
+        bool watches_full;     /* a kind found no place; the log told it */
         uint64_t unread_ended; /* what watches that ended could not read */
         struct loop_timer outage_timer;
         uint64_t outages; /* told so far */

@@ -122,7 +122,10 @@ static struct watch *watch_add(struct controller *c, const char *what, char *pat
 {
         struct watch *w = watch_free(c);
         if (!w) {
-                log_error("too many kinds to watch: the rest is not", KV("what", what), KV_INT("most", WATCHES_MAX));
+                if (!c->watches_full)
+                        log_error("too many kinds to watch: the rest is not", KV("first", what),
+                                  KV_INT("most", WATCHES_MAX));
+                c->watches_full = true;
                 mem_free(path);
                 return NULL;
         }
@@ -255,6 +258,7 @@ static void watch_end(struct controller *c, struct watched_kind *k)
                 c->unread_ended += informer_stats(w->informer)->refused;
                 informer_free(w->informer);
                 *w = (struct watch){.controller = c};
+                c->watches_full = false;
         }
         k->informer = NULL;
         workload_forget(&c->world, k);

@@ -1,4 +1,5 @@
 /* What the log says of what goes wrong: one cause is one line, however many it meets, and one when it is over. */
+#include <ctype.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -26,7 +27,8 @@ enum {
         PLAIN = 1,    /* the warning that the test API server is reached without TLS */
 };
 static const char fails[] = "watch fails", works[] = "watch works again", troubled[] = "halflife_watches_in_trouble",
-                  refused[] = "write refused", metrics_api[] = "/apis/metrics.k8s.io/";
+                  refused[] = "write refused", full[] = "too many kinds to watch",
+                  metrics_api[] = "/apis/metrics.k8s.io/";
 
 struct stage {
         struct fake *f;
@@ -174,17 +176,27 @@ static void test_two_causes(void **state)
         SAID(s, fails, 2);
 }
 
+/* A custom kind of group example.org; its plural is "widgets" where kind is "Widget". */
+static void define_kind(struct fake *f, const char *kind)
+{
+        AUTO(mem_free) char *one = mem_string(kind);
+        for (char *p = one; *p; p++)
+                *p = (char)tolower((unsigned char)*p);
+        AUTO(mem_free)
+        char *crd = mem_printf(
+                "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
+                "\"name\":\"%ss.example.org\"},\"spec\":{\"group\":\"example.org\",\"scope\":\"Namespaced\","
+                "\"names\":{\"plural\":\"%ss\",\"singular\":\"%s\",\"kind\":\"%s\"},\"versions\":[{\"name\":"
+                "\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\"}}}]}}",
+                one, one, one, kind);
+        fake_put(f, "kubectl", crd);
+}
+
 /* A kind that may not be watched, and that nobody asks for any more, does not work again. */
 static void test_watch_ends_in_trouble(void **state)
 {
-        static const char crd[] =
-                "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
-                "\"name\":\"widgets.example.org\"},\"spec\":{\"group\":\"example.org\",\"scope\":\"Namespaced\","
-                "\"names\":{\"plural\":\"widgets\",\"singular\":\"widget\",\"kind\":\"Widget\"},\"versions\":["
-                "{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
-                "\"object\"}}}]}}";
         struct stage *s = *state;
-        fake_put(s->f, "kubectl", crd);
+        define_kind(s->f, "Widget");
         fake_deny(s->f, &(struct fake_rule){.group = "example.org", .resource = "widgets"});
         s->h = halflife_start(s->f, "ends.db", NULL);
         PLAY(s, STORY("ends", TEAM("{targets: [{apiVersion: example.org/v1, kind: Widget}]}")));
@@ -195,6 +207,38 @@ static void test_watch_ends_in_trouble(void **state)
         PLAY(s, STORY("ends", LOOK, WEB(LIMITED), CYCLES(1)));
         assert_true(halflife_metric(s->h, troubled) == 0);
         SAID(s, works, 0);
+}
+
+/* More kinds than may be watched: said once, however often it is tried, and the others are watched. */
+static void test_too_many_kinds(void **state)
+{
+        enum { EACH_PROFILE = 32, PROFILES = 2 };
+        struct stage *s = *state;
+        for (int i = 0; i < PROFILES; i++) {
+                AUTO(mem_free) char *targets = mem_string("");
+                for (int k = 0; k < EACH_PROFILE; k++) {
+                        AUTO(mem_free) char *kind = mem_printf("Widget%d", i * EACH_PROFILE + k);
+                        define_kind(s->f, kind);
+                        char *longer = mem_printf("%s%s{\"apiVersion\":\"example.org/v1\",\"kind\":\"%s\"}", targets,
+                                                  k ? "," : "", kind);
+                        mem_free(targets);
+                        targets = longer;
+                }
+                AUTO(mem_free)
+                char *profile = mem_printf("{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"Profile\","
+                                           "\"metadata\":{\"namespace\":\"kinds\",\"name\":\"p%d\"},\"spec\":{"
+                                           "\"targets\":[%s]}}",
+                                           i, targets);
+                fake_put(s->f, "kubectl", profile);
+        }
+        s->h = halflife_start(s->f, "kinds.db", NULL);
+        AWAIT(s, full, LONG_MS);
+        PLAY(s, STORY("many", LOOK, WEB(LIMITED), CYCLES(3), EXPECT(REC, "status.state", "Ready")));
+        SAID(s, full, 1);
+        PLAY(s, STORY("kinds", DELETE("profiles/p0")));
+        AWAIT(s, "it is watched no longer", LONG_MS);
+        PLAY(s, STORY("many", CYCLES(2)));
+        SAID(s, full, 1);
 }
 
 /* --- writes --- */
@@ -296,11 +340,17 @@ static void test_usage_drips(void **state)
 int main(void)
 {
         static const struct beside tests[] = {
-                BESIDE(test_server_down_at_the_start),     BESIDE(test_server_goes),
-                BESIDE(test_everything_forbidden),         BESIDE(test_two_causes),
-                BESIDE(test_watch_ends_in_trouble),        BESIDE(test_one_rule_for_many_writes),
-                BESIDE(test_writes_that_fail_for_long),    BESIDE(test_namespace_refuses_what_is_new),
-                BESIDE(test_namespace_goes_under_a_patch), BESIDE(test_usage_drips),
+                BESIDE(test_server_down_at_the_start),
+                BESIDE(test_server_goes),
+                BESIDE(test_everything_forbidden),
+                BESIDE(test_two_causes),
+                BESIDE(test_watch_ends_in_trouble),
+                BESIDE(test_too_many_kinds),
+                BESIDE(test_one_rule_for_many_writes),
+                BESIDE(test_writes_that_fail_for_long),
+                BESIDE(test_namespace_refuses_what_is_new),
+                BESIDE(test_namespace_goes_under_a_patch),
+                BESIDE(test_usage_drips),
         };
         return beside_run("causes", tests, sizeof tests / sizeof tests[0], set_up, tear_down);
 }
