@@ -119,21 +119,27 @@ static void close_store(struct store *s)
         }
 }
 
-static void on_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+static void *on_target(void *arg, const struct store_key *key)
 {
-        (void)arg, (void)key, (void)record, (void)gone;
+        (void)key;
+        return arg;
 }
 
-static void on_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
-                     size_t doors)
+static void on_record(void *arg, void *target, struct text record, struct wall gone)
 {
-        (void)key, (void)u, (void)door, (void)doors;
+        (void)arg, (void)target, (void)record, (void)gone;
+}
+
+static void on_usage(void *arg, void *target, struct text container, const struct usage *u,
+                     const struct store_door *door, size_t doors)
+{
+        (void)target, (void)container, (void)u, (void)door, (void)doors;
         ++*(int *)arg;
 }
 
-static void on_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+static void on_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
-        (void)arg, (void)key, (void)kill;
+        (void)arg, (void)target, (void)container, (void)kill;
 }
 
 static void on_note(void *arg, struct text name, struct text value)
@@ -141,9 +147,9 @@ static void on_note(void *arg, struct text name, struct text value)
         (void)arg, (void)name, (void)value;
 }
 
-static void on_refused(void *arg, const struct store_key *key, const struct err *why)
+static void on_refused(void *arg, void *target, struct text container, const struct err *why)
 {
-        (void)arg, (void)key;
+        (void)arg, (void)target, (void)container;
         fprintf(stderr, "%s\n", why->text);
         exit(1);
 }
@@ -151,7 +157,7 @@ static void on_refused(void *arg, const struct store_key *key, const struct err 
 static struct store *start(const char *path, int want)
 {
         int count = 0;
-        struct store_reader r = {on_target, on_usage, on_kill, on_note, on_refused, &count};
+        struct store_reader r = {on_target, on_record, on_usage, on_kill, on_note, on_refused, &count};
         struct err err = {0};
         struct store *s = open_store(path);
         thread_cpu = 0;

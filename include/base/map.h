@@ -35,6 +35,7 @@ struct intern;
 struct intern *intern_new(void);
 void intern_free(struct intern *in);
 const char *intern_text(struct intern *in, struct text t); /* NUL-terminated; one more reference */
+const char *intern_keep(const char *s);                    /* of an interned string: one more, without a look-up */
 void intern_drop(struct intern *in, const char *s);        /* NULL is fine */
 
 #endif

@@ -21,6 +21,7 @@ char *mem_string(const char *s);                      /* NULL gives NULL */
 char *mem_string_n(const char *p, size_t len);        /* NUL-terminated copy */
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void mem_free(void *p);
+void mem_trim(void); /* what is free goes back to the system, where it has means for that */
 
 #define MEM_NEW(type) ((type *)mem_new(sizeof(type)))
 

@@ -23,12 +23,16 @@ struct window {
         int64_t duration_ms;
 };
 
-/* Parse a schedule. On ERR_INVALID *ret_field is the field refused (0..4, 5: not five fields). */
+/* Parse a schedule, which need not end in NUL; duration_ms is the caller's to set. Returns 0, or ERR_INVALID with
+ * *ret_field the field refused (0..4, 5: not five fields) and *ret untouched. */
 int window_parse(const char *schedule, size_t len, struct window *ret, int *ret_field);
 
+/* A zone's clock, as base/zone has it. Times are seconds since 1970; local ones as if the zone were UTC. */
 struct window_clock {
-        const void *zone;
-        int32_t (*offset)(const void *zone, int64_t at_s);
+        const void *zone;                                  /* handed to both */
+        int32_t (*offset)(const void *zone, int64_t at_s); /* seconds east of UTC at an instant */
+        /* When the clock shows local: ret[0] the first time, or the first instant after the gap that skips it. Returns
+         * how often. ret[0] never decreases as local grows. */
         int (*instants)(const void *zone, int64_t local_s, int64_t ret[static 2]);
 };
 

@@ -17,7 +17,14 @@
 #define ANNOTATION_APPLY "halflife.dev/apply"
 #define ANNOTATION_HOLD  "halflife.dev/hold"
 
-enum { VIEW_CONTAINERS = 64, VIEW_LABELS = 128, VIEW_METRICS = 32, VIEW_OWNERS = 64, UID_BYTES = 16 };
+enum {
+        VIEW_NAME = 253 /* bytes */,
+        VIEW_CONTAINERS = 64,
+        VIEW_LABELS = 128,
+        VIEW_METRICS = 32,
+        VIEW_OWNERS = 64,
+        UID_BYTES = 16
+};
 
 struct label {
         struct text key, value;

@@ -77,11 +77,12 @@ int client_wait(struct client *c, const struct call *call, char **ret_body, size
  * of done. */
 struct client_stream_request {
         const char *path, *query;
-        bool watch;          /* no deadline; silence_ms bounds it instead */
+        bool watch;          /* outside rate and concurrency */
         bool gzip;           /* lists may be compressed, watches never */
-        int64_t deadline_ms; /* lists: 0: 5 min */
+        int64_t deadline_ms; /* 0: 5 min for a list, none for a watch */
         int64_t silence_ms;
-        /* The Date header of a 2xx answer (ms 0: none), before its first bytes. May be NULL. */
+        /* A 2xx answer begins, date is its Date header (ms 0: none); again where the call is tried again. May be NULL.
+         */
         void (*head)(void *arg, struct wall date);
         int (*data)(void *arg, const char *p, size_t len); /* of a 2xx answer only; < 0 ends it with that code */
         /* whole: the body ended properly; where a 2xx answer did not, a->err says why (ERR_RETRY, or what data

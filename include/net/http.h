@@ -70,6 +70,8 @@ struct http_request {
                         its own */
         int64_t deadline_ms; /* whole request, waiting included; 0: 30 s */
         int64_t silence_ms;  /* longest time without a byte; 0: none for streams, else the deadline */
+        /* Called once, when all headers of the answer are there. May be NULL. */
+        void (*head)(void *arg, const struct http_reply *head);
         /* Called as the body comes; a return < 0 ends the request with that code. head: the reply so far (status,
          * headers). */
         int (*data)(void *arg, const struct http_reply *head, const char *p, size_t len);

@@ -88,6 +88,7 @@ struct door_options {
 struct server_options {
         const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0"; NULL: only the door */
         int64_t interval_ms; /* for /healthz */
+        /* One address has at most a quarter: who holds them all open must not keep the kubelet from /healthz. */
         int connections_max;
         struct door_options door;
 };

@@ -11,7 +11,8 @@
  *   damaged or truncated       set aside as FILE.damaged-<time>, readable rows carried over to a new file
  *   not ours, newer schema     left untouched; refused: the controller goes on in memory (ERR_INVALID)
  *   read-only, no directory    refused likewise (ERR_DENIED, ERR_IO)
- *   held by another process    ERR_CONFLICT, naming the other's process id
+ *   held by another process    ERR_CONFLICT, naming the other's process id (after a tenth of a second: who only looks,
+ *                              store_inspect, has the lock for less)
  *   disk full at a write       the batch is kept and tried again with the next one; told once (ERR_NOSPACE)
  */
 #ifndef HALFLIFE_STORE_STORE_H
@@ -66,18 +67,24 @@ struct store;
  * bytes. */
 int store_open(const struct store_options *o, struct store **ret, char *ret_note, struct err *err);
 
-/* Read everything back, before the first batch; on the caller's thread. Texts live until the callback returns. */
+/*
+ * Read everything back, before the first batch; on the caller's thread. Texts live until the callback returns. Each
+ * target is told once, before what is of it; what its callback returns (not NULL) names it from then on.
+ */
 struct store_reader {
-        void (*target)(void *arg, const struct store_key *key, struct text record, struct wall gone);
-        void (*usage)(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
-                      size_t doors);
-        void (*kill)(void *arg, const struct store_key *key, const struct store_kill *kill);
+        void *(*target)(void *arg, const struct store_key *key);                       /* container is empty */
+        void (*record)(void *arg, void *target, struct text record, struct wall gone); /* of those that have one */
+        void (*usage)(void *arg, void *target, struct text container, const struct usage *u,
+                      const struct store_door *door, size_t doors);
+        void (*kill)(void *arg, void *target, struct text container, const struct store_kill *kill);
         void (*note)(void *arg, struct text name, struct text value); /* controller-wide notes (the budget's ledger) */
         /* A row that does not check out; its text tells whether the generation before it is used instead (then usage is
-         * called as well). An empty key: of the file as a whole. */
-        void (*refused)(void *arg, const struct store_key *key, const struct err *why);
+         * called as well). target NULL: of one that is not readable itself, or of the file as a whole. */
+        void (*refused)(void *arg, void *target, struct text container, const struct err *why);
         void *arg;
 };
+/* Returns 0, or < 0 where the file could not be read to its end. What was not read is not known, so nothing is written
+ * in its place: every batch is told of with that error. */
 int store_load(struct store *s, const struct store_reader *r, struct err *err);
 
 /* A batch: rows by value. A name longer than 253 bytes is none of Kubernetes': such a row is left out. */

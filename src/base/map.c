@@ -228,11 +228,22 @@ const char *intern_text(struct intern *in, struct text t)
         return s->text;
 }
 
+static struct interned *interned_of(const char *text)
+{
+        return (struct interned *)((uintptr_t)text - offsetof(struct interned, text));
+}
+
+const char *intern_keep(const char *text)
+{
+        interned_of(text)->references++;
+        return text;
+}
+
 void intern_drop(struct intern *in, const char *text)
 {
         if (!text)
                 return;
-        struct interned *s = (struct interned *)((uintptr_t)text - offsetof(struct interned, text));
+        struct interned *s = interned_of(text);
         assert(s->references > 0);
         if (--s->references > 0)
                 return;

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 
+#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,6 +77,13 @@ char *mem_printf(const char *fmt, ...)
 void mem_free(void *p)
 {
         free(p);
+}
+
+void mem_trim(void)
+{
+#ifdef __GLIBC__
+        malloc_trim(0);
+#endif
 }
 
 /* --- arena: blocks in a chain, the current one first; a reset makes one block of them --- */

@@ -117,7 +117,8 @@ static int64_t day_of_rule(const struct rule_day *d, int64_t year)
         return day < first + days_in_month(year, d->month) ? day : day - 7; /* week 5 is the last one */
 }
 
-void rule_year(const struct rule *r, int64_t year, struct rule_change ret[static 2])
+/* The two changes of a year, start of summer time first. */
+static void changes_of(const struct rule *r, int64_t year, struct rule_change ret[static 2])
 {
         ret[0] = (struct rule_change){day_of_rule(&r->start, year) * DAY_S + r->start.time_s - r->std_s, r->dst_s};
         ret[1] = (struct rule_change){day_of_rule(&r->end, year) * DAY_S + r->end.time_s - r->dst_s, r->std_s};
@@ -136,7 +137,7 @@ int32_t rule_offset(const struct rule *r, int64_t at_s)
                 return r->std_s;
         struct rule_change last = {INT64_MIN, r->std_s}, change[2];
         for (int64_t year = year_of(at_s) - 1, end = year + 3; year < end; year++) {
-                rule_year(r, year, change);
+                changes_of(r, year, change);
                 for (int i = 1; i >= 0; i--)
                         if (change[i].at_s <= at_s && change[i].at_s >= last.at_s &&
                             (i == 0 || change[i].at_s > last.at_s))
@@ -152,7 +153,7 @@ bool rule_next(const struct rule *r, int64_t after_s, struct rule_change *ret)
         struct rule_change change[2];
         bool found = false;
         for (int64_t year = year_of(after_s) - 1, end = year + 4; year < end; year++) {
-                rule_year(r, year, change);
+                changes_of(r, year, change);
                 for (int i = 0; i < 2; i++) {
                         if (change[i].at_s > after_s && (!found || change[i].at_s < ret->at_s)) {
                                 *ret = change[i];

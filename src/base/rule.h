@@ -30,9 +30,6 @@ struct rule_change {
         int32_t offset_s;
 };
 
-/* The two changes of a year, start of summer time first. */
-void rule_year(const struct rule *r, int64_t year, struct rule_change ret[static 2]);
-
 int32_t rule_offset(const struct rule *r, int64_t at_s);
 
 /* The first change after an instant; false: there is none, ever. */

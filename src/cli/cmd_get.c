@@ -10,7 +10,7 @@
 #include "cli/session.h"
 #include "table.h"
 
-enum { GET_PAGE = 500, GET_PAGE_BYTES = 64 << 20 };
+enum { GET_PAGE = 500, GET_PAGES = 10000, GET_PAGE_BYTES = 64 << 20 };
 
 enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
@@ -147,17 +147,20 @@ static void header(struct getting *g)
                         table_add(&g->table, mem_string(columns[i].title));
 }
 
-static void row(struct getting *g, json_t *item)
+/* Anybody may answer at that address: what has no name is no Recommendation. */
+static int row(struct getting *g, json_t *item, struct err *err)
 {
         const json_t *meta = json_object_get(item, "metadata");
+        if (!json_is_string(json_object_get(meta, "name")))
+                return err_set(err, ERR_INVALID, "the server's answer is no Recommendation: it has no metadata.name");
         g->found++;
         if (g->output == OUTPUT_JSON) {
                 json_array_append(g->items, item);
-                return;
+                return 0;
         }
         if (g->output == OUTPUT_NAME) {
                 printf("recommendation.halflife.dev/%s\n", json_string_value(json_object_get(meta, "name")));
-                return;
+                return 0;
         }
         if (!g->ns)
                 table_add(&g->table, mem_string(json_string_value(json_object_get(meta, "namespace"))));
@@ -165,6 +168,7 @@ static void row(struct getting *g, json_t *item)
         for (int i = 0; i < COLUMNS; i++)
                 if (shown(g, &columns[i]))
                         table_add(&g->table, cell_of(g, item, &columns[i]));
+        return 0;
 }
 
 /* --- asking --- */
@@ -188,6 +192,18 @@ static json_t *ask(struct getting *g, const char *query, struct err *err)
         return answer;
 }
 
+static int read_page(struct getting *g, const json_t *answer, struct err *err)
+{
+        const json_t *items = json_object_get(answer, "items");
+        size_t i;
+        json_t *item;
+        int rc = 0;
+        if (!json_is_array(items) && !json_is_null(items))
+                return err_set(err, ERR_INVALID, "the server's answer is no list: it has no items");
+        json_array_foreach(items, i, item) if (rc == 0) rc = row(g, item, err);
+        return rc;
+}
+
 static int get_page(struct getting *g, char **token, struct err *err)
 {
         const char *selector = option_value(&g->given[OPT_SELECTOR]);
@@ -197,32 +213,32 @@ static int get_page(struct getting *g, char **token, struct err *err)
         char *query = mem_printf("limit=%d%s%s%s%s", GET_PAGE, labels ? "&labelSelector=" : "", labels ? labels : "",
                                  from ? "&continue=" : "", from ? from : "");
         AUTO(json_decref) json_t *answer = ask(g, query, err);
-        mem_free(*token);
-        *token = NULL;
         if (!answer)
                 return err->code;
-        size_t i;
-        json_t *item;
-        json_array_foreach(json_object_get(answer, "items"), i, item) row(g, item);
         const char *next = json_string_value(at_path(answer, "metadata.continue"));
+        if (next && *token && strcmp(next, *token) == 0)
+                return err_set(err, ERR_INVALID, "the server's list has no end: two pages have one continue token");
+        mem_free(*token);
         *token = next && *next ? mem_string(next) : NULL;
-        return 0;
+        return read_page(g, answer, err);
+}
+
+static int get_one(struct getting *g, struct err *err)
+{
+        AUTO(json_decref) json_t *item = ask(g, NULL, err);
+        return item ? row(g, item, err) : err->code;
 }
 
 static int get_all(struct getting *g, struct err *err)
 {
-        char *token = NULL;
-        int rc;
-        if (g->name) {
-                AUTO(json_decref) json_t *item = ask(g, NULL, err);
-                if (item)
-                        row(g, item);
-                return item ? 0 : err->code;
-        }
+        AUTO(mem_free) char *token = NULL;
+        int pages = 0, rc;
         do {
                 rc = get_page(g, &token, err);
-        } while (rc == 0 && token);
-        mem_free(token);
+        } while (rc == 0 && token && ++pages < GET_PAGES);
+        if (rc == 0 && token)
+                return err_set(err, ERR_TOOBIG, "the server's list has no end: after %d pages there is one more",
+                               pages);
         return rc;
 }
 
@@ -298,7 +314,7 @@ int cmd_get(int argc, char **argv)
                 if (!all && !g.ns)
                         g.ns = access_namespace(g.session.access);
                 header(&g);
-                if (get_all(&g, &err) < 0) {
+                if ((g.name ? get_one : get_all)(&g, &err) < 0) {
                         bool no_kind = err.code == ERR_NOTFOUND && !g.name;
                         fprintf(stderr, "halflife get: %s%s\n", err.text,
                                 no_kind ? "; are halflife's CRDs installed? kubectl apply -k manifests" : "");

@@ -215,14 +215,6 @@ static int run(struct replay *r, const struct arguments *a, struct err *err)
         return rc < 0 ? err_wrap(err, "trace '%s'", a->file) : 0;
 }
 
-static int answer(const struct replay *r, const struct arguments *a, struct err *err)
-{
-        (a->json ? replay_print_json : replay_print_table)(r, a->entities);
-        if (fflush(stdout) != 0 || ferror(stdout))
-                return err_set(err, ERR_IO, "the answer could not be written: %s", strerror(errno));
-        return 0;
-}
-
 static int fail(int code, const struct err *err)
 {
         fprintf(stderr, "halflife replay: %s\n", err->text);
@@ -243,7 +235,7 @@ int cmd_replay(int argc, char **argv)
         replay_init(&r, a.deploy_every_ms);
         int rc = run(&r, &a, &err);
         if (rc == 0)
-                rc = answer(&r, &a, &err);
+                (a.json ? replay_print_json : replay_print_table)(&r, a.entities);
         replay_release(&r);
         return rc < 0 ? fail(EXIT_FAILED, &err) : EXIT_DONE;
 }

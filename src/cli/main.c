@@ -1,5 +1,8 @@
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cmd.h"
 
@@ -25,7 +28,19 @@ static void usage(FILE *to)
         fprintf(to, "\nhalflife COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 misused.\n");
 }
 
-int main(int argc, char **argv)
+/* An answer that did not get out is no answer, whatever the command came to. Who stopped reading knows that himself. */
+static int answered(int code)
+{
+        int flushed = fflush(stdout), why = errno;
+        if (flushed == 0 && !ferror(stdout))
+                return code;
+        if (flushed == 0 || why != EPIPE)
+                fprintf(stderr, "halflife: the answer could not be written%s%s\n", flushed ? ": " : "",
+                        flushed ? strerror(why) : "");
+        return code == EXIT_DONE ? EXIT_FAILED : code;
+}
+
+static int command(int argc, char **argv)
 {
         const char *name = argc > 1 ? argv[1] : "";
         for (int i = 0; i < COMMANDS; i++)
@@ -42,4 +57,21 @@ int main(int argc, char **argv)
         else
                 usage(stderr);
         return EXIT_MISUSED;
+}
+
+/* Where a standard stream is closed, the next file or socket opened would take its number, and our log with it. Held
+ * open for reading, writes to it fail as they should. */
+static void hold_standard_streams(void)
+{
+        for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY))
+                if (fd > STDERR_FILENO) {
+                        close(fd);
+                        return;
+                }
+}
+
+int main(int argc, char **argv)
+{
+        hold_standard_streams();
+        return answered(command(argc, argv));
 }

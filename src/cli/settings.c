@@ -240,16 +240,27 @@ void settings_release(struct settings *s)
         *s = (struct settings){0};
 }
 
+/* "1s – 1h", or "auto, true, false": a bar would end the cell. */
+static void print_bounds(FILE *to, const struct setting *s)
+{
+        if (s->least)
+                fprintf(to, "%s – %s", s->least, s->most);
+        for (const char *p = s->choices; p && *p; p++) {
+                if (*p == '|')
+                        fputs(", ", to);
+                else
+                        fputc(*p, to);
+        }
+}
+
 void settings_print_markdown(FILE *to)
 {
         fprintf(to, "| setting | default | bounds | re-read | what |\n|---|---|---|---|---|\n");
         for (int i = 0; i < SETTINGS; i++) {
                 const struct setting *s = &setting_table[i];
-                fprintf(to, "| `%s` | %s%s%s | %s%s%s | %s | %s |\n", s->name, *s->standard ? "`" : "", s->standard,
-                        *s->standard ? "`" : "",
-                        s->least     ? s->least
-                        : s->choices ? s->choices
-                                     : "",
-                        s->least ? " – " : "", s->least ? s->most : "", s->live ? "yes" : "", s->help);
+                const char *quote = *s->standard ? "`" : "";
+                fprintf(to, "| `%s` | %s%s%s | ", s->name, quote, s->standard, quote);
+                print_bounds(to, s);
+                fprintf(to, " | %s | %s |\n", s->live ? "yes" : "", s->help);
         }
 }

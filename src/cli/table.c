@@ -14,6 +14,9 @@ void table_add(struct table *t, char *cell)
         enum { GROW = 256 };
         if (t->cells % GROW == 0)
                 t->cell = mem_resize(t->cell, (size_t)t->cells + GROW, sizeof *t->cell);
+        for (char *p = cell; p && *p; p++) /* whoever writes a status does not write to the terminal */
+                if ((unsigned char)*p < ' ' || *p == 0x7f)
+                        *p = '?';
         t->cell[t->cells++] = cell ? cell : mem_string("<none>");
 }
 

@@ -9,7 +9,7 @@
 
 #include "controller_private.h"
 
-int64_t budget_cost(const struct plan *p)
+static int64_t cost_of(const struct plan *p)
 {
         __int128 cost = 0;
         for (int i = 0; i < p->containers; i++) {
@@ -27,8 +27,9 @@ static void forget_old(struct controller *c, int64_t now)
 {
         size_t kept = 0;
         for (size_t i = 0; i < c->spendings; i++) {
-                int64_t age = now - c->spent[i].at_ms;
-                if (age >= 0 && age < HOUR_MS)
+                if (c->spent[i].at_ms > now) /* by a clock that was ahead: its hour begins now */
+                        c->spent[i].at_ms = now;
+                if (now - c->spent[i].at_ms < HOUR_MS)
                         c->spent[kept++] = c->spent[i];
                 else
                         mem_free(c->spent[i].profile);
@@ -72,7 +73,7 @@ static bool within(int64_t limit, int64_t already, int64_t cost)
 bool budget_allows(const struct controller *c, const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
-        int64_t cost = budget_cost(p);
+        int64_t cost = cost_of(p);
         if (!within(c->options.budget_cores_per_hour, c->spent_millicores, cost))
                 return false;
         if (c->options.budget_workloads && c->rolling >= c->options.budget_workloads)
@@ -98,7 +99,7 @@ static struct spending *entry_of(struct controller *c, const char *profile, int6
 int64_t budget_spend(struct controller *c, const struct plan *p)
 {
         struct target *t = p->target;
-        int64_t cost = budget_cost(p);
+        int64_t cost = cost_of(p);
         struct spending *entry = entry_of(c, t->profile ? t->profile->key : "", p->now.ms);
         entry->at_ms = p->now.ms;
         entry->millicores = add_saturated(entry->millicores, cost);

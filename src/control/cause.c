@@ -96,6 +96,8 @@ const char *cause_cure(const struct err *err)
         case ERR_NOTFOUND:
                 return "install what is missing: kubectl apply -k manifests for halflife's own kinds";
         case ERR_RETRY:
+                if (strstr(err->text, "too many files are open"))
+                        return "raise the limit of open files (ulimit -n, LimitNOFILE)";
                 return "does the server run, and can it be reached from here? It is tried again until it answers";
         case ERR_CONFLICT:
                 return "another manager owns it: see the condition of the Recommendation";

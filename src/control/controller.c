@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { NUDGE_MS = 500, REFRESH_MS = 60 * SECOND_MS, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
+enum { NUDGE_MS = 500, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
 
 static void cycle_begin(void *arg);
 static void decide_slice(void *arg);
@@ -22,7 +22,7 @@ bool may_write(const struct controller *c)
         return leads(c) && !c->rereading;
 }
 
-struct plan_facts plan_facts_of(const struct controller *c)
+static struct plan_facts facts_of(const struct controller *c)
 {
         return (struct plan_facts){
                 .now = loop_now(c->loop),
@@ -36,7 +36,7 @@ struct plan_facts plan_facts_of(const struct controller *c)
 /* The budget's word depends on what would be changed, so it is asked once that is known. */
 void decide(struct controller *c, struct target *t, struct plan *ret)
 {
-        struct plan_facts facts = plan_facts_of(c);
+        struct plan_facts facts = facts_of(c);
         reconcile(&c->world, t, &facts, &c->plans, ret);
         if (ret->apply && !budget_allows(c, ret)) {
                 facts.budget_left = false;
@@ -124,14 +124,14 @@ static void remember_weights(struct target *t, const struct plan *p)
 static void adopt_policy(struct target *t)
 {
         bool ignore;
-        for (int i = 0; i < t->histories; i++)
-                usage_adopt(&t->history[i]->usage,
-                            profile_spec_container(t->profile->spec, text_of(t->history[i]->container), &ignore));
+        for (struct history *h = t->histories; h; h = h->next)
+                usage_adopt(&h->usage, profile_spec_container(t->profile->spec, text_of(h->container), &ignore));
 }
 
 static void decide_target(struct controller *c, struct target *t)
 {
         struct plan plan;
+        clocks_mend(c, t);
         if (!t->workload) {
                 show_gone(c, t);
                 if (t->published && t->published->known && !t->busy)
@@ -309,15 +309,8 @@ void nudge(struct controller *c)
 static void turned(void *arg)
 {
         struct controller *c = arg;
-        struct err err = {0};
-        struct now now = loop_now(c->loop);
         if (c->server)
-                server_turned(c->server, now.mono);
-        if (access_busy(c->access) || now.mono.ns - c->refreshed.ns >= (int64_t)REFRESH_MS * 1000000) {
-                c->refreshed = now.mono;
-                if (access_refresh(c->access, now, false, &err) < 0)
-                        log_warn("credentials could not be read again; the old ones are used", KV("error", err.text));
-        }
+                server_turned(c->server, loop_now(c->loop).mono);
         reread_settle(c);
         work_pump(c); /* what waited for its back-off */
         loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
@@ -332,6 +325,7 @@ static void lease_gained(void *arg)
                 c->lost = false;
                 c->rereading = true;
                 watch_again(c);
+                standing_forget(c);
         }
         log_info(c->rereading ? "holds the Lease again: reads everything, then writes"
                               : "holds the Lease: writes from now on",
@@ -359,8 +353,12 @@ static void lease_trouble(void *arg, const struct err *err)
 
 static void warned(void *arg, const char *path, const char *text)
 {
-        (void)arg;
-        log_warn("the API server warns", KV("path", path), KV("warning", text));
+        const struct controller *c = arg;
+        if (strcmp(path, access_source(c->access)) == 0)
+                log_warn("credentials cannot be renewed, the old ones are used; will try again", KV("access", path),
+                         KV("error", text));
+        else
+                log_warn("the API server warns", KV("path", path), KV("warning", text));
 }
 
 /* One line an address: of health first, then of the door. */
@@ -424,7 +422,7 @@ static void begin(struct controller *c)
         if (access_warning(c->access))
                 log_warn(access_warning(c->access), KV("access", access_source(c->access)));
         watch_start(c);
-        c->checkpointed = c->refreshed = loop_now(c->loop).mono;
+        c->checkpointed = loop_now(c->loop).mono;
         loop_timer_set(c->loop, &c->cycle_timer, 0, cycle_begin, c);
         loop_timer_set(c->loop, &c->turn_timer, 0, turned, c);
 }
@@ -496,7 +494,8 @@ static void stopped(void *arg)
         loop_post(c->loop, stop_loop, c); /* behind what the store's thread posted */
 }
 
-/* The patch in hand is waited for, the Lease given up, and then the checkpoint written; but not for ever. */
+/* The patch in hand is waited for, but not for ever, for none may come after the Lease was given up; then the
+ * checkpoint is written. */
 static void stop_when_quiet(void *arg)
 {
         struct controller *c = arg;
@@ -505,6 +504,8 @@ static void stop_when_quiet(void *arg)
                 loop_timer_set(c->loop, &c->slice_timer, 20, stop_when_quiet, c);
                 return;
         }
+        if (c->writing > 0)
+                client_drop_writes(c->client, "halflife stops");
         if (c->lease)
                 lease_release(c->lease, stopped, c);
         else

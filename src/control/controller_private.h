@@ -1,8 +1,9 @@
 /*
- * The controller's parts. Each file below src/control owns one: watch.c (informers), outage.c and refusal.c (what the
- * log tells of failures), ingest.c (usage), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes),
- * publish.c (Recommendations), apply.c (templates), contest.c (who put what back), budget.c, standing.c (profiles'
- * status), show.c (the view for others), telemetry.c (metrics), controller.c (the cycle that calls them).
+ * The controller's parts. Each file below src/control owns one: watch.c (informers), cause.c, outage.c and refusal.c
+ * (what the log tells of failures), ingest.c (usage), clocks.c (ours and the server's), oom.c (kills), persist.c
+ * (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), deed.c and contest.c
+ * (what we did, and who put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for
+ * others), telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -32,8 +33,8 @@ enum {
 
 struct watch {
         struct controller *controller;
-        const char *what; /* for people: "deployments.apps" */
-        struct informer *informer;
+        const char *what;           /* for people: "deployments.apps" */
+        struct informer *informer;  /* NULL: it ended, the place is free */
         struct watched_kind *kind;  /* of workloads */
         bool cluster;               /* of profiles */
         bool needed_to_apply;       /* without it nothing may be changed */
@@ -87,6 +88,8 @@ struct controller {
 
         struct watch watch[WATCHES_MAX];
         int watches;
+        bool watches_full;     /* a kind found no place; the log told it */
+        uint64_t unread_ended; /* what watches that ended could not read */
         struct loop_timer outage_timer;
         uint64_t outages; /* told so far */
         bool synced;      /* every watch that can be was whole once */
@@ -94,7 +97,7 @@ struct controller {
         /* the cycle */
         enum cycle_stage stage;
         struct loop_timer cycle_timer, nudge_timer, slice_timer, turn_timer;
-        struct mono cycle_began, refreshed, stop_began;
+        struct mono cycle_began, stop_began;
         bool nudged; /* something changed since the last pass began */
         uint64_t cycle;
         size_t decide_at, pack_at;
@@ -107,11 +110,14 @@ struct controller {
         const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
         size_t poll_left;
         size_t cursor;
-        struct wall date;       /* the answer's Date header */
-        struct mono poll_until; /* all polls of a cycle end by then */
-        bool source_away;       /* the last poll failed as a whole */
-        bool source_told;       /* and the log has said so */
-        bool source_partial;    /* the last poll brought less than all; the log told it */
+        struct wall date;        /* the answer's Date header */
+        struct mono poll_until;  /* all polls of a cycle end by then */
+        struct wall server_date; /* of the last answer that told one; ms 0: none yet */
+        struct mono server_told; /* when */
+        bool clocks_apart;       /* ours and the server's; said in the log */
+        bool source_away;        /* the last poll failed as a whole */
+        bool source_told;        /* and the log has said so */
+        bool source_partial;     /* the last poll brought less than all; the log told it */
         char source_error[256];
         int64_t source_since_ms;
 
@@ -147,19 +153,18 @@ struct controller {
 };
 
 /* controller.c */
-/* Holds the Lease, or needs none; not while stopping, nor before the caches are of after it was lost. */
-bool may_write(const struct controller *c);
-bool leads(const struct controller *c);
-void nudge(struct controller *c); /* decide afresh soon, because something changed */
-struct plan_facts plan_facts_of(const struct controller *c);
+bool leads(const struct controller *c);     /* holds the Lease, or needs none; not while stopping */
+bool may_write(const struct controller *c); /* leads, and has read everything again since it held no Lease */
+void nudge(struct controller *c);           /* decide afresh soon, because something changed */
 void decide(struct controller *c, struct target *t, struct plan *ret); /* reconcile, the budget's word included */
 
 /* watch.c */
 void watch_start(struct controller *c);
-void watch_kinds(struct controller *c); /* kinds that profiles name and nobody watches yet */
+void watch_kinds(struct controller *c); /* watches the kinds that profiles name, and no others */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
-/* Would its workload be known if it were there? Not while its kind is still to be listed. */
+/* Would its workload be known if it were there? Not while its kind is still to be listed; of a kind that nobody asks
+ * for, what was seen is all that will be. */
 bool watch_sees(const struct controller *c, const struct target *t);
 void watch_stop(struct controller *c);
 
@@ -183,6 +188,12 @@ void ingest_running(struct controller *c); /* minutes with a running pod */
 void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall date); /* one item of the poll */
 /* The history of a pod's container, made when unknown; NULL: the pod has no target, or that has no profile any more. */
 struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc);
+
+/* clocks.c */
+void clocks_compare(struct controller *c);                      /* after a poll */
+int64_t clocks_earlier(const struct controller *c);             /* wall ms: ours, or the server's where ours is ahead */
+int64_t clocks_later(const struct controller *c);               /* the later of ours and the server's */
+void clocks_mend(const struct controller *c, struct target *t); /* what a clock that was ahead wrote down of it */
 
 /* oom.c */
 void oom_count(struct controller *c);
@@ -220,10 +231,10 @@ void contest_changed(struct controller *c, struct target *t, const char *what); 
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
 bool budget_allows(const struct controller *c, const struct plan *p);
-int64_t budget_spend(struct controller *c, const struct plan *p); /* returns what it costs */
+/* Returns what it costs: millicores of request changed, over all replicas. */
+int64_t budget_spend(struct controller *c, const struct plan *p);
 /* The change was refused: what it cost its profile (by key) is free again, from the next settle on. */
 void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost);
-int64_t budget_cost(const struct plan *p); /* millicores of request changed, over all replicas */
 
 /* tell.c */
 void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note);
@@ -231,6 +242,7 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
 
 /* standing.c */
 void standing_publish(struct controller *c);
+void standing_forget(struct controller *c);      /* another may have written since: all are due */
 void windows_settle(struct controller *c);       /* which profiles' windows are open now */
 void windows_forget_zones(struct controller *c); /* time zones are read afresh by the next settle */
 

@@ -26,8 +26,7 @@ struct history *ingest_history(struct controller *c, const struct pod *p, struct
                 return NULL;
         if (pc->history)
                 return pc->history;
-        pc->history = history_get(&c->world, t, pc->name,
-                                  profile_spec_container(t->profile->spec, text_of(pc->name), &ignore));
+        pc->history = history_get(t, pc->name, profile_spec_container(t->profile->spec, text_of(pc->name), &ignore));
         if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
                 pc->history->cpu_weight = plan_cpu_weight(&c->world, t, pc);
         return pc->history;
@@ -124,6 +123,15 @@ static void source_came(struct controller *c)
         c->source_told = false;
 }
 
+/* Nobody asks for usage any more: whether it could be read is not known. */
+static void source_unasked(struct controller *c)
+{
+        if (c->source_told)
+                log_info("usage is not read: no workload has a profile", KV_INT("cycle", c->cycle));
+        c->source_away = c->source_told = c->source_partial = false;
+        c->source_error[0] = '\0';
+}
+
 /* What came before a list broke off, or its time was over, counts; the rest is a gap. Told once, until all comes. */
 static void source_partial(struct controller *c, const struct metrics_result *r)
 {
@@ -150,6 +158,7 @@ static void polled(void *arg, const struct metrics_result *r)
                 source_came(c);
                 source_partial(c, r);
         }
+        clocks_compare(c);
         cycle_polled(c);
 }
 
@@ -161,15 +170,19 @@ static void poll_next(struct controller *c)
         c->poll = metrics_poll(c->client, ns, left_ms > 1 ? left_ms : 1, ingest_fold, polled, c);
 }
 
-/* Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
- * all. */
-static size_t choose_namespaces(struct controller *c)
+/*
+ * Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
+ * all. *ret_any: there is a target at all.
+ */
+static size_t choose_namespaces(struct controller *c, bool *ret_any)
 {
         struct target *t;
         int64_t pods = 0;
         size_t count = 0;
+        *ret_any = false;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
-                bool known = !t->pod_count;
+                bool known = !(t->workload && t->profile);
+                *ret_any |= !known;
                 pods += t->pod_count;
                 for (size_t i = 0; i < count && !known; i++)
                         known = c->poll_ns[i] == t->ns;
@@ -192,22 +205,28 @@ static int64_t poll_ms(const struct controller *c)
 
 void ingest_start(struct controller *c)
 {
+        bool any;
         mem_free(c->poll_ns);
         c->poll_ns = mem_new_array(PER_NAMESPACE_POLLS, sizeof *c->poll_ns);
-        c->poll_left = choose_namespaces(c);
+        c->poll_left = choose_namespaces(c, &any);
         if (c->poll_left == 0) {
                 mem_free(c->poll_ns);
                 c->poll_ns = NULL;
         }
         c->date = (struct wall){0};
         c->poll_until.ns = loop_now(c->loop).mono.ns + poll_ms(c) * 1000000;
-        poll_next(c);
+        if (any) {
+                poll_next(c);
+                return;
+        }
+        source_unasked(c);
+        cycle_polled(c);
 }
 
 /* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
 void ingest_running(struct controller *c)
 {
-        struct wall now = loop_now(c->loop).wall;
+        struct wall now = {clocks_earlier(c)}; /* as samples are dated; one far ahead would stop the count */
         for (size_t i = 0; i < c->world.ordered; i++) {
                 struct pod *p = c->world.order[i];
                 for (int k = 0; p->running && p->target && k < p->containers; k++)

@@ -222,15 +222,16 @@ static void answer_learned(struct inquiry *q)
 {
         struct controller *c = q->all->controller;
         const struct target *t = target_of(c, q);
-        size_t count = t ? (size_t)t->histories : 0, names = 0;
-        for (size_t i = 0; i < count; i++)
-                names += strlen(t->history[i]->container) + 1;
+        const struct history *first = t ? t->histories : NULL;
+        size_t count = 0, names = 0, at = 0;
+        for (const struct history *h = first; h; h = h->next, count++)
+                names += strlen(h->container) + 1;
         struct learned_copy *copy = count ? mem_new(count * sizeof *copy + names) : NULL;
         char *name = (char *)(copy + count);
-        for (size_t i = 0; i < count; i++) {
-                copy[i].container = strcpy(name, t->history[i]->container);
+        for (const struct history *h = first; h; h = h->next, at++) {
+                copy[at].container = strcpy(name, h->container);
                 name += strlen(name) + 1;
-                copy_usage(&copy[i], &t->history[i]->usage);
+                copy_usage(&copy[at], &h->usage);
         }
         server_recalled(c->server, q->ticket, copy, count);
         inquiry_free(q);

@@ -19,7 +19,7 @@ static double limit_that_killed(const struct pod *p, const struct pod_container 
  */
 static bool counted_long_ago(const struct controller *c, const struct pod_container *pc, int64_t at_ms)
 {
-        return loop_now(c->loop).wall.ms - at_ms >= c->options.retention_ms && pc->door.last_ms > at_ms;
+        return clocks_earlier(c) - at_ms >= c->options.retention_ms && pc->door.last_ms > at_ms;
 }
 
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc)

@@ -84,6 +84,8 @@ void outage_begin(struct watch *w, const struct err *err)
         w->trouble_code = err->code;
         w->cause = cause_digest(err, NULL);
         w->rule_missing = cause_is_missing_rule(err);
+        if (w->outage) /* it fails by another cause now: the line of the former goes on without it */
+                resize(c, w->outage, w->outage_size - 1);
         w->outage = 0;
         if (!joins(c, w) && !c->outage_timer.place)
                 loop_timer_set(c->loop, &c->outage_timer, GATHER_MS, gathered, c);

@@ -7,17 +7,12 @@
 #include "base/yaml.h"
 #include "controller_private.h"
 
-enum { RECORD_MAX = 64 << 10 };
+enum { RECORD_MAX = 64 << 10, TRIM_ROWS = 100 };
 
 static struct store_key key_of(const struct target *t, const char *container)
 {
         return (struct store_key){text_of(t->ns), text_of(t->group), text_of(t->kind), text_of(t->name),
                                   text_of(container)};
-}
-
-static struct target *target_of(struct controller *c, const struct store_key *k)
-{
-        return target_get(&c->world, k->ns, k->group, k->kind, k->name);
 }
 
 /* --- deeds as text --- */
@@ -71,48 +66,47 @@ static void deed_read(struct controller *c, struct target *t, struct text record
 
 /* --- loading --- */
 
-static void load_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+static void *load_target(void *arg, const struct store_key *key)
 {
         struct controller *c = arg;
-        struct target *t = target_of(c, key);
-        deed_read(c, t, record);
+        return target_get(&c->world, key->ns, key->group, key->kind, key->name);
+}
+
+static void load_record(void *arg, void *target, struct text record, struct wall gone)
+{
+        struct target *t = target;
+        deed_read(arg, t, record);
         t->gone_ms = gone.ms;
 }
 
-static void load_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
+static void load_usage(void *arg, void *target, struct text name, const struct usage *u, const struct store_door *door,
                        size_t doors)
 {
         static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct controller *c = arg;
-        struct target *t = target_of(c, key);
-        const char *container = intern_text(c->world.names, key->container);
-        struct history *h = history_get(&c->world, t, container, none);
+        const char *container = intern_text(c->world.names, name);
+        struct history *h = history_get(target, container, none);
         h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
         for (int r = 0; r < RESOURCES; r++) {
                 int cap = h->usage.of[r].count;
                 histogram_lend(&h->usage.of[r], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
         }
-        t->door = mem_resize(t->door, (size_t)t->doors + doors, sizeof *t->door);
-        for (size_t i = 0; i < doors; i++) {
-                struct stored_door *d = &t->door[t->doors++];
-                memcpy(d->uid, door[i].uid, UID_BYTES);
-                d->container = intern_text(c->world.names, key->container);
-                d->last_ms = door[i].last_ms;
-                d->kills_counted = -1;
-        }
+        h->door = mem_resize(NULL, doors, sizeof *door);
+        h->doors = doors;
+        if (doors)
+                memcpy(h->door, door, doors * sizeof *door);
         intern_drop(c->world.names, container);
 }
 
-static void load_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+static void load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         struct controller *c = arg;
-        struct target *t = target_of(c, key);
-        t->door = mem_resize(t->door, (size_t)t->doors + 1, sizeof *t->door);
-        struct stored_door *d = &t->door[t->doors++];
-        memcpy(d->uid, kill->uid, UID_BYTES);
-        d->container = intern_text(c->world.names, key->container);
-        d->last_ms = 0;
-        d->kills_counted = kill->restarts;
+        struct target *t = target;
+        t->killed = mem_resize(t->killed, (size_t)t->kills + 1, sizeof *t->killed);
+        struct loaded_kill *k = &t->killed[t->kills++];
+        memcpy(k->uid, kill->uid, UID_BYTES);
+        k->container = intern_text(c->world.names, container);
+        k->restarts = kill->restarts;
 }
 
 static void load_note(void *arg, struct text name, struct text value)
@@ -135,11 +129,12 @@ static void load_note(void *arg, struct text name, struct text value)
         }
 }
 
-static void load_refused(void *arg, const struct store_key *key, const struct err *why)
+static void load_refused(void *arg, void *target, struct text container, const struct err *why)
 {
+        const struct target *t = target;
+        char name[768];
         (void)arg;
-        char name[512];
-        snprintf(name, sizeof name, "%.*s/%.*s/%.*s", TEXT_ARG(key->ns), TEXT_ARG(key->name), TEXT_ARG(key->container));
+        snprintf(name, sizeof name, "%s/%.*s", t ? t->key : "", TEXT_ARG(container));
         log_warn("a row of the database does not check out", KV("history", name), KV("error", why->text));
 }
 
@@ -165,8 +160,7 @@ static void recalled(struct controller *c, const struct store_result *r)
         double room[2 * HISTOGRAM_BUCKETS];
         struct usage u;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
-                for (int i = 0; i < t->histories; i++) {
-                        struct history *h = t->history[i];
+                for (struct history *h = t->histories; h; h = h->next) {
                         if (h != r->recall_tag)
                                 continue;
                         if (r->packed_len == 0 || usage_unpack(r->packed, r->packed_len, &u, room) < 0)
@@ -209,9 +203,11 @@ static void on_loop(void *arg)
         mem_free(told);
 }
 
-/* On the store's thread. */
+/* On the store's thread. After a checkpoint, what it took and what the cycles before it left over is not kept. */
 static void store_told(void *arg, const struct store_result *r)
 {
+        if (r->rows >= TRIM_ROWS)
+                mem_trim();
         struct told *told = MEM_NEW(struct told);
         told->controller = arg;
         told->result = *r;
@@ -231,6 +227,7 @@ void persist_open(struct controller *c, struct err *err)
         };
         struct store_reader reader = {
                 .target = load_target,
+                .record = load_record,
                 .usage = load_usage,
                 .kill = load_kill,
                 .note = load_note,
@@ -272,20 +269,17 @@ static size_t doors_of(const struct history *h, struct store_door **ret)
 {
         const struct target *t = h->target;
         size_t count = 0;
-        struct store_door *door = mem_new_array((size_t)(t->pod_count + t->doors) + 1, sizeof *door);
+        struct store_door *door = mem_new_array((size_t)t->pod_count + h->doors + 1, sizeof *door);
         for (const struct pod *p = t->pods; p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
                         if (p->container[i].name == h->container && p->container[i].door.last_ms) {
                                 memcpy(door[count].uid, p->uid, UID_BYTES);
                                 door[count++].last_ms = p->container[i].door.last_ms;
                         }
-        for (int i = 0; i < t->doors; i++)
-                if (t->door[i].container == h->container && t->door[i].last_ms) {
-                        memcpy(door[count].uid, t->door[i].uid, UID_BYTES);
-                        door[count++].last_ms = t->door[i].last_ms;
-                }
+        if (h->doors)
+                memcpy(door + count, h->door, h->doors * sizeof *door);
         *ret = door;
-        return count;
+        return count + h->doors;
 }
 
 static void put_usage(struct store_batch *b, const struct history *h)
@@ -343,8 +337,7 @@ static int pack_target(struct store_batch *b, struct target *t)
         int rows = 0;
         if (t->deed_dirty)
                 put_deed(b, t);
-        for (int i = 0; i < t->histories; i++) {
-                struct history *h = t->history[i];
+        for (struct history *h = t->histories; h; h = h->next) {
                 if (!h->dirty)
                         continue;
                 put_usage(b, h);
@@ -380,8 +373,7 @@ bool persist_pack(struct controller *c)
                         return false;
         }
         if (store_batch_rows(c->packing) > 0)
-                store_batch_forget_kills(c->packing,
-                                         (struct wall){loop_now(c->loop).wall.ms - c->options.retention_ms});
+                store_batch_forget_kills(c->packing, (struct wall){clocks_earlier(c) - c->options.retention_ms});
         submit_rows(c, c->packing);
         c->packing = NULL;
         return true;
@@ -390,7 +382,7 @@ bool persist_pack(struct controller *c)
 /* What vanished longer ago than the retention time is forgotten. */
 void persist_retention(struct controller *c)
 {
-        int64_t now = loop_now(c->loop).wall.ms;
+        int64_t now = clocks_earlier(c);
         struct target *t;
         struct store_batch *b = c->store ? store_batch_new() : NULL;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
@@ -410,11 +402,10 @@ void persist_retention(struct controller *c)
 void persist_recall(struct controller *c)
 {
         enum { AHEAD_MS = 5 * MINUTE_MS, PATIENCE = 3 };
-        int64_t now = loop_now(c->loop).wall.ms, latest = c->date.ms > now ? c->date.ms : now;
+        int64_t latest = clocks_later(c); /* also of the server as it told last: usage may be away */
         struct target *t;
         for (size_t at = 0; c->store && (t = map_each(&c->world.targets, &at));)
-                for (int i = 0; i < t->histories; i++) {
-                        struct history *h = t->history[i];
+                for (struct history *h = t->histories; h; h = h->next) {
                         bool ahead = h->usage.newest_ms > latest + AHEAD_MS;
                         h->jumped = ahead ? (uint8_t)(h->jumped + 1) : 0;
                         if (h->jumped < PATIENCE)

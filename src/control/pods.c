@@ -8,9 +8,10 @@
 
 static struct pod *pod_new(struct world *w, const struct object_view *meta, int containers)
 {
-        struct pod *p = mem_new(sizeof *p + (size_t)containers * sizeof p->container[0]);
         struct text key = key_of_object(w, meta);
-        p->key = mem_string_n(key.p, key.len);
+        struct pod *p = mem_new(sizeof *p + (size_t)containers * sizeof p->container[0] + key.len + 1);
+        p->key = (char *)(p->container + containers);
+        memcpy(p->key, key.p, key.len);
         p->name = p->key + meta->ns.len + 1;
         p->ns = ns_get(w, meta->ns)->name;
         uid_bytes(meta->uid, p->uid);
@@ -26,7 +27,6 @@ static void pod_free(struct world *w, struct pod *p)
                 intern_drop(w->names, p->container[i].name);
         if (p->owner)
                 p->owner->children--;
-        mem_free(p->key);
         mem_free(p);
 }
 

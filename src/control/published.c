@@ -239,6 +239,15 @@ struct published *published_get(struct world *w, struct text key)
         return p;
 }
 
+/* It is watched, whether or not a profile still names it: the target may carry values of ours. */
+static void name_kind(struct world *w, const struct published *p)
+{
+        struct text group, version;
+        key_split(text_of(p->target_api_version), &group, &version);
+        if (*p->target_kind)
+                (void)kind_watched(w, group, text_of(p->target_kind));
+}
+
 int published_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;
@@ -250,6 +259,7 @@ int published_upsert(struct world *w, struct text json, uint32_t epoch, struct e
                         p->epoch = epoch;
                         p->generation = view.generation;
                         published_set(w, p, object);
+                        name_kind(w, p);
                         w->changed = true;
                 } else {
                         rc = err_set(err, ERR_INVALID, "recommendation '%.*s' is not JSON", TEXT_ARG(view.name));

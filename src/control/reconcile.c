@@ -412,7 +412,7 @@ static void applied_condition(struct plan *plan)
 {
         static const char *const why[REASONS] = {
                 [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
-                [REASON_PAUSED] = "the profile is paused, or a person holds the recommendation",
+                [REASON_PAUSED] = "the profile is paused, or the recommendation is held; condition Held says why",
                 [REASON_OPTED_OUT] = "halflife.dev/apply: Never, or the controller's own apply: never",
                 [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
@@ -504,9 +504,20 @@ static void denied_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s", plan->target->denied);
 }
 
-/* What the profile's owner is told of a hold by a person, in the person's words. */
+/* What the profile's owner is told of a hold by a person, in the person's words; and of a record that somebody broke:
+ * taken for absent, our lowered value would become the owner's, and the owner's be lost. */
 static void held_condition(struct plan *plan)
 {
+        if (plan->unrecorded) {
+                struct plan_condition *c = say(plan, "Held", true, "UnreadableRecord");
+                snprintf(
+                        c->message, sizeof c->message,
+                        "the template's annotation %s is not readable: put it right, or remove both %s and %s to start "
+                        "from the requests as they are",
+                        plan->target->workload->original.broken ? ANNOTATION_ORIGINAL : ANNOTATION_APPLIED,
+                        ANNOTATION_ORIGINAL, ANNOTATION_APPLIED);
+                return;
+        }
         if (!plan->held)
                 return;
         struct plan_condition *c = say(plan, "Held", true, "ByAnnotation");
@@ -524,7 +535,8 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         rollout_facts(t, ret);
         contest_facts(ret);
         ret->managed = is_managed(t, ret);
-        ret->held = t->published && t->published->hold;
+        ret->unrecorded = t->workload->original.broken || t->workload->applied.broken;
+        ret->held = ret->unrecorded || (t->published && t->published->hold);
         bool wants_none = !t->profile || t->profile->spec->apply.mode == APPLY_RECOMMEND;
         ret->orphaned = wants_none && ret->carries;
         if (ret->contested || ret->orphaned || ret->held)

@@ -134,8 +134,9 @@ static bool due(const struct controller *c, const struct profile *p, uint64_t di
         int64_t passed = loop_now(c->loop).wall.ms - p->written_ms;
         if (digest != p->written)
                 return true;
-        return passed >= c->options.status_ms && (far_apart(p->saving[CPU], p->saving_written[CPU]) ||
-                                                  far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
+        return (passed >= c->options.status_ms || passed < 0) &&
+               (far_apart(p->saving[CPU], p->saving_written[CPU]) ||
+                far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
 }
 
 struct standing {
@@ -206,13 +207,20 @@ static void turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
         *since_ms = at_ms;
 }
 
+void standing_forget(struct controller *c)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+                p->written = 0;
+}
+
 void standing_publish(struct controller *c)
 {
         struct profile *p;
         int64_t now = loop_now(c->loop).wall.ms;
         for (size_t at = 0; may_write(c) && (p = map_each(&c->world.profiles, &at));) {
                 struct verdict v;
-                if (p->busy || (p->refused && now < p->retry_ms))
+                if (p->busy || (p->refused && now < p->retry_ms && p->retry_ms - now <= c->options.interval_ms))
                         continue;
                 judge(c, p, &v);
                 turn(v.ready, &p->was_ready, &p->ready_since_ms, now);

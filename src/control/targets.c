@@ -28,6 +28,8 @@ static void target_link_published(struct world *w, struct target *t)
         }
         char key[640];
         int len = snprintf(key, sizeof key, "%s/%s", t->ns, t->recommendation);
+        if (len < 0 || (size_t)len >= sizeof key)
+                return; /* nothing that long was published */
         struct published *p = map_get(&w->published, (struct text){key, (size_t)len});
         if (p && !p->target) {
                 p->target = t;
@@ -44,54 +46,65 @@ static char *put_part(char *at, struct text part, char end)
         return at + part.len + 1;
 }
 
-/* "ns/group/Kind/name"; by hand, because a start makes some hundred thousand. */
-static char *key_new(struct text ns, struct text group, struct text kind, struct text name)
+/* "ns/group/Kind/name" in scratch; by hand, because a start makes some hundred thousand. */
+static struct text key_of(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
 {
-        char *key = mem_new(ns.len + group.len + kind.len + name.len + 4);
+        size_t len = ns.len + group.len + kind.len + name.len + 3;
+        char *key = arena_new(&w->scratch, len + 1);
         put_part(put_part(put_part(put_part(key, ns, '/'), group, '/'), kind, '/'), name, '\0');
-        return key;
+        return (struct text){key, len};
+}
+
+/* Its names are of one block with it. */
+static struct target *target_new(struct world *w, struct text key, struct text ns, struct text group, struct text kind,
+                                 struct text name)
+{
+        char text[KIND_NAME_MAX];
+        struct text recommendation = text_of(kind_recommendation_name(group, kind, name, text));
+        struct target *t = mem_new(sizeof *t + key.len + 1 + recommendation.len + 1);
+        char *behind = put_part(t->key, key, '\0');
+        put_part(behind, recommendation, '\0');
+        t->recommendation = behind;
+        t->name = t->key + key.len - name.len;
+        t->ns = ns_get(w, ns)->name;
+        t->group = intern_text(w->names, group);
+        t->kind = intern_text(w->names, kind);
+        map_put(&w->targets, (struct text){t->key, key.len}, t);
+        return t;
 }
 
 struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
 {
-        char *key = key_new(ns, group, kind, name);
-        struct target *t = map_get(&w->targets, text_of(key));
-        if (t) {
-                mem_free(key);
-                return t;
-        }
-        t = MEM_NEW(struct target);
-        t->key = key;
-        t->name = key + ns.len + group.len + kind.len + 3;
-        t->ns = ns_get(w, ns)->name;
-        t->group = intern_text(w->names, group);
-        t->kind = intern_text(w->names, kind);
-        char recommendation[KIND_NAME_MAX];
-        t->recommendation = mem_string(kind_recommendation_name(group, kind, name, recommendation));
-        map_put(&w->targets, text_of(t->key), t);
+        struct text key = key_of(w, ns, group, kind, name);
+        struct target *t = map_get(&w->targets, key);
+        if (!t)
+                t = target_new(w, key, ns, group, kind, name);
+        arena_reset(&w->scratch);
         return t;
 }
 
 struct history *history_find(const struct target *t, const char *container)
 {
-        for (int i = 0; i < t->histories; i++)
-                if (t->history[i]->container == container)
-                        return t->history[i];
-        return NULL;
+        struct history *h = t->histories;
+        while (h && h->container != container)
+                h = h->next;
+        return h;
 }
 
-struct history *history_get(struct world *w, struct target *t, const char *container,
+struct history *history_get(struct target *t, const char *container,
                             const struct resource_policy policy[static RESOURCES])
 {
         struct history *h = history_find(t, container);
         if (h)
                 return h;
         h = MEM_NEW(struct history);
-        h->container = intern_text(w->names, text_of(container));
+        h->container = intern_keep(container);
         h->target = t;
         usage_init(&h->usage, policy);
-        t->history = mem_resize(t->history, (size_t)t->histories + 1, sizeof *t->history);
-        t->history[t->histories++] = h;
+        struct history **last = &t->histories;
+        while (*last)
+                last = &(*last)->next;
+        *last = h;
         return h;
 }
 
@@ -116,22 +129,35 @@ static void deed_release(struct world *w, struct deed *d)
         *d = (struct deed){0};
 }
 
-void target_drop_doors(struct world *w, struct target *t)
+/* What the store gave back of doors and kills is no longer wanted. */
+static void drop_loaded(struct world *w, struct target *t)
 {
-        for (int i = 0; i < t->doors; i++)
-                intern_drop(w->names, t->door[i].container);
-        mem_free(t->door);
-        t->door = NULL;
-        t->doors = 0;
+        for (struct history *h = t->histories; h; h = h->next) {
+                mem_free(h->door);
+                h->door = NULL;
+                h->doors = 0;
+        }
+        for (int i = 0; i < t->kills; i++)
+                intern_drop(w->names, t->killed[i].container);
+        mem_free(t->killed);
+        t->killed = NULL;
+        t->kills = 0;
+}
+
+static void history_free(struct world *w, struct history *h)
+{
+        for (int r = 0; r < RESOURCES; r++)
+                mem_free(h->usage.of[r].w);
+        intern_drop(w->names, h->container);
+        mem_free(h);
 }
 
 void target_free(struct world *w, struct target *t)
 {
-        for (int i = 0; i < t->histories; i++) {
-                for (int r = 0; r < RESOURCES; r++)
-                        mem_free(t->history[i]->usage.of[r].w);
-                intern_drop(w->names, t->history[i]->container);
-                mem_free(t->history[i]);
+        drop_loaded(w, t);
+        for (struct history *h; (h = t->histories);) {
+                t->histories = h->next;
+                history_free(w, h);
         }
         for (struct pod *p = t->pods; p; p = p->next_of_target) {
                 p->target = NULL;
@@ -143,13 +169,9 @@ void target_free(struct world *w, struct target *t)
         if (t->published)
                 t->published->target = NULL;
         deed_release(w, &t->deed);
-        mem_free(t->history);
-        target_drop_doors(w, t);
-        mem_free(t->recommendation);
         mem_free(t->denied);
         map_drop(&w->targets, text_of(t->key));
         w->ns_gone = true;
-        mem_free(t->key);
         mem_free(t);
 }
 
@@ -252,18 +274,18 @@ static void pod_link(struct pod *p)
         t->pod_count++;
 }
 
-static void door_open(struct pod *p)
+/* What the store gave back of a pod's container. */
+static void container_recall(const struct pod *p, struct pod_container *c)
 {
-        for (int d = 0; d < p->target->doors; d++) {
-                const struct stored_door *door = &p->target->door[d];
-                for (int i = 0; i < p->containers && memcmp(door->uid, p->uid, UID_BYTES) == 0; i++) {
-                        if (p->container[i].name != door->container)
-                                continue;
-                        if (door->last_ms > p->container[i].door.last_ms)
-                                p->container[i].door.last_ms = door->last_ms;
-                        if (door->kills_counted > p->container[i].kills_counted)
-                                p->container[i].kills_counted = door->kills_counted;
-                }
+        const struct target *t = p->target;
+        const struct history *h = history_find(t, c->name);
+        for (size_t i = 0; h && i < h->doors; i++)
+                if (h->door[i].last_ms > c->door.last_ms && memcmp(h->door[i].uid, p->uid, UID_BYTES) == 0)
+                        c->door.last_ms = h->door[i].last_ms;
+        for (int i = 0; i < t->kills; i++) {
+                const struct loaded_kill *k = &t->killed[i];
+                if (k->container == c->name && k->restarts > c->kills_counted && memcmp(k->uid, p->uid, UID_BYTES) == 0)
+                        c->kills_counted = k->restarts;
         }
 }
 
@@ -278,13 +300,14 @@ static void link_pods(struct world *w)
                 struct pod *p = w->order[i];
                 pod_link(p);
                 if (p->target && !p->stored) {
-                        door_open(p);
+                        for (int k = 0; k < p->containers; k++)
+                                container_recall(p, &p->container[k]);
                         p->stored = true;
                 }
         }
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
                 if (t->workload) /* its pods have come: what is left was of pods that are gone */
-                        target_drop_doors(w, t);
+                        drop_loaded(w, t);
 }
 
 static void reset_counts(struct world *w)

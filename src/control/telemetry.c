@@ -59,7 +59,7 @@ static const struct metric metrics[METRICS] = {
                              "How long a cycle took, from asking for usage to the last decision.", METRIC_HISTOGRAM},
         [M_POLLS_FAILED] = {"halflife_usage_polls_failed_total", "Cycles in which usage could not be read.",
                             METRIC_COUNTER},
-        [M_SOURCE_UP] = {"halflife_usage_source_up", "1 while usage can be read.", METRIC_GAUGE},
+        [M_SOURCE_UP] = {"halflife_usage_source_up", "1 while usage can be read, or nobody asks for it.", METRIC_GAUGE},
         [M_REQUESTS] = {"halflife_api_requests_total", "Requests to the API server by verb and class of answer.",
                         METRIC_COUNTER},
         [M_TARGETS] = {"halflife_recommendations", "Recommendations by state.", METRIC_GAUGE},
@@ -87,7 +87,7 @@ static const struct metric metrics[METRICS] = {
         [M_PODS] = {"halflife_pods", "Pods known.", METRIC_GAUGE},
         [M_HISTORIES] = {"halflife_histories", "Histories held: containers of workloads.", METRIC_GAUGE},
         [M_WORK] = {"halflife_work_waiting", "Targets waiting for a write.", METRIC_GAUGE},
-        [M_LEADER] = {"halflife_leader", "1 while this instance may write.", METRIC_GAUGE},
+        [M_LEADER] = {"halflife_leader", "1 while this instance holds the Lease, or needs none.", METRIC_GAUGE},
         [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
         [M_WATCH_FAILED] = {"halflife_watches_in_trouble", "Watches that fail at present.", METRIC_GAUGE},
         [M_HTTP_ANSWERS] = {"halflife_http_requests_total", "Requests answered on --serve-listen, by class of answer.",
@@ -192,7 +192,8 @@ static double histories_of(const struct controller *c)
         double count = 0;
         const struct target *t;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
-                count += t->histories;
+                for (const struct history *h = t->histories; h; h = h->next)
+                        count++;
         return count;
 }
 

@@ -109,14 +109,26 @@ static void trouble(void *arg, const struct err *err)
 
 /* --- starting --- */
 
+/* One that ended, else one more; NULL: there are as many as there may be. */
+static struct watch *watch_free(struct controller *c)
+{
+        for (int i = 0; i < c->watches; i++)
+                if (!c->watch[i].informer)
+                        return &c->watch[i];
+        return c->watches < WATCHES_MAX ? &c->watch[c->watches++] : NULL;
+}
+
 static struct watch *watch_add(struct controller *c, const char *what, char *path, struct informer_owner owner)
 {
-        if (c->watches == WATCHES_MAX) {
-                log_error("too many kinds to watch: the rest is not", KV("what", what), KV_INT("most", WATCHES_MAX));
+        struct watch *w = watch_free(c);
+        if (!w) {
+                if (!c->watches_full)
+                        log_error("too many kinds to watch: the rest is not", KV("first", what),
+                                  KV_INT("most", WATCHES_MAX));
+                c->watches_full = true;
                 mem_free(path);
                 return NULL;
         }
-        struct watch *w = &c->watch[c->watches++];
         *w = (struct watch){.controller = c, .what = what};
         owner.trouble = trouble;
         owner.arg = w;
@@ -140,6 +152,12 @@ static void workloads_watch(struct controller *c, struct watched_kind *k)
         }
 }
 
+/* Every server has them; the others are asked for. */
+static bool is_standard(const struct watched_kind *k)
+{
+        return strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0;
+}
+
 void watch_start(struct controller *c)
 {
         struct watch *w;
@@ -159,8 +177,8 @@ void watch_start(struct controller *c)
                   path_of("halflife.dev", "v1alpha1", NULL, "recommendations", NULL, NULL), OWNED_BY(published));
         watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
         for (struct watched_kind *k = c->world.kinds; k; k = k->next)
-                if (strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0)
-                        workloads_watch(c, k); /* every server has them; the others are asked for */
+                if (is_standard(k))
+                        workloads_watch(c, k);
 }
 
 /* --- kinds that profiles name --- */
@@ -190,25 +208,71 @@ static void discovered(void *arg, const struct api_resource *r, const struct err
         workloads_watch(c, k);
 }
 
-void watch_kinds(struct controller *c)
+static void ask_for(struct controller *c, struct watched_kind *k)
+{
+        struct asking *a = MEM_NEW(struct asking);
+        *a = (struct asking){c, k};
+        k->asking = a;
+        if (client_discover(c->client, k->group, k->kind, discovered, a) < 0) {
+                k->asking = NULL;
+                mem_free(a);
+        }
+}
+
+static void kinds_named(struct controller *c)
 {
         struct profile *p;
+        for (struct watched_kind *k = c->world.kinds; k; k = k->next)
+                k->named = false;
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
                 for (int i = 0; p->valid && i < p->spec->targets; i++) {
                         struct text group, version;
                         key_split(text_of(p->spec->target[i].api_version), &group, &version);
-                        (void)kind_watched(&c->world, group, text_of(p->spec->target[i].kind));
+                        kind_watched(&c->world, group, text_of(p->spec->target[i].kind))->named = true;
                 }
-        for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
-                if (k->informer || k->asking || c->watches == WATCHES_MAX)
+}
+
+/* A Recommendation that stands needs its workload seen: it goes, or it is an orphan's. */
+static bool is_recommended(const struct controller *c, const struct watched_kind *k)
+{
+        const struct target *t;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                if (t->kind == k->kind && t->group == k->group && (t->published || t->busy))
+                        return true;
+        return false;
+}
+
+static bool is_wanted(const struct controller *c, const struct watched_kind *k)
+{
+        return is_standard(k) || (k->flags & KIND_DEFAULT) || k->named || is_recommended(c, k);
+}
+
+/* As after a start: what was seen of the kind is unknown again. */
+static void watch_end(struct controller *c, struct watched_kind *k)
+{
+        for (int i = 0; i < c->watches; i++) {
+                struct watch *w = &c->watch[i];
+                if (w->kind != k || !w->informer)
                         continue;
-                struct asking *a = MEM_NEW(struct asking);
-                *a = (struct asking){c, k};
-                k->asking = a;
-                if (client_discover(c->client, k->group, k->kind, discovered, a) < 0) {
-                        k->asking = NULL;
-                        mem_free(a);
-                }
+                log_info("no profile names the kind any more: it is watched no longer", KV("what", w->what));
+                c->unread_ended += informer_stats(w->informer)->refused;
+                informer_free(w->informer);
+                *w = (struct watch){.controller = c};
+                c->watches_full = false;
+        }
+        k->informer = NULL;
+        workload_forget(&c->world, k);
+}
+
+void watch_kinds(struct controller *c)
+{
+        kinds_named(c);
+        for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
+                k->wanted = is_wanted(c, k);
+                if (!k->wanted && k->informer)
+                        watch_end(c, k);
+                else if (k->wanted && !k->informer && !k->asking)
+                        ask_for(c, k);
         }
 }
 
@@ -229,7 +293,7 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
         *ret_waiting = '\0';
         for (int i = 0; i < c->watches; i++) {
                 const struct watch *w = &c->watch[i];
-                if (informer_stats(w->informer)->synced || given_up(w))
+                if (!w->informer || informer_stats(w->informer)->synced || given_up(w))
                         continue;
                 all = false;
                 int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->what);
@@ -251,21 +315,23 @@ bool watch_sees(const struct controller *c, const struct target *t)
 {
         for (const struct watched_kind *k = c->world.kinds; k; k = k->next)
                 if (k->group == t->group && k->kind == t->kind)
-                        return k->missing || (k->informer && informer_stats(k->informer)->synced);
+                        return k->missing || !k->wanted || (k->informer && informer_stats(k->informer)->synced);
         return true;
 }
 
 void watch_again(struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                informer_relist(c->watch[i].informer);
+                if (c->watch[i].informer)
+                        informer_relist(c->watch[i].informer);
 }
 
 uint64_t watch_unread(const struct controller *c)
 {
-        uint64_t count = 0;
+        uint64_t count = c->unread_ended;
         for (int i = 0; i < c->watches; i++)
-                count += informer_stats(c->watch[i].informer)->refused;
+                if (c->watch[i].informer)
+                        count += informer_stats(c->watch[i].informer)->refused;
         return count;
 }
 
@@ -274,6 +340,8 @@ void watch_tick(struct controller *c)
         struct mono now = loop_now(c->loop).mono;
         for (int i = 0; i < c->watches; i++) {
                 struct watch *w = &c->watch[i];
+                if (!w->informer)
+                        continue;
                 const struct informer_stats *is = informer_stats(w->informer);
                 bool lately = w->unread_told > 0 && (now.ns - w->unread_said.ns) / 1000000 < UNREAD_EVERY_MS;
                 if (is->refused == w->unread_told || lately)

@@ -18,7 +18,7 @@ static bool delete_due(const struct controller *c, const struct target *t)
                 return false;
         if (t->workload)
                 return !t->profile && !profile_unread(&c->world, t);
-        return t->gone_ms && watch_sees(c, t) && loop_now(c->loop).wall.ms - t->gone_ms >= c->options.retention_ms;
+        return t->gone_ms && watch_sees(c, t) && clocks_earlier(c) - t->gone_ms >= c->options.retention_ms;
 }
 
 static bool start_write(struct controller *c, struct target *t)

@@ -137,16 +137,16 @@ static int record_each(void *arg, const struct recorded *r)
         return 0;
 }
 
-/* An annotation that somebody edited into nonsense is as good as absent: the live value is then the original. */
 struct record_set record_set_read(struct world *w, struct text annotation)
 {
         struct recording to = {.world = w};
         if (annotation.len == 0)
                 return to.set;
-        if (record_read(annotation, &w->scratch, record_each, &to, NULL) < 0)
+        to.set.present = record_read(annotation, &w->scratch, record_each, &to, NULL) == 0;
+        if (!to.set.present) {
                 record_set_release(w, &to.set);
-        else
-                to.set.present = true;
+                to.set.broken = true;
+        }
         return to.set;
 }
 
@@ -302,6 +302,14 @@ void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch)
                         workload_drop(w, wl);
 }
 
+void workload_forget(struct world *w, const struct watched_kind *k)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (wl->kind == k)
+                        workload_drop(w, wl);
+}
+
 void workloads_release(struct world *w)
 {
         struct workload *wl;
@@ -335,11 +343,24 @@ static bool leads_to(const struct workload *from, const struct workload *to)
         return from != NULL;
 }
 
-/* Link what could not be linked before; a link once made stands until the object names another owner. */
+static void leave_gone(struct workload **owner)
+{
+        if (!*owner || !(*owner)->gone)
+                return;
+        (*owner)->children--;
+        *owner = NULL;
+}
+
+/* Link what could not be linked before; a link once made stands until the owner is gone or the object names another.
+ * One that is seen again is linked again. */
 void workloads_settle(struct world *w)
 {
         struct workload *wl;
         struct pod *p;
+        for (size_t at = 0; w->gone && (wl = map_each(&w->workloads, &at));)
+                leave_gone(&wl->owner);
+        for (size_t at = 0; w->gone && (p = map_each(&w->pods, &at));)
+                leave_gone(&p->owner);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
                 struct workload *owner = wl->owner ? NULL : owner_find(w, wl->owner_ref.uid);
                 if (!owner || leads_to(owner, wl))

@@ -22,6 +22,7 @@
 #include "doc/decode.h"
 #include "kube/informer.h"
 #include "serve/view.h"
+#include "store/store.h"
 
 /* Labels in one block of memory. */
 struct labels {
@@ -55,6 +56,8 @@ struct watched_kind {
         unsigned flags; /* enum kind_flags */
         void *asking;   /* discovery is under way; NULL: it is not */
         bool missing;   /* the server says that it has no such kind */
+        bool named;     /* by a profile: by the last watch_kinds */
+        bool wanted;    /* to be watched: by the last watch_kinds */
         struct informer *informer;
 };
 
@@ -73,6 +76,7 @@ struct record_set {
         struct record_row *row;
         int rows;
         bool present;
+        bool broken; /* there is one, and it cannot be read: what is ours and what the owner asked for is not known */
 };
 
 struct foreign_owner {                   /* of a request, by server-side apply */
@@ -129,7 +133,7 @@ struct pod_container {
 };
 
 struct pod {
-        char *key; /* "ns/name"; name points into it */
+        char *key; /* "ns/name", behind the containers; name points into it */
         const char *ns, *name;
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
@@ -191,8 +195,11 @@ struct published {
 
 /* One container of a target: what was learned of it. */
 struct history {
+        struct history *next;  /* of the target */
         const char *container; /* interned */
         struct target *target;
+        struct store_door *door; /* loaded, until the pods have come */
+        size_t doors;
         struct usage usage;
         double cpu_weight; /* original CPU request in cores; 0: none */
         bool dirty;        /* since the last checkpoint */
@@ -213,28 +220,25 @@ struct deed {
         struct record_set made;  /* the same, read */
 };
 
-/* What the store gave back about a pod's container, until that pod has come. */
-struct stored_door {
+/* A kill that the store gave back, until its pod has come. */
+struct loaded_kill {
         uint8_t uid[UID_BYTES];
         const char *container; /* interned */
-        int64_t last_ms;
-        int64_t kills_counted; /* restart count; -1: none */
+        int64_t restarts;
 };
 
 struct target {
-        char *key; /* "ns/group/Kind/name", as its workload's */
         const char *ns, *group, *version, *kind, *name;
-        char *recommendation;      /* metadata.name of its Recommendation */
-        struct workload *workload; /* NULL: it is gone, what was learned stays for the retention time */
-        struct profile *profile;   /* NULL: none selects it */
+        const char *recommendation; /* metadata.name of its Recommendation */
+        struct workload *workload;  /* NULL: it is gone, what was learned stays for the retention time */
+        struct profile *profile;    /* NULL: none selects it */
         struct pod *pods;
         int64_t pod_count;
-        struct history **history;
-        int histories;
+        struct history *histories;
         struct published *published; /* NULL: no Recommendation exists */
         struct deed deed;
-        struct stored_door *door; /* loaded, until the pods have come */
-        int doors;
+        struct loaded_kill *killed;
+        int kills;
         int64_t gone_ms;         /* when its workload vanished or its profile was lost; 0: it lives */
         int64_t kill_ms;         /* newest kill */
         int64_t status_ms;       /* when its status was written last */
@@ -244,6 +248,7 @@ struct target {
         bool rolling;            /* a rollout that we started is not yet done */
         int failures;            /* writes refused in a row: the next waits for its back-off */
         char *denied;            /* what the API server forbade to write into the workload; NULL */
+        char key[];              /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
 };
 
 struct profile {
@@ -325,6 +330,7 @@ int workload_answer(struct world *w, struct watched_kind *k, struct text json, u
                     struct err *err);
 void workload_remove(struct world *w, struct watched_kind *k, struct text json);
 void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch);
+void workload_forget(struct world *w, const struct watched_kind *k); /* all of the kind: it is watched no longer */
 int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
 void profile_remove(struct world *w, bool cluster, struct text json);
 void profile_swept(struct world *w, bool cluster, uint32_t epoch);
@@ -342,12 +348,10 @@ struct pod *pod_at(struct world *w, struct text ns, struct text name,
                    size_t *cursor); /* beside the order; NULL: unknown */
 struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind,
                           struct text name); /* made when unknown */
-struct history *history_get(struct world *w, struct target *t, const char *container,
+struct history *history_get(struct target *t, const char *container /* interned */,
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
-/* What the store gave back of doors is no longer wanted. */
-void target_drop_doors(struct world *w, struct target *t);
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
 /* One of our annotations, read; what cannot be is as good as absent. */
@@ -386,6 +390,7 @@ void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have
 struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
 bool profile_unread(const struct world *w, const struct target *t);
+/* One that cluster profiles reach only by its name. */
 bool profile_system_namespace(const struct world *w, const char *ns);
 
 static inline struct labels workload_own_labels(const struct workload *wl)

@@ -66,35 +66,26 @@ const struct kind *kind_by_name(struct text name)
         return NULL;
 }
 
-/* The whole name, however long: its first bytes are kept, all of it is hashed. */
-struct name {
-        char *out;
-        size_t len;
+enum { PARTS = 5 };
+
+/* All of the name is hashed. A '.' at the cut is left out as well: no label of a name may begin with the '-' that
+ * follows. */
+static size_t name_shorten(const struct text part[static PARTS], char out[static KIND_NAME_MAX])
+{
         struct sha256 hash;
-};
-
-static void name_add(struct name *n, struct text part)
-{
-        for (size_t i = 0; i < part.len; i++) {
-                char c = lower(part.p[i]);
-                if (n->len < NAME_LONGEST)
-                        n->out[n->len] = c;
-                n->len++;
-                sha256_add(&n->hash, &c, 1);
-        }
-}
-
-/* A '.' at the cut is left out as well: no label of a name may begin with the '-' that follows. */
-static void name_shorten(struct name *n)
-{
         uint8_t digest[32];
-        sha256_finish(&n->hash, digest);
-        n->len = NAME_KEPT;
-        while (n->len && n->out[n->len - 1] == '.')
-                n->len--;
-        n->out[n->len++] = '-';
+        sha256_init(&hash);
+        for (int i = 0; i < PARTS; i++)
+                for (size_t k = 0; k < part[i].len; k++)
+                        sha256_add(&hash, &(char){lower(part[i].p[k])}, 1);
+        sha256_finish(&hash, digest);
+        size_t len = NAME_KEPT;
+        while (len && out[len - 1] == '.')
+                len--;
+        out[len++] = '-';
         for (int i = 0; i < HASH_DIGITS; i++)
-                n->out[n->len++] = "0123456789abcdef"[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
+                out[len++] = "0123456789abcdef"[digest[i / 2] >> (i % 2 ? 0 : 4) & 15];
+        return len;
 }
 
 static bool group_is_plain(struct text group)
@@ -110,17 +101,15 @@ struct text kind_group(struct text api_version)
 
 char *kind_recommendation_name(struct text group, struct text kind, struct text name, char out[static KIND_NAME_MAX])
 {
-        struct name n = {.out = out};
-        sha256_init(&n.hash);
-        name_add(&n, kind);
-        if (!group_is_plain(group)) {
-                name_add(&n, TEXT("."));
-                name_add(&n, group);
-        }
-        name_add(&n, TEXT("-"));
-        name_add(&n, name);
-        if (n.len > NAME_LONGEST)
-                name_shorten(&n);
-        out[n.len] = '\0';
+        bool plain = group_is_plain(group);
+        const struct text part[PARTS] = {kind, plain ? TEXT("") : TEXT("."), plain ? TEXT("") : group, TEXT("-"), name};
+        size_t len = 0;
+        for (int i = 0; i < PARTS; i++)
+                for (size_t k = 0; k < part[i].len; k++, len++)
+                        if (len < NAME_LONGEST)
+                                out[len] = lower(part[i].p[k]);
+        if (len > NAME_LONGEST)
+                len = name_shorten(part, out);
+        out[len] = '\0';
         return out;
 }

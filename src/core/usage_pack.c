@@ -89,9 +89,11 @@ static const uint32_t crc_of[WORD][2][16] = {
           0xb0779fd0, 0x3901f3fd, 0xbd77fa49, 0x2e015d56, 0xaa7754e2, 0x230138cf, 0xa777317b}},
 };
 
+/* Unrolled, compilers make one access of it. */
 static uint64_t get_word(const uint8_t *in)
 {
         uint64_t word = 0;
+#pragma GCC unroll 8
         for (int i = WORD; i-- > 0;)
                 word = word << 8 | in[i];
         return word;
@@ -99,19 +101,24 @@ static uint64_t get_word(const uint8_t *in)
 
 static uint8_t *put_word(uint8_t *out, uint64_t word)
 {
+#pragma GCC unroll 8
         for (int i = 0; i < WORD; i++)
                 *out++ = (uint8_t)(word >> 8 * i);
         return out;
 }
 
-/* What eight bytes do, first byte lowest. */
+/* What eight bytes do, first byte lowest. The lower half waits for the CRC before it: the upper one is not kept waiting
+ * with it. */
 static uint32_t crc_word(uint64_t word)
 {
-        uint32_t crc = 0;
-#pragma GCC unroll 8
-        for (int i = WORD; i-- > 0; word >>= 8)
-                crc ^= crc_of[i][0][word & 15] ^ crc_of[i][1][word >> 4 & 15];
-        return crc;
+        uint32_t upper = 0, lower = 0;
+#pragma GCC unroll 4
+        for (int i = 0; i < WORD / 2; i++) {
+                uint64_t up = word >> (56 - 8 * i), low = word >> (24 - 8 * i);
+                upper ^= crc_of[i][0][up & 15] ^ crc_of[i][1][up >> 4 & 15];
+                lower ^= crc_of[i + 4][0][low & 15] ^ crc_of[i + 4][1][low >> 4 & 15];
+        }
+        return upper ^ lower;
 }
 
 static uint32_t crc32c(const uint8_t *in, size_t len)

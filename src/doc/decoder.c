@@ -199,6 +199,19 @@ static void decoder_annotations(struct decoder *d, struct our_annotations *ret)
         }
 }
 
+/* What names an object; keys are made of these, so what no API server lets pass is refused here. */
+static struct text decoder_name(struct decoder *d, const char *field)
+{
+        struct text name = json_text(&d->j, d->arena);
+        if (name.len > VIEW_NAME)
+                decoder_refuse(d, ERR_TOOBIG, "%s is longer than %d bytes", field, VIEW_NAME);
+        for (size_t i = 0; i < name.len && name.len <= VIEW_NAME; i++)
+                if ((unsigned char)name.p[i] <= ' ' || name.p[i] == '/' || name.p[i] == 0x7f)
+                        decoder_refuse(d, ERR_INVALID, "%s has a byte that no name has, 0x%02x", field,
+                                       (unsigned)(unsigned char)name.p[i]);
+        return name;
+}
+
 static void decoder_owner(struct decoder *d, struct object_view *m)
 {
         struct owner_ref o = {{"", 0}, {"", 0}, {"", 0}, {"", 0}};
@@ -208,9 +221,9 @@ static void decoder_owner(struct decoder *d, struct object_view *m)
                 if (text_is(key, "apiVersion"))
                         o.api_version = json_text(&d->j, d->arena);
                 else if (text_is(key, "kind"))
-                        o.kind = json_text(&d->j, d->arena);
+                        o.kind = decoder_name(d, "ownerReferences.kind");
                 else if (text_is(key, "name"))
-                        o.name = json_text(&d->j, d->arena);
+                        o.name = decoder_name(d, "ownerReferences.name");
                 else if (text_is(key, "uid"))
                         o.uid = json_text(&d->j, d->arena);
                 else if (text_is(key, "controller"))
@@ -225,11 +238,11 @@ static void decoder_meta_member(struct decoder *d, struct text key, struct objec
 {
         struct json *j = &d->j;
         if (text_is(key, "name"))
-                m->name = json_text(j, d->arena);
+                m->name = decoder_name(d, "metadata.name");
         else if (text_is(key, "generateName"))
                 m->unnamed = json_text(j, d->arena).len > 0;
         else if (text_is(key, "namespace"))
-                m->ns = json_text(j, d->arena);
+                m->ns = decoder_name(d, "metadata.namespace");
         else if (text_is(key, "uid"))
                 m->uid = json_text(j, d->arena);
         else if (text_is(key, "resourceVersion"))

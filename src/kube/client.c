@@ -130,10 +130,15 @@ static int on_data(void *arg, const struct http_reply *head, const char *p, size
         struct client_call *k = arg;
         if (!k->stream.data || head->status < 200 || head->status >= 300)
                 return buf_add(&k->body, p, len);
-        if (!k->fed && k->stream.head)
-                k->stream.head(k->arg, head->date);
         k->fed = true;
         return k->stream.data(k->arg, p, len);
+}
+
+static void on_head(void *arg, const struct http_reply *head)
+{
+        struct client_call *k = arg;
+        if (k->stream.head && head->status >= 200 && head->status < 300)
+                k->stream.head(k->arg, head->date);
 }
 
 static void on_done(void *arg, const struct http_reply *reply);
@@ -149,6 +154,7 @@ static void call_try(void *arg)
         r.bearer = access_bearer(c->access);
         r.path_query = k->url;
         r.content_type = k->content_type;
+        r.head = on_head;
         r.data = on_data;
         r.done = on_done;
         r.arg = k;
@@ -306,7 +312,7 @@ struct client_call *client_start(struct client *c, const struct call *call, clie
 
 struct client_call *client_stream(struct client *c, const struct client_stream_request *r)
 {
-        int64_t deadline_ms = r->watch ? 0 : r->deadline_ms ? r->deadline_ms : LIST_MS;
+        int64_t deadline_ms = r->watch || r->deadline_ms ? r->deadline_ms : LIST_MS;
         struct client_call *k = call_new(c, r->path, r->query, deadline_ms, ERROR_BODY_MAX);
         assert(r->data && r->done);
         k->verb = r->watch ? "watch" : "list";

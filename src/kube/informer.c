@@ -8,23 +8,39 @@
 enum {
         QUERY_MAX = 64 << 10,
         LIST_SILENCE_MS = 60000,
-        WATCH_SILENCE_MS = 90000, /* bookmarks come each minute: longer without a byte is a dead connection */
+        STEADY_MS = 1500,
+        WATCH_MS = 11 * MINUTE_MS, /* the server ends it after ten at most; where it does not, we do */
+        WATCH_SILENCE_MS = 90000,  /* bookmarks come each minute: longer without a byte is a dead connection */
 };
 
 struct informer {
         struct client *client;
         struct client_call *call; /* NULL: none under way */
-        struct loop_timer again;
+        struct loop_timer again, steady;
         struct reflector reflector;
         char *path, *selector;
 };
 
 static void informer_ask(void *arg);
 
+static void informer_steady(void *arg)
+{
+        struct informer *in = arg;
+        reflector_steady(&in->reflector);
+}
+
+/* An event may be long in coming: a watch that was taken and not ended at once works. */
+static void informer_head(void *arg, struct wall date)
+{
+        struct informer *in = arg;
+        (void)date;
+        loop_timer_set(client_loop(in->client), &in->steady, STEADY_MS, informer_steady, in);
+}
+
 static int informer_data(void *arg, const char *p, size_t len)
 {
         struct informer *in = arg;
-        return reflector_data(&in->reflector, p, len);
+        return reflector_data(&in->reflector, p, len, loop_now(client_loop(in->client)).mono);
 }
 
 static void informer_done(void *arg, const struct answer *a, bool whole)
@@ -32,6 +48,7 @@ static void informer_done(void *arg, const struct answer *a, bool whole)
         struct informer *in = arg;
         struct loop *l = client_loop(in->client);
         in->call = NULL;
+        loop_timer_stop(l, &in->steady);
         int64_t wait_ms = reflector_end(&in->reflector, a, whole, loop_now(l).mono);
         loop_timer_set(l, &in->again, wait_ms, informer_ask, in);
 }
@@ -47,7 +64,9 @@ static void informer_ask(void *arg)
                 .query = query.data,
                 .watch = watch,
                 .gzip = !watch,
+                .deadline_ms = watch ? WATCH_MS : 0,
                 .silence_ms = watch ? WATCH_SILENCE_MS : LIST_SILENCE_MS,
+                .head = informer_head,
                 .data = informer_data,
                 .done = informer_done,
                 .arg = in,
@@ -75,6 +94,7 @@ void informer_free(struct informer *in)
         if (in->call)
                 client_cancel(in->client, in->call);
         loop_timer_stop(client_loop(in->client), &in->again);
+        loop_timer_stop(client_loop(in->client), &in->steady);
         reflector_release(&in->reflector);
         mem_free(in->path);
         mem_free(in->selector);
@@ -92,6 +112,7 @@ void informer_relist(struct informer *in)
         if (in->call)
                 client_cancel(in->client, in->call);
         in->call = NULL;
+        loop_timer_stop(client_loop(in->client), &in->steady);
         reflector_relist(&in->reflector);
         informer_hurry(in);
 }

@@ -13,6 +13,7 @@ enum {
         WATCH_LEAST_S = 300,     /* a watch asks for 300 to 600 s */
         SHORT_MS = 1000,         /* a watch that ends sooner, without an event, has failed */
         STEADY_MS = 10000,       /* a request that lived so long starts the back-off anew */
+        OBJECT_MS = 120000,      /* bytes that make no whole object for so long are none of an API server */
         RELIST_APART_MS = 60000, /* expired again so soon: wait before the list */
 };
 
@@ -144,7 +145,7 @@ bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query
         stream_release(&r->stream);
         stream_init(&r->stream, watch ? STREAM_WATCH : STREAM_LIST, STREAM_ITEM_MAX, watch ? 0 : r->list_left,
                     watch ? take_event : take_item, r);
-        r->begun = now;
+        r->begun = r->took = now;
         r->values = 0;
         r->saw = -1;
         r->why.code = 0;
@@ -257,13 +258,26 @@ static int take_event(void *arg, struct text value)
         return 0;
 }
 
-int reflector_data(struct reflector *r, const char *p, size_t len)
+void reflector_steady(struct reflector *r)
+{
+        if (r->state == WATCHING)
+                tell_well(r);
+}
+
+int reflector_data(struct reflector *r, const char *p, size_t len, struct mono now)
 {
         struct err why = {0};
+        uint64_t before = r->values + r->stats.refused;
         int rc = stream_feed(&r->stream, p, len, &why);
         if (rc < 0 && r->saw < 0) {
                 r->saw = SAW_BROKEN;
                 err_set(&r->why, rc, "after %llu objects: %.400s", (unsigned long long)r->values, why.text);
+        }
+        if (r->values + r->stats.refused != before)
+                r->took = now;
+        else if (rc == 0 && (now.ns - r->took.ns) / 1000000 > OBJECT_MS) {
+                r->saw = SAW_CUT;
+                rc = err_set(&r->why, ERR_RETRY, "bytes come, but no whole object within %d s", OBJECT_MS / 1000);
         }
         return rc;
 }

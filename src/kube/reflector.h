@@ -43,8 +43,9 @@ struct reflector {
         struct stream stream;
         struct arena arena; /* of one event */
         struct mono begun;
-        uint64_t values; /* events and items taken */
-        int saw;         /* what an event said before the body ended; -1: nothing yet */
+        struct mono took; /* an event or item last, readable or not */
+        uint64_t values;  /* events and items taken */
+        int saw;          /* what an event said before the body ended; -1: nothing yet */
         struct err why;
 };
 
@@ -55,8 +56,10 @@ void reflector_relist(struct reflector *r);
 
 /* What to ask: the query (escaped) into ret_query, an empty buffer; true when it is a watch. */
 bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query);
-/* Bytes of a 2xx answer. < 0: end the request. */
-int reflector_data(struct reflector *r, const char *p, size_t len);
+/* Bytes of a 2xx answer. < 0: end the request; so do bytes that make no whole object for two minutes. */
+int reflector_data(struct reflector *r, const char *p, size_t len, struct mono now);
+/* The request under way was taken by the server a while ago. */
+void reflector_steady(struct reflector *r);
 /* How it ended: answer as client_stream gives it. Returns how long to wait before the next reflector_begin, in ms. */
 int64_t reflector_end(struct reflector *r, const struct answer *a, bool whole, struct mono now);
 

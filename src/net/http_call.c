@@ -1,7 +1,7 @@
 #include "http_call.h"
 
 #include <assert.h>
-#include <fcntl.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stdlib.h>
@@ -175,6 +175,16 @@ static void read_header(struct http_call *c, struct text line)
 #undef NAMED
 }
 
+static void headers_came(struct http_call *c)
+{
+        if (c->head_told || c->cancelled || !c->r.head || c->reply.status < 200)
+                return;
+        c->head_told = true; /* trailers end like headers */
+        http_enter(c->http);
+        c->r.head(c->r.arg, &c->reply);
+        http_leave(c->http);
+}
+
 static size_t on_header(char *p, size_t size, size_t count, void *arg)
 {
         struct http_call *c = arg;
@@ -190,7 +200,9 @@ static size_t on_header(char *p, size_t size, size_t count, void *arg)
                 read_status_line(c, line);
         else
                 read_header(c, line);
-        return line.len;
+        if (line.len <= 2 && (p[0] == '\r' || p[0] == '\n'))
+                headers_came(c);
+        return c->cancelled ? 0 : line.len;
 }
 
 static size_t on_body(char *p, size_t size, size_t count, void *arg)
@@ -223,13 +235,22 @@ static int on_sending(void *arg, char *peer_ip, char *own_ip, int peer_port, int
         return CURL_PREREQFUNC_OK;
 }
 
+/* libcurl tells of a socket that could not be had as of a server that does not answer. */
+static curl_socket_t on_socket_wanted(void *arg, curlsocktype purpose, struct curl_sockaddr *at)
+{
+        struct http_call *c = arg;
+        (void)purpose;
+        int fd = socket(at->family, at->socktype | SOCK_CLOEXEC, at->protocol);
+        c->no_descriptor = fd < 0 && (errno == EMFILE || errno == ENFILE);
+        return fd < 0 ? CURL_SOCKET_BAD : fd;
+}
+
 static int on_socket_made(void *arg, curl_socket_t fd, curlsocktype purpose)
 {
         (void)arg, (void)purpose;
         unsigned dead_ms = PEER_DEAD_MS;
         /* Neither is worth failing for: not every socket is TCP. */
         (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &dead_ms, sizeof dead_ms);
-        (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
         return CURL_SOCKOPT_OK;
 }
 
@@ -277,6 +298,8 @@ static CURLcode set_connection(struct http_call *c)
         SET(CURLOPT_TCP_KEEPALIVE, 1L);
         SET(CURLOPT_TCP_KEEPIDLE, (long)KEEPALIVE_IDLE_S);
         SET(CURLOPT_TCP_KEEPINTVL, (long)KEEPALIVE_EVERY_S);
+        SET(CURLOPT_OPENSOCKETFUNCTION, on_socket_wanted);
+        SET(CURLOPT_OPENSOCKETDATA, c);
         SET(CURLOPT_SOCKOPTFUNCTION, on_socket_made);
         SET(CURLOPT_CLOSESOCKETFUNCTION, on_socket_closing);
         SET(CURLOPT_CLOSESOCKETDATA, http_loop(c->http));
@@ -492,6 +515,11 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                 err_set(&reply->err, ERR_RETRY,
                         "%s: the connection was lost as %s was sent; whether it was done is not known",
                         c->r.peer->base_url, http_method_name(c->r.method));
+                return;
+        }
+        if (rc == CURLE_COULDNT_CONNECT && c->no_descriptor) {
+                err_set(&reply->err, ERR_RETRY, "%s: not connected: too many files are open in this process",
+                        c->r.peer->base_url);
                 return;
         }
         const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);

@@ -16,6 +16,7 @@ struct http_call {
         struct http_call *before, *after; /* on the list its state names */
         enum { CALL_PROMPT, CALL_WAITING, CALL_RUNNING, CALL_ENDED, CALL_LISTS } state;
         bool cancelled; /* within a callback of libcurl: taken away as soon as that has returned */
+        bool head_told; /* r.head was called */
 
         struct http_request r; /* its strings are this call's own */
         struct pool *pool;
@@ -25,7 +26,8 @@ struct http_call {
         struct loop_timer deadline, silence;
         struct mono last_byte;
         bool any_byte;
-        int sent; /* how often the request line went out */
+        bool no_descriptor; /* for a socket: the process has as many files open as it may */
+        int sent;           /* how often the request line went out */
 
         size_t header_bytes;
         char content_type[256], warning[1024];

@@ -83,7 +83,7 @@ static bool disk_full(int system)
         return system == ENOSPC || system == EDQUOT || system == EFBIG;
 }
 
-int db_code(sqlite3 *sql)
+static int code_of(sqlite3 *sql)
 {
         int system = sqlite3_system_errno(sql), rc = sqlite3_extended_errcode(sql);
         switch (rc & 0xff) {
@@ -134,7 +134,7 @@ static const char *way_out(int code)
 int db_error(struct db *d, struct err *err, const char *fmt, ...)
 {
         char what[ERR_TEXT_MAX];
-        int code = db_code(d->sql), system = sqlite3_system_errno(d->sql);
+        int code = code_of(d->sql), system = sqlite3_system_errno(d->sql);
         va_list args;
         va_start(args, fmt);
         vsnprintf(what, sizeof what, fmt, args);

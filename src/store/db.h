@@ -73,7 +73,6 @@ void db_close(struct db *d);
 
 /* The error of the last call, as a code to act on. */
 int db_error(struct db *d, struct err *err, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-int db_code(sqlite3 *sql);
 
 /* A prepared statement, ready to be bound; NULL and err. */
 sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err);

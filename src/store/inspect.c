@@ -27,22 +27,28 @@ static long holder_of(const char *path)
         return !held ? 0 : len > 0 ? strtol(pid, NULL, 10) : -1;
 }
 
-static void count_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+static void *count_target(void *arg, const struct store_key *key)
 {
-        (void)key, (void)record, (void)gone;
+        (void)key;
         ((struct store_facts *)arg)->targets++;
+        return arg;
 }
 
-static void count_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
-                        size_t doors)
+static void pass_record(void *arg, void *target, struct text record, struct wall gone)
 {
-        (void)key, (void)u, (void)door, (void)doors;
+        (void)arg, (void)target, (void)record, (void)gone;
+}
+
+static void count_usage(void *arg, void *target, struct text container, const struct usage *u,
+                        const struct store_door *door, size_t doors)
+{
+        (void)target, (void)container, (void)u, (void)door, (void)doors;
         ((struct store_facts *)arg)->histories++;
 }
 
-static void pass_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+static void pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
-        (void)arg, (void)key, (void)kill;
+        (void)arg, (void)target, (void)container, (void)kill;
 }
 
 static void pass_note(void *arg, struct text name, struct text value)
@@ -50,9 +56,9 @@ static void pass_note(void *arg, struct text name, struct text value)
         (void)arg, (void)name, (void)value;
 }
 
-static void count_refused(void *arg, const struct store_key *key, const struct err *why)
+static void count_refused(void *arg, void *target, struct text container, const struct err *why)
 {
-        (void)key, (void)why;
+        (void)target, (void)container, (void)why;
         ((struct store_facts *)arg)->refused++;
 }
 
@@ -60,6 +66,7 @@ static int read_all(struct db *d, struct store_facts *ret, struct err *err)
 {
         const struct store_reader reader = {
                 .target = count_target,
+                .record = pass_record,
                 .usage = count_usage,
                 .kill = pass_kill,
                 .note = pass_note,

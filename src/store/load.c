@@ -7,16 +7,15 @@
 
 enum { NAME_MAX_BYTES = 253 };
 
-struct loaded { /* a target, to name the rows that belong to it */
+struct loaded { /* a target, and what the reader calls it */
         int64_t id;
-        struct store_key key;
+        void *name;
 };
 
 struct loading {
         struct db *d;
         struct index *index;
         const struct store_reader *r;
-        struct arena names;
         struct loaded *target;
         size_t targets, cap;
         struct store_door *door;
@@ -25,12 +24,12 @@ struct loading {
         struct err *err;
 };
 
-static void refuse(struct loading *l, const struct store_key *key, int code, const char *why)
+static void refuse(struct loading *l, void *target, struct text container, int code, const char *why)
 {
         struct err err;
         err_set(&err, code, "%s", why);
         l->suspect = true;
-        l->r->refused(l->r->arg, key, &err);
+        l->r->refused(l->r->arg, target, container, &err);
 }
 
 static int finish(struct loading *l, struct scan *s)
@@ -48,12 +47,13 @@ static int finish(struct loading *l, struct scan *s)
 static bool names_fit(const struct store_key *k)
 {
         return k->ns.len <= NAME_MAX_BYTES && k->group.len <= NAME_MAX_BYTES && k->kind.len <= NAME_MAX_BYTES &&
-               k->name.len <= NAME_MAX_BYTES && k->container.len <= NAME_MAX_BYTES;
+               k->name.len <= NAME_MAX_BYTES;
 }
 
-static struct text keep(struct loading *l, struct text t)
+static void refuse_target(struct loading *l, const struct store_key *key, const char *what)
 {
-        return (struct text){arena_text(&l->names, t), t.len};
+        char *why AUTO(mem_free) = mem_printf("%s: %.*s/%.*s", what, TEXT_ARG(key->ns), TEXT_ARG(key->name));
+        refuse(l, NULL, TEXT(""), ERR_DAMAGED, why);
 }
 
 static void load_target(struct loading *l, const struct scan *s)
@@ -64,21 +64,21 @@ static void load_target(struct loading *l, const struct scan *s)
         struct wall gone = {sqlite3_column_int64(s->row, 6)};
         if (!names_fit(&key) || record.len > STORE_RECORD_MAX ||
             crc_of_target(&key, record, gone.ms) != sqlite3_column_int64(s->row, 7)) {
-                refuse(l, &key, ERR_DAMAGED, "the row of a target does not check out");
+                refuse_target(l, &key, "the row of a target does not check out");
                 return;
         }
         if (!index_add_target(l->index, &key, s->id)) {
-                refuse(l, &key, ERR_DAMAGED, "a second row of the same target");
+                refuse_target(l, &key, "a second row of the same target");
                 return;
         }
         if (l->targets == l->cap) {
                 l->cap = l->cap ? 2 * l->cap : 1024;
                 l->target = mem_resize(l->target, l->cap, sizeof *l->target);
         }
-        struct store_key kept = {keep(l, key.ns), keep(l, key.group), keep(l, key.kind), keep(l, key.name), TEXT("")};
-        l->target[l->targets++] = (struct loaded){s->id, kept};
+        void *name = l->r->target(l->r->arg, &key);
+        l->target[l->targets++] = (struct loaded){s->id, name};
         if (sqlite3_column_type(s->row, 5) != SQLITE_NULL)
-                l->r->target(l->r->arg, &kept, record, gone);
+                l->r->record(l->r->arg, name, record, gone);
 }
 
 static int load_targets(struct loading *l)
@@ -97,13 +97,11 @@ static int by_id(const void *key, const void *element)
         return (id > t->id) - (id < t->id);
 }
 
-/* The key of a target's container; false: there is no such target. */
-static bool key_of(struct loading *l, int64_t target, struct text container, struct store_key *ret)
+/* What the reader calls the target that a container is of; NULL: there is no such target. */
+static void *target_of(struct loading *l, int64_t target, struct text container)
 {
         const struct loaded *t = l->targets ? bsearch(&target, l->target, l->targets, sizeof *l->target, by_id) : NULL;
-        *ret = t ? t->key : (struct store_key){0};
-        ret->container = container;
-        return t && names_fit(ret);
+        return t && container.len <= NAME_MAX_BYTES ? t->name : NULL;
 }
 
 /* --- histories --- */
@@ -136,7 +134,7 @@ static int generation_read(struct generation *g)
         return usage_unpack((const uint8_t *)packed.p, packed.len, &g->usage, g->room);
 }
 
-static void tell(struct loading *l, const struct store_key *key, const struct generation *g)
+static void tell(struct loading *l, void *target, struct text container, const struct generation *g)
 {
         size_t doors = g->doors.len / DOOR_BYTES;
         if (doors > l->doors_cap) {
@@ -145,11 +143,11 @@ static void tell(struct loading *l, const struct store_key *key, const struct ge
         }
         if (doors)
                 doors_unpack(g->doors, l->door);
-        l->r->usage(l->r->arg, key, &g->usage, l->door, doors);
+        l->r->usage(l->r->arg, target, container, &g->usage, l->door, doors);
 }
 
 /* The newest of two generations; where it does not check out, the one before it. Returns which was used, 0: none. */
-static int64_t load_newest(struct loading *l, const struct store_key *key, struct generation *g, int count)
+static int64_t load_newest(struct loading *l, void *target, struct text container, struct generation *g, int count)
 {
         if (count == 2 && g[0].from->row && sqlite3_column_int64(g[1].from->row, 1) > g[0].number) {
                 const struct scan *first = g[0].from;
@@ -160,10 +158,10 @@ static int64_t load_newest(struct loading *l, const struct store_key *key, struc
                 g[i].number = sqlite3_column_int64(g[i].from->row, 1);
                 int rc = generation_read(&g[i]);
                 if (rc == 0) {
-                        tell(l, key, &g[i]);
+                        tell(l, target, container, &g[i]);
                         return g[i].number;
                 }
-                refuse(l, key, rc,
+                refuse(l, target, container, rc,
                        rc == ERR_INVALID ? "a history is of a version that this halflife does not know"
                        : i + 1 < count   ? "a history does not check out: the checkpoint before it is tried"
                                          : "a history does not check out: it is learned anew");
@@ -173,29 +171,30 @@ static int64_t load_newest(struct loading *l, const struct store_key *key, struc
 
 static void load_history(struct loading *l, const struct scan *s, struct scan usage[static 2], struct generation *g)
 {
-        int64_t target = sqlite3_column_int64(s->row, 1);
+        int64_t id = sqlite3_column_int64(s->row, 1);
         struct text container = column_text(s->row, 2);
-        struct store_key key;
+        void *target = target_of(l, id, container);
         int count = 0;
         for (int i = 0; i < 2; i++)
                 if (catch_up(&usage[i], s->id)) {
                         g[count].number = sqlite3_column_int64(usage[i].row, 1);
                         g[count++].from = &usage[i];
                 }
-        if (!key_of(l, target, container, &key)) {
-                refuse(l, &key, ERR_DAMAGED, "the target of a history is not readable");
+        if (!target) {
+                refuse(l, NULL, container, ERR_DAMAGED, "the target of a history is not readable");
                 return;
         }
         struct known_history *known = NULL;
-        if (crc_of_history(target, container) == sqlite3_column_int64(s->row, 3))
-                known = index_add_history(l->index, target, container, s->id);
+        if (crc_of_history(id, container) == sqlite3_column_int64(s->row, 3))
+                known = index_add_history(l->index, id, container, s->id);
         if (!known) {
-                refuse(l, &key, ERR_DAMAGED, "the row that names a history does not check out, or is there twice");
+                refuse(l, target, container, ERR_DAMAGED,
+                       "the row that names a history does not check out, or is there twice");
                 return;
         }
         if (count == 0)
-                refuse(l, &key, ERR_DAMAGED, "a history is not readable: it is learned anew");
-        known->generation = load_newest(l, &key, g, count);
+                refuse(l, target, container, ERR_DAMAGED, "a history is not readable: it is learned anew");
+        known->generation = load_newest(l, target, container, g, count);
 }
 
 static int load_histories(struct loading *l)
@@ -224,15 +223,15 @@ static void load_kill(struct loading *l, const struct scan *s)
         struct store_kill kill = {.restarts = sqlite3_column_int64(s->row, 4),
                                   .at = {sqlite3_column_int64(s->row, 5)},
                                   .bytes = sqlite3_column_double(s->row, 6)};
-        int64_t target = sqlite3_column_int64(s->row, 1);
-        struct store_key key;
-        bool whole = key_of(l, target, container, &key) && uid.len == STORE_UID_BYTES;
+        int64_t id = sqlite3_column_int64(s->row, 1);
+        void *target = target_of(l, id, container);
+        bool whole = target && uid.len == STORE_UID_BYTES;
         if (whole)
                 memcpy(kill.uid, uid.p, STORE_UID_BYTES);
-        if (whole && crc_of_kill(target, container, &kill) == sqlite3_column_int64(s->row, 7))
-                l->r->kill(l->r->arg, &key, &kill);
+        if (whole && crc_of_kill(id, container, &kill) == sqlite3_column_int64(s->row, 7))
+                l->r->kill(l->r->arg, target, container, &kill);
         else
-                refuse(l, &key, ERR_DAMAGED, "the row of a kill does not check out");
+                refuse(l, target, container, ERR_DAMAGED, "the row of a kill does not check out");
 }
 
 static void load_note(struct loading *l, const struct scan *s)
@@ -241,7 +240,7 @@ static void load_note(struct loading *l, const struct scan *s)
         if (crc_of_note(name, value) == sqlite3_column_int64(s->row, 3))
                 l->r->note(l->r->arg, name, value);
         else
-                refuse(l, &(struct store_key){0}, ERR_DAMAGED, "the row of a note does not check out");
+                refuse(l, NULL, TEXT(""), ERR_DAMAGED, "the row of a note does not check out");
 }
 
 static int load_rest(struct loading *l)
@@ -268,7 +267,6 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
         if (rc == 0)
                 rc = load_rest(&l);
         *ret_suspect = l.suspect;
-        arena_release(&l.names);
         mem_free(l.target);
         mem_free(l.door);
         return rc;

@@ -22,6 +22,7 @@ struct store {
         struct checkpoint c;
         struct store_batch *kept; /* could not be written: tried again with the next one */
         struct err failed;        /* why; told once */
+        struct err unread;        /* why not all was read: nothing is written over what was not */
 
         pthread_t thread;
         pthread_mutex_t mutex; /* of what follows */
@@ -43,6 +44,18 @@ static int lock_error(int why, const char *name, struct err *err)
         return err_set(err, why == ENOSPC ? ERR_NOSPACE : ERR_IO, "open '%s': %s", name, strerror(why));
 }
 
+/* Who looks at the database from outside (store_inspect) shares the lock for a moment: an owner has it for longer. */
+static int lock_try(int fd)
+{
+        enum { TRIES = 20, PAUSE_US = 5000 };
+        int rc = flock(fd, LOCK_EX | LOCK_NB);
+        for (int n = 1; n < TRIES && rc < 0 && errno == EWOULDBLOCK; n++) {
+                usleep(PAUSE_US);
+                rc = flock(fd, LOCK_EX | LOCK_NB);
+        }
+        return rc;
+}
+
 static int lock_take(const char *path, int *ret_fd, struct err *err)
 {
         char *name AUTO(mem_free) = mem_printf("%s.lock", path);
@@ -50,7 +63,7 @@ static int lock_take(const char *path, int *ret_fd, struct err *err)
         int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0644);
         if (fd < 0)
                 return lock_error(errno, name, err);
-        if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+        if (lock_try(fd) < 0) {
                 int why = errno;
                 ssize_t len = pread(fd, pid, sizeof pid - 1, 0);
                 close(fd);
@@ -87,6 +100,10 @@ static int reopen(struct store *s, struct err *err)
 /* A damaged file is replaced and the batch written to the new one; a broken connection is made anew the next time. */
 static int attempt(struct store *s, const struct store_batch *b, struct err *err)
 {
+        if (s->unread.code) {
+                *err = s->unread;
+                return err->code;
+        }
         int rc = s->c.db.sql ? 0 : reopen(s, err);
         if (rc == 0)
                 rc = checkpoint_write(&s->c, b, err);
@@ -110,8 +127,9 @@ static void write_kept(struct store *s)
         r.file_bytes = s->c.db.sql ? db_bytes(&s->c.db) : 0;
         bool told_already = rc < 0 && rc == s->failed.code;
         s->failed = r.err;
-        if (rc == 0) {
+        if (rc == 0)
                 r.err = s->failed = (struct err){0}; /* a first attempt may have left one */
+        if (rc == 0 || s->unread.code) {
                 store_batch_free(s->kept);
                 s->kept = NULL;
         }
@@ -284,6 +302,8 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
         bool suspect;
         index_reset(&s->c.index);
         int rc = load_all(&s->c.db, &s->c.index, r, &suspect, err);
+        if (rc < 0)
+                s->unread = *err;
         if (rc < 0 || !suspect || s->lock < 0)
                 return rc;
         if (db_check(&s->c.db, true, &(struct err){0}) != ERR_DAMAGED)
@@ -296,7 +316,7 @@ int store_load(struct store *s, const struct store_reader *r, struct err *err)
                 return rc;
         struct err why = {.code = ERR_DAMAGED};
         memcpy(why.text, note, sizeof note);
-        r->refused(r->arg, &(struct store_key){0}, &why);
+        r->refused(r->arg, NULL, TEXT(""), &why);
         return 0;
 }
 
@@ -313,7 +333,7 @@ int store_close(struct store *s, struct err *err)
                 pthread_join(s->thread, NULL);
                 pthread_mutex_destroy(&s->mutex);
                 pthread_cond_destroy(&s->wake);
-                if (s->kept)
+                if (s->failed.code)
                         err_set(err, rc = s->failed.code, "%s", s->failed.text);
                 else if (s->c.db.sql)
                         rc = checkpoint_finish(&s->c, err);

@@ -7,8 +7,11 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 /* after its needs */
 #include <cmocka.h>
 
@@ -79,14 +82,33 @@ static void test_settings_are_read_again(void **state)
         end(f, h);
 }
 
+/* Without a signal: the file's own time tells. What cannot be read changes nothing. */
+static void test_settings_change_on_disk(void **state)
+{
+        (void)state;
+        struct fake *f = stories_server(NULL, 0);
+        AUTO(mem_free) char *config = tmp_file("disk.yaml", "apply: never\n");
+        struct halflife *h = halflife_start(f, "disk.db", (const char *const[]){"--config", config, NULL});
+        PLAY(f, h,
+             STORY("disk", AT_ONCE(""), WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.reason", "OptedOut")));
+        mem_free(tmp_file("disk.yaml", "apply: [allow\n"));
+        assert_true(halflife_await_log(h, "disk.yaml", 1, LONG_MS));
+        PLAY(f, h, STORY("disk", CYCLES(2), CHECK("deployments/web", "metadata.generation", "1")));
+        mem_free(tmp_file("disk.yaml", "apply: allow\n"));
+        assert_true(halflife_await_log(h, "settings read again", 1, LONG_MS));
+        PLAY(f, h, STORY("disk", LOWERED));
+        end(f, h);
+}
+
 static void test_retention(void **state)
 {
         (void)state;
         struct fake *f = stories_server(NULL, 0);
         struct halflife *h = halflife_start(f, "retention.db", (const char *const[]){"--retention", "3s", NULL});
         PLAY(f, h,
-             STORY("retention", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready"), DELETE("deployments/web"),
-                   CYCLES(1), CHECK(REC, "spec.targetRef.name", "web"), EXPECT(REC, "", "-"), CYCLES(2),
+             STORY("retention", LOOK, WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"),
+                   WEB(LIMITED), EXPECT(REC, "status.state", "Ready"), DELETE("deployments/web"), CYCLES(1),
+                   CHECK(REC, "spec.targetRef.name", "web"), EXPECT(REC, "", "-"), CYCLES(2),
                    MERGE("profiles/team", "{spec: {apply: {minHistory: 10m}}}"), WEB(LIMITED),
                    EXPECT(REC, "status.state", "Learning"), CHECK(REC, "status.containers[app].cpu.target", "1")));
         end(f, h);
@@ -173,9 +195,12 @@ static void test_token_rotates(void **state)
         AUTO(mem_free) char *kubeconfig = tmp_file("rotating.yaml", text);
         struct halflife *h = halflife_start(f, "token.db", (const char *const[]){"--kubeconfig", kubeconfig, NULL});
         PLAY(f, h, STORY("token", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready")));
-        mem_free(tmp_file("token", "second\n"));
+        assert_int_equal(unlink(token), 0);
         fake_set_token(f, "second");
         fake_end_watches(f);
+        assert_true(halflife_await_log(h, "credentials cannot be renewed, the old ones are used", 1, LONG_MS));
+        assert_int_equal(halflife_said(h, "the API server warns"), 0);
+        mem_free(tmp_file("token", "second\n"));
         PLAY(f, h,
              STORY("token", MERGE("deployments/web", "{metadata: {labels: {after: rotation}}}"),
                    EXPECT(REC, "metadata.labels.after", "rotation")));
@@ -263,6 +288,65 @@ static void test_bad_starts(void **state)
         fake_free(f);
 }
 
+/* Whatever answers at the API server's address, halflife get ends and says what it is. */
+static void test_get_of_bad_answers(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *body, *says;
+                int result;
+        } row[] = {{NULL, "{}", "the server's answer is no list", 1},
+                   {NULL, "{\"kind\":\"Status\",\"status\":\"Failure\"}", "the server's answer is no list", 1},
+                   {NULL, "{\"items\":null}", "no recommendations", 0},
+                   {NULL, "{\"items\":[5]}", "the server's answer is no Recommendation", 1},
+                   {NULL, "{\"items\":[{}]}", "the server's answer is no Recommendation", 1},
+                   {"web", "{\"kind\":\"Status\",\"metadata\":{}}", "the server's answer is no Recommendation", 1},
+                   {NULL, "{\"metadata\":{\"continue\":\"t\"},\"items\":[]}", "two pages have one continue token", 1},
+                   {NULL, "{\"items\":[{\"metadata\":{\"name\":\"a\"},\"status\":{\"state\":\"\\u001b[31mx\"}}]}",
+                    "?[31mx", 0}};
+        struct fake *f = fake_new(&(struct fake_options){0});
+        AUTO(mem_free) char *kubeconfig = tmp_path("get.yaml");
+        assert_true(fake_write_kubeconfig(f, kubeconfig));
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                fake_faults_clear(f);
+                fake_fault(f, &(struct fake_fault){.path = "/apis/halflife.dev",
+                                                   .times = FAKE_ALWAYS,
+                                                   .status = 200,
+                                                   .body = row[i].body});
+                struct halflife *h = halflife_command(
+                        (const char *const[]){"get", "--kubeconfig", kubeconfig, "-n", "n", row[i].name, NULL});
+                int result = halflife_await(h, LONG_MS);
+                if (result != row[i].result || !halflife_await_log(h, row[i].says, 1, LONG_MS)) {
+                        say_log(h);
+                        fail_msg("%s: ended with %d", row[i].body, result);
+                }
+                halflife_free(h);
+        }
+        fake_free(f);
+}
+
+/* An answer that cannot be written is a failure. */
+static void test_standard_streams(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *rest;
+                int result;
+        } row[] = {{"version >/dev/null", 0},
+                   {"version >/dev/full 2>/dev/null", 1},
+                   {"--help >/dev/full 2>/dev/null", 1},
+                   {"march >/dev/full 2>/dev/null", 2},
+                   {"version >&- 2>/dev/null", 1},
+                   {"version >/dev/null 2>&- <&-", 0}};
+        AUTO(mem_free) char *program = halflife_program();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *line = mem_printf("'%s' %s", program, row[i].rest);
+                int result = system(line);
+                if (!WIFEXITED(result) || WEXITSTATUS(result) != row[i].result)
+                        fail_msg("%s: %d", row[i].rest, result);
+        }
+}
+
 /* Wrong credentials and a wrong CA are no reason to end: somebody may put them right. */
 static void test_bad_credentials(void **state)
 {
@@ -274,7 +358,8 @@ static void test_bad_credentials(void **state)
         AUTO(mem_free) char *wrong_ca = tmp_file("wrong-ca.pem", fake_ca(stranger));
         const struct {
                 const char *ca, *token, *says;
-        } row[] = {{ca, "wrong", "401"}, {wrong_ca, "right", "is this the certificate authority of that server?"}};
+        } row[] = {{ca, "wrong", "renew the credentials"},
+                   {wrong_ca, "right", "is this the certificate authority of that server?"}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free)
                 char *text =
@@ -290,6 +375,7 @@ static void test_bad_credentials(void **state)
                         fail_msg("row %zu: says nothing of '%s', or is %ld and %ld", i, row[i].says,
                                  halflife_get(h, "/healthz"), halflife_get(h, "/readyz"));
                 }
+                assert_int_equal(halflife_said(h, "watch fails"), 1); /* for all of them */
                 assert_int_equal(halflife_stop(h), 0);
                 halflife_free(h);
         }
@@ -327,7 +413,7 @@ static void test_unreadable_object(void **state)
         struct halflife *h = halflife_start(f, "crowded.db", NULL);
         PLAY(f, h, STORY("beside", AT_ONCE(""), WEB(LIMITED), LOWERED, CYCLES(2)));
         assert_int_equal(halflife_said(h, "cannot be read, and is left as it was known"), 1);
-        assert_int_equal(halflife_said(h, "more than 64 containers"), 1);
+        assert_int_equal(halflife_said(h, "containers[64]: more than 64"), 1);
         assert_true(halflife_metric(h, "halflife_objects_unreadable_total") >= 1);
         end(f, h);
 }
@@ -353,6 +439,7 @@ int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_settings_are_read_again),
+                BESIDE(test_settings_change_on_disk),
                 BESIDE(test_retention),
                 BESIDE(test_budget_of_workloads),
                 BESIDE(test_one_rule_missing),
@@ -361,6 +448,8 @@ int main(void)
                 BESIDE(test_two_instances),
                 BESIDE(test_second_owner_of_the_database),
                 BESIDE(test_bad_starts),
+                BESIDE(test_get_of_bad_answers),
+                BESIDE(test_standard_streams),
                 BESIDE(test_bad_credentials),
                 BESIDE(test_no_database),
                 BESIDE(test_file_size_limit),

@@ -208,8 +208,8 @@ static void test_everything_expired(void **state)
         fake_compact(s->f);
         fake_end_watches(s->f);
         assert_true(fake_wait_count(s->f, NULL, "/api/v1/pods", lists + 1, LONG_MS));
-        PLAY(s,
-             STORY("expired-before", DELETE("deployments/web"), CYCLES(1), CHECK(REC, "spec.targetRef.name", "web")));
+        PLAY(s, STORY("expired-before", WORK("Deployment", "stays", "{replicas: 1}", "{containers: " LIMITED "}"),
+                      DELETE("deployments/web"), CYCLES(1), CHECK(REC, "spec.targetRef.name", "web")));
         assert_true(sees(s, "expired-after"));
 }
 

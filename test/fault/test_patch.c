@@ -85,9 +85,8 @@ static void patch_cpu(struct sent *s, int64_t milli, bool dry_run)
         to.name = "app";
         to.write[CPU] = true;
         to.to[CPU] = (struct amount){true, milli};
-        const struct patch_resources p = {.path = path,
-                                          .template_path = "/spec/template",
-                                          .object = object,
+        const struct patch_resources p = {.template_path = "/spec/template",
+                                          .object = text_of(object),
                                           .version = pick_text(read, "metadata.resourceVersion"),
                                           .container = &to,
                                           .containers = 1,

@@ -162,6 +162,36 @@ static void test_fault_in_a_new_file(void **state)
         each_fault("new.db", false, false);
 }
 
+/* What a load did not reach would be begun anew, and written over: so nothing is. */
+static void test_unread_is_not_written_over(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("unread.db");
+        unsigned failed = 0;
+        bool fired = true;
+        for (unsigned nth = 0; fired; nth++) {
+                struct store *s = NULL;
+                struct image part = {0}, got = {0};
+                struct err err = {0};
+                image_remove(path);
+                image_save(&before, path);
+                assert_int_equal(open_quietly(path, &s, &err), 0);
+                fault_arm(FAULT_READ, SQLITE_IOERR_READ, nth, false);
+                int rc = image_try_load(&part, s, &err);
+                fired = fault_disarm();
+                submit(s, &after);
+                submit(s, &after);
+                int closed = store_close(s, &err);
+                assert_int_equal(closed, rc);
+                image_load(&got, path);
+                image_assert_equal(&got, rc < 0 ? &before : &after);
+                failed += rc < 0;
+                image_release(&part);
+                image_release(&got);
+        }
+        assert_true(failed > 0);
+}
+
 /* --- a full disk: kept, told once, written with the next --- */
 
 static void test_disk_full(void **state)
@@ -608,21 +638,14 @@ static void test_second_process(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_fault),
-                cmocka_unit_test(test_fault_that_lasts),
-                cmocka_unit_test(test_fault_in_a_new_file),
-                cmocka_unit_test(test_disk_full),
-                cmocka_unit_test(test_disk_full_for_long),
-                cmocka_unit_test(test_kill_at_any_moment),
-                cmocka_unit_test(test_damaged_bytes),
-                cmocka_unit_test(test_truncated),
-                cmocka_unit_test(test_cut_off_carried_over),
-                cmocka_unit_test(test_carried_over),
-                cmocka_unit_test(test_damaged_while_running),
-                cmocka_unit_test(test_name_damaged),
-                cmocka_unit_test(test_foreign),
-                cmocka_unit_test(test_read_only),
-                cmocka_unit_test(test_second_process),
+                cmocka_unit_test(test_one_fault),           cmocka_unit_test(test_fault_that_lasts),
+                cmocka_unit_test(test_fault_in_a_new_file), cmocka_unit_test(test_unread_is_not_written_over),
+                cmocka_unit_test(test_disk_full),           cmocka_unit_test(test_disk_full_for_long),
+                cmocka_unit_test(test_kill_at_any_moment),  cmocka_unit_test(test_damaged_bytes),
+                cmocka_unit_test(test_truncated),           cmocka_unit_test(test_cut_off_carried_over),
+                cmocka_unit_test(test_carried_over),        cmocka_unit_test(test_damaged_while_running),
+                cmocka_unit_test(test_name_damaged),        cmocka_unit_test(test_foreign),
+                cmocka_unit_test(test_read_only),           cmocka_unit_test(test_second_process),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

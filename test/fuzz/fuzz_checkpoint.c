@@ -86,26 +86,37 @@ static struct store *open_it(struct err *err)
         return s;
 }
 
-static void on_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+static const char is_fresh[] = "the fresh target", is_other[] = "another";
+
+static void *on_target(void *arg, const struct store_key *key)
 {
-        (void)arg, (void)key, (void)gone;
-        MUST(record.len <= STORE_RECORD_MAX);
+        (void)arg;
+        const char *name = text_equal(key->name, fresh.name) && text_equal(key->ns, fresh.ns) ? is_fresh : is_other;
+        return (void *)(uintptr_t)name;
 }
 
-static void on_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
-                     size_t doors)
+static void on_record(void *arg, void *target, struct text record, struct wall gone)
 {
+        (void)arg, (void)gone;
+        MUST(target && record.len <= STORE_RECORD_MAX);
+}
+
+static void on_usage(void *arg, void *target, struct text container, const struct usage *u,
+                     const struct store_door *door, size_t doors)
+{
+        (void)container;
         uint8_t packed[USAGE_PACK_MAX];
         double room[2 * HISTOGRAM_BUCKETS];
         struct usage again;
         MUST(usage_unpack(packed, usage_pack(u, packed), &again, room) == 0);
         MUST(doors == 0 || door);
-        *(bool *)arg |= text_equal(key->name, fresh.name) && text_equal(key->ns, fresh.ns);
+        *(bool *)arg |= target == is_fresh;
 }
 
-static void on_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+static void on_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
-        (void)arg, (void)key, (void)kill;
+        (void)arg, (void)container, (void)kill;
+        MUST(target);
 }
 
 static void on_note(void *arg, struct text name, struct text value)
@@ -113,9 +124,9 @@ static void on_note(void *arg, struct text name, struct text value)
         (void)arg, (void)name, (void)value;
 }
 
-static void on_refused(void *arg, const struct store_key *key, const struct err *why)
+static void on_refused(void *arg, void *target, struct text container, const struct err *why)
 {
-        (void)arg, (void)key;
+        (void)arg, (void)target, (void)container;
         MUST(why->code < 0 && why->text[0]);
 }
 
@@ -123,7 +134,7 @@ static void on_refused(void *arg, const struct store_key *key, const struct err 
 static bool load(struct store *s)
 {
         bool seen = false;
-        struct store_reader r = {on_target, on_usage, on_kill, on_note, on_refused, &seen};
+        struct store_reader r = {on_target, on_record, on_usage, on_kill, on_note, on_refused, &seen};
         struct err err = {0};
         if (store_load(s, &r, &err) < 0)
                 MUST(err.text[0]);

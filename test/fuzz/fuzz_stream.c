@@ -57,8 +57,8 @@ static void forget(struct seen *s)
         buf_release(&s->envelope);
 }
 
-/* What jansson takes for a list: an object whose items, if there are any, are objects. Keys with escapes are not looked
- * at by ours. */
+/* What jansson takes for a list: an object whose items, as a list or null, are objects; without any it is no list. Keys
+ * with escapes are not looked at by ours. */
 static void compare(const char *p, size_t len, const struct seen *seen)
 {
         json_error_t why;
@@ -66,6 +66,10 @@ static void compare(const char *p, size_t len, const struct seen *seen)
         if (!json_is_object(doc) || memchr(p, '\\', len))
                 return;
         const json_t *items = json_object_get(doc, "items");
+        if (!json_is_array(items) && !json_is_null(items)) {
+                MUST(seen->code != 0);
+                return;
+        }
         size_t count = json_is_array(items) ? json_array_size(items) : 0;
         for (size_t i = 0; i < count; i++)
                 if (!json_is_object(json_array_get(items, i)))

@@ -62,7 +62,7 @@ static int run(const char *p, size_t len, size_t chunk, struct told *ret, struct
         buf_init(&query, 1 << 16);
         MUST(reflector_begin(&r, (struct mono){0}, &query));
         for (size_t at = 0; rc == 0 && at < len; at += chunk)
-                rc = reflector_data(&r, p + at, len - at < chunk ? len - at : chunk);
+                rc = reflector_data(&r, p + at, len - at < chunk ? len - at : chunk, (struct mono){0});
         struct answer a = {.status = 200, .retry_after_ms = -1};
         if (rc < 0)
                 err_set(&a.err, rc, "ended by its reader");

@@ -106,7 +106,7 @@ bool halflife_await_log(struct halflife *h, const char *text, int least, int64_t
 
 /* --- start and end --- */
 
-static char *program_path(void)
+char *halflife_program(void)
 {
         const char *build = getenv("HALFLIFE_BUILD");
         char self[PATH_MAX] = "";
@@ -125,7 +125,7 @@ struct halflife *halflife_command(const char *const *args)
 {
         const char *argv[ARGS_MAX] = {"halflife"};
         int n = 1, pipes[2];
-        AUTO(mem_free) char *program = program_path();
+        AUTO(mem_free) char *program = halflife_program();
         struct halflife *h = MEM_NEW(struct halflife);
         pthread_condattr_t monotonic;
         while (*args && n < ARGS_MAX - 1)

@@ -19,6 +19,7 @@ struct halflife;
  * started.
  */
 struct halflife *halflife_start(struct fake *f, const char *database, const char *const *args);
+char *halflife_program(void); /* its path; the caller's (mem_free) */
 /* Any command, without waiting for anything: args[0] is "run", "check", … */
 struct halflife *halflife_command(const char *const *args);
 void halflife_signal(struct halflife *h, int signo);

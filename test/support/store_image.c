@@ -61,6 +61,9 @@ void image_release(struct image *i)
         }
         for (size_t n = 0; n < i->targets; n++)
                 mem_free(i->target[n].record);
+        for (size_t n = 0; n < i->loads; n++)
+                mem_free(i->loaded[n]);
+        mem_free(i->loaded);
         mem_free(i->usage);
         mem_free(i->target);
         mem_free(i->kill);
@@ -328,15 +331,33 @@ void image_close(struct store *s)
 
 /* --- loading --- */
 
-static void load_target(void *arg, const struct store_key *key, struct text record, struct wall gone)
+static void *load_target(void *arg, const struct store_key *key)
 {
-        add_target(arg, key, record, gone.ms);
+        struct image *i = arg;
+        struct image_key *kept = MEM_NEW(struct image_key);
+        *kept = key_copy(key);
+        i->loaded = more(i->loaded, i->loads, sizeof *i->loaded);
+        return i->loaded[i->loads++] = kept;
 }
 
-static void load_usage(void *arg, const struct store_key *key, const struct usage *u, const struct store_door *door,
-                       size_t doors)
+static struct store_key key_in(const struct image_key *target, struct text container)
 {
-        struct image_usage *slot = usage_slot(arg, key);
+        struct store_key key = image_key(target);
+        key.container = container;
+        return key;
+}
+
+static void load_record(void *arg, void *target, struct text record, struct wall gone)
+{
+        struct store_key key = image_key(target);
+        add_target(arg, &key, record, gone.ms);
+}
+
+static void load_usage(void *arg, void *target, struct text container, const struct usage *u,
+                       const struct store_door *door, size_t doors)
+{
+        struct store_key key = key_in(target, container);
+        struct image_usage *slot = usage_slot(arg, &key);
         slot->usage = *u;
         own_weights(&slot->usage);
         slot->doors = doors;
@@ -345,9 +366,10 @@ static void load_usage(void *arg, const struct store_key *key, const struct usag
                 memcpy(slot->door, door, doors * sizeof *door);
 }
 
-static void load_kill(void *arg, const struct store_key *key, const struct store_kill *kill)
+static void load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
-        add_kill(arg, key, kill);
+        struct store_key key = key_in(target, container);
+        add_kill(arg, &key, kill);
 }
 
 static void load_note(void *arg, struct text name, struct text value)
@@ -359,9 +381,9 @@ static void load_note(void *arg, struct text name, struct text value)
         i->note = mem_string_n(value.p, value.len);
 }
 
-static void load_refused(void *arg, const struct store_key *key, const struct err *why)
+static void load_refused(void *arg, void *target, struct text container, const struct err *why)
 {
-        (void)key;
+        (void)target, (void)container;
         struct image *i = arg;
         i->refused++;
         snprintf(i->refusal, sizeof i->refusal, "%s", why->text);
@@ -369,7 +391,7 @@ static void load_refused(void *arg, const struct store_key *key, const struct er
 
 int image_try_load(struct image *i, struct store *s, struct err *err)
 {
-        struct store_reader r = {load_target, load_usage, load_kill, load_note, load_refused, i};
+        struct store_reader r = {load_target, load_record, load_usage, load_kill, load_note, load_refused, i};
         *i = (struct image){0};
         return store_load(s, &r, err);
 }

@@ -29,7 +29,8 @@ struct image {
         struct image_usage *usage;
         struct image_target *target;
         struct image_kill *kill;
-        size_t usages, targets, kills;
+        struct image_key **loaded; /* names of the targets loaded */
+        size_t usages, targets, kills, loads;
         char *note;        /* the one called "turn" */
         size_t refused;    /* rows */
         char refusal[512]; /* the last one's reason */

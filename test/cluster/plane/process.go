@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -145,6 +146,20 @@ func (p *Process) Usage() (cpu float64, resident int64, err error) {
 	pages, _ := strconv.ParseInt(string(field[21]), 10, 64)
 	const ticks = 100 // USER_HZ, the same on every Linux platform that Go and Kubernetes support
 	return (user + system) / ticks, pages * int64(os.Getpagesize()), nil
+}
+
+// Anonymous is the part of the resident memory that is the process' own, without pages of its program and libraries.
+func (p *Process) Anonymous() (int64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
+	if err != nil {
+		return 0, err
+	}
+	_, after, _ := strings.Cut(string(status), "RssAnon:")
+	var kib int64
+	if _, err := fmt.Sscanf(after, "%d kB", &kib); err != nil {
+		return 0, fmt.Errorf("RssAnon of process %d: %w", p.PID, err)
+	}
+	return kib << 10, nil
 }
 
 // freePorts gives n ports of loopback that nothing listens on now.

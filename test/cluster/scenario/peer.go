@@ -21,7 +21,8 @@ type side struct {
 	process  *plane.Process
 	account  string
 	cpu      float64 // seconds a cycle
-	memory   float64 // MiB resident at the end
+	memory   float64 // MiB resident at the end, as /proc/PID/stat counts them
+	own      float64 // of these, not backed by the program's and its libraries' files
 	requests float64 // a cycle
 	detail   string
 }
@@ -47,6 +48,7 @@ func ComparePeer(w *World, recommender, source string, out io.Writer) (err error
 				of(sides[1]), unit, of(sides[1])/max(of(sides[0]), 0.001))
 		}
 		print("memory", "MiB", func(s *side) float64 { return s.memory })
+		print("  anonymous", "MiB", func(s *side) float64 { return s.own })
 		print("CPU", "s/cycle", func(s *side) float64 { return s.cpu })
 		print("API requests", "1/cycle", func(s *side) float64 { return s.requests })
 		for i, name := range []string{"halflife", "VPA recommender"} {
@@ -74,7 +76,10 @@ func (t *T) measure(sides []*side) {
 		t.Check(err)
 		asked := t.Audit.Since(mark, s.account)
 		s.cpu = (cpu - before[i]) / peerCycles
+		anonymous, err := s.process.Anonymous()
+		t.Check(err)
 		s.memory = float64(resident) / mi
+		s.own = float64(anonymous) / mi
 		s.requests = float64(len(asked)) / peerCycles
 		s.detail = Summary(asked)
 	}

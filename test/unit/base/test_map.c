@@ -145,6 +145,8 @@ static void interned_strings_are_counted(void **state)
         assert_ptr_equal(a, b);
         assert_string_equal(a, "default");
         intern_drop(in, a);
+        assert_ptr_equal(intern_keep(b), b);
+        intern_drop(in, b);
         assert_ptr_equal(intern_text(in, TEXT("default")), b); /* held still */
         intern_drop(in, b);
         assert_string_equal(b, "default");

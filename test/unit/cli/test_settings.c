@@ -114,6 +114,23 @@ static void test_missing_file(void **state)
         assert_non_null(strstr(err.text, "/nonexistent/halflife.yaml"));
 }
 
+/* A bar in a cell would shift those behind it. */
+static void assert_table(const char *text)
+{
+        int columns = 0, bars = 0, line = 1;
+        for (const char *p = text; *p; p++) {
+                bars += *p == '|';
+                if (*p != '\n')
+                        continue;
+                if (line == 1)
+                        columns = bars;
+                if (bars != columns)
+                        fail_msg("line %d has %d bars, not %d:\n%s", line, bars, columns, text);
+                bars = 0;
+                line++;
+        }
+}
+
 /* The README's tables are those that the program knows. */
 static void assert_in_readme(void (*print)(FILE *to))
 {
@@ -123,6 +140,7 @@ static void assert_in_readme(void (*print)(FILE *to))
         FILE *to = open_memstream(&text, &len);
         print(to);
         fclose(to);
+        assert_table(text);
         char *readme = file_read("README.md", 1 << 20, &len, &err);
         assert_non_null(readme);
         if (!strstr(readme, text))

@@ -15,9 +15,9 @@ struct fixture {
         struct workload workload;
         struct profile_spec spec;
         struct profile profile;
-        struct target target;
         struct plan_container container;
         struct plan plan;
+        struct target target; /* last: its names follow it */
 };
 
 static int set_up(void **state)
@@ -101,14 +101,25 @@ static void test_a_cron_job_rolls_nothing(void **state)
         assert_false(rollout_done(&f->workload));
 }
 
+/* A clock that was ahead wrote it down: it is held for an hour from now, not for the year, and not for nothing. */
+static void test_spent_in_the_future(void **state)
+{
+        struct fixture *f = *state;
+        f->c.options.budget_cores_per_hour = 1000;
+        f->plan.now.ms += 365 * (int64_t)DAY_MS;
+        (void)budget_spend(&f->c, &f->plan);
+        budget_settle(&f->c);
+        assert_false(budget_allows(&f->c, &f->plan));
+        assert_int_equal(f->c.spendings, 1);
+        assert_true(f->c.spent[0].at_ms <= loop_now(f->c.loop).wall.ms);
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
         const struct CMUnitTest tests[] = {
-                TEST(test_a_refused_change_costs_nothing),
-                TEST(test_the_ledger_stays_short),
-                TEST(test_sums_end),
-                TEST(test_a_cron_job_rolls_nothing),
+                TEST(test_a_refused_change_costs_nothing), TEST(test_the_ledger_stays_short), TEST(test_sums_end),
+                TEST(test_a_cron_job_rolls_nothing),       TEST(test_spent_in_the_future),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -57,8 +57,8 @@ static void test_first_weight(void **state)
                 open_shop(&c, row[i].resources);
                 fold(&c, at, 250000000);
                 const struct target *t = shop_target(&c.world);
-                assert_int_equal(t->histories, 1);
-                const struct histogram *got = &t->history[0]->usage.of[CPU];
+                assert_true(t->histories && !t->histories->next);
+                const struct histogram *got = &t->histories->usage.of[CPU];
                 histogram_init(&want, CPU, got->half_life_ms);
                 histogram_lend(&want, buckets, 8);
                 assert_int_equal(histogram_add(&want, 0.25, row[i].weight, (struct wall){at}, &(int){0}), 0);

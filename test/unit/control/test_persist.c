@@ -54,8 +54,9 @@ static void fold(struct controller *c, int64_t at_ms)
 
 static const struct usage *learned(struct controller *c)
 {
-        assert_int_equal(shop_target(&c->world)->histories, 1);
-        return &shop_target(&c->world)->history[0]->usage;
+        struct history *h = shop_target(&c->world)->histories;
+        assert_true(h && !h->next);
+        return &h->usage;
 }
 
 static char *fresh_path(const char *name)
@@ -136,12 +137,32 @@ static void test_old_kill_not_yet_seen(void **state)
         life_end(&c);
 }
 
+/* Samples dated by a server whose clock ours is behind are not ahead of every clock, even when usage is away. */
+static void test_no_recall_while_usage_is_away(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = fresh_path("behind.db");
+        struct controller c;
+        life_begin(&c, path);
+        shop_pod(&c.world, 1, 0, 0);
+        look(&c);
+        fold(&c, loop_now(c.loop).wall.ms + HOUR_MS);
+        clocks_compare(&c);
+        assert_int_equal(learned(&c)->samples, 1);
+        c.date.ms = 0; /* the next polls brought nothing */
+        persist_recall(&c);
+        persist_recall(&c);
+        assert_int_equal(shop_target(&c.world)->histories->jumped, 0);
+        life_end(&c);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_kill_with_its_doors),
                 cmocka_unit_test(test_old_kill_of_a_running_pod),
                 cmocka_unit_test(test_old_kill_not_yet_seen),
+                cmocka_unit_test(test_no_recall_while_usage_is_away),
         };
         return cmocka_run_group_tests_name("persist", tests, NULL, NULL);
 }

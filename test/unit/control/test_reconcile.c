@@ -160,7 +160,18 @@ static const struct row rows[] = {
          .samples = SAMPLES,
          .original = 285,
          .target = 285,
-         .reason = "AtOriginal"},
+         .reason = "AtOriginal",
+         .condition = "Held"},
+        {.what = "an original that somebody broke, of a value above the target",
+         .spec = ROLLOUT,
+         .request = "400m",
+         .annotations =
+                 "\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"-1\\\"}}}\"",
+         .samples = SAMPLES,
+         .original = 400,
+         .target = 285,
+         .reason = "Paused",
+         .condition = "Held"},
         {.what = "no request",
          .spec = ROLLOUT,
          .request = "",
@@ -281,12 +292,12 @@ static void lend(struct usage *u, const struct usage_room *room)
         mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)room->cap, sizeof(double)), room->cap));
 }
 
-static void learn(struct world *w, struct target *t, int samples)
+static void learn(struct target *t, int samples)
 {
         struct sample_door door = {0};
         enum sample_verdict verdict;
         struct usage_room room;
-        struct history *h = history_get(w, t, t->workload->container[0].name, t->profile->spec->of);
+        struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);
         for (int i = 0; i < samples; i++) {
                 struct sample s = {
                         .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
@@ -334,7 +345,7 @@ static void test_rows(void **state)
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t->workload);
                 t->profile->window_open = true; /* the clock's part */
-                learn(&w, t, r->samples);
+                learn(t, r->samples);
                 target_set_admitted(&w, t, r->admitted);
                 struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
                 reconcile(&w, t, &facts, &a, &plan);
@@ -407,7 +418,7 @@ static void test_injected_and_guaranteed(void **state)
                 world_settle(&w, now);
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 t->profile->window_open = true;
-                learn(&w, t, SAMPLES);
+                learn(t, SAMPLES);
                 struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
                 reconcile(&w, t, &facts, &a, &plan);
                 const struct advice *app = &plan.container[0].advice;

@@ -94,13 +94,16 @@ static void test_gone_chains_are_freed(void **state)
         drop(&w, "ReplicaSet", "c");
         drop(&w, "Deployment", "a");
         drop(&w, "ReplicaSet", "b");
-        world_settle(&w, start);
         workloads_free_gone(&w);
-        assert_int_equal(gone(&w), 1); /* a: d is still there */
-        drop(&w, "ReplicaSet", "d");
+        assert_int_equal(gone(&w), 1); /* a: d still points to it */
         world_settle(&w, start);
         workloads_free_gone(&w);
         assert_int_equal(gone(&w), 0);
+        struct workload *d = workload_find(&w, "apps", "ReplicaSet", "web", "d");
+        assert_null(d->owner);
+        struct workload *a = put(&w, "Deployment", "a", ""); /* the same is seen again */
+        world_settle(&w, start);
+        assert_ptr_equal(d->owner, a);
         world_release(&w);
 }
 

@@ -301,8 +301,28 @@ static void test_random_events(void **state)
         }
 }
 
+static void test_namespaces_that_go(void **state)
+{
+        static const char lives[] = "{\"metadata\":{\"name\":\"web\"}}",
+                          goes[] = "{\"metadata\":{\"name\":\"web\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}";
+        struct world w;
+        struct err err;
+        (void)state;
+        world_init(&w, "halflife", "halflife-system");
+        assert_false(namespace_going(&w, "web"));
+        assert_int_equal(ns_upsert(&w, text_of(lives), 1, &err), 0);
+        assert_false(namespace_going(&w, "web"));
+        assert_int_equal(ns_upsert(&w, text_of(goes), 1, &err), 0);
+        assert_true(namespace_going(&w, "web"));
+        assert_false(namespace_going(&w, "shop"));
+        ns_remove(&w, text_of(goes));
+        assert_false(namespace_going(&w, "web"));
+        world_release(&w);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_events)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_events),
+                                           cmocka_unit_test(test_namespaces_that_go)};
         return cmocka_run_group_tests_name("world", tests, NULL, NULL);
 }

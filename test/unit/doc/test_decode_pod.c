@@ -179,9 +179,50 @@ static void every_prefix_is_refused(void **state)
         arena_release(&a);
 }
 
+/* Keys are made of names: what no API server lets pass goes no further. */
+static void names_are_bounded(void **state)
+{
+        (void)state;
+        static const char *const shape[] = {
+                "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"}}",
+                "{\"metadata\":{\"name\":\"p\",\"namespace\":\"%s\"}}",
+                "{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[{\"kind\":\"K\",\"name\":\"%s\",\"controller\":"
+                "true}]}}",
+                "{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[{\"kind\":\"%s\",\"name\":\"o\"}]}}",
+        };
+        for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
+                for (int len = 252; len <= 254; len++) {
+                        struct arena a = {0};
+                        struct pod_view pod;
+                        struct err err = {0};
+                        char name[300];
+                        memset(name, 'n', (size_t)len);
+                        name[len] = '\0';
+                        const char *hole = strstr(shape[i], "%s");
+                        char *in = mem_printf("%.*s%s%s", (int)(hole - shape[i]), shape[i], name, hole + 2);
+                        assert_int_equal(decode_pod(text_of(in), &a, &pod, &err), len > VIEW_NAME ? ERR_TOOBIG : 0);
+                        assert_true(len <= VIEW_NAME || strstr(err.text, "is longer than 253 bytes"));
+                        mem_free(in);
+                        arena_release(&a);
+                }
+        static const char *const bad[] = {"\\u0000", "a\\u0000b", "a/b", "\\u001b[31m", "a b", "\\u007f"};
+        for (size_t i = 0; i < sizeof shape / sizeof shape[0] * (sizeof bad / sizeof bad[0]); i++) {
+                const char *to = shape[i % 4], *hole = strstr(to, "%s");
+                struct arena a = {0};
+                struct pod_view pod;
+                struct err err = {0};
+                char *in = mem_printf("%.*s%s%s", (int)(hole - to), to, bad[i / 4], hole + 2);
+                assert_int_equal(decode_pod(text_of(in), &a, &pod, &err), ERR_INVALID);
+                assert_non_null(strstr(err.text, "has a byte that no name has"));
+                mem_free(in);
+                arena_release(&a);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(names_are_bounded),
                 cmocka_unit_test(pods_are_read_as_the_table_says),
                 cmocka_unit_test(too_many_containers_or_labels_are_too_big),
                 cmocka_unit_test(every_prefix_is_refused),

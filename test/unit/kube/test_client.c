@@ -570,6 +570,64 @@ static void streams_can_be_cancelled_and_left(void **state)
         assert_false(other.done || left.done);
 }
 
+struct dropped {
+        int ends[5], code; /* how often each ended */
+};
+struct dropped_call {
+        struct dropped *of;
+        int number;
+};
+
+static void on_dropped(void *arg, const struct answer *a)
+{
+        struct dropped_call *k = arg;
+        struct dropped *d = k->of;
+        d->ends[k->number]++;
+        d->code = a->err.code;
+        assert_int_equal(a->status, 0);
+        assert_non_null(strstr(a->err.text, "given up: no more"));
+}
+
+static bool say_nothing(struct conn *c, void *arg)
+{
+        (void)arg;
+        conn_wait_gone(c, 10000);
+        return false;
+}
+
+/* One is under way, one waits for its turn; reads and what is urgent go on. */
+static void writes_are_dropped_at_once(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, say_nothing, NULL, "{}");
+        client_set_limits(w.client, 0, 2);
+        struct dropped d = {.code = 0};
+        struct dropped_call k[5];
+        const struct call calls[5] = {
+                {.method = HTTP_PATCH, .path = "/a", .body = text_of("{}")},
+                {.method = HTTP_GET, .path = "/b"},
+                {.method = HTTP_POST, .path = "/c", .body = text_of("{}")},
+                {.method = HTTP_DELETE, .path = "/d"},
+                {.method = HTTP_PUT, .path = "/lease", .body = text_of("{}"), .urgent = true},
+        };
+        for (int i = 0; i < 5; i++) {
+                k[i] = (struct dropped_call){&d, i};
+                client_start(w.client, &calls[i], on_dropped, &k[i]);
+        }
+        while (w.peer->requests < 3) /* the first two and the urgent one */
+                loop_turn(w.loop, 10);
+        client_drop_writes(w.client, "no more");
+        static const int want[5] = {1, 0, 1, 1, 0};
+        assert_memory_equal(d.ends, want, sizeof want);
+        assert_int_equal(d.code, ERR_RETRY);
+        client_drop_writes(w.client, "no more");
+        assert_memory_equal(d.ends, want, sizeof want);
+        loop_turn(w.loop, 10);
+        assert_int_equal(w.peer->requests, 3);
+        world_end(&w);
+}
+
 static bool send_much(struct conn *c, void *arg)
 {
         (void)arg;
@@ -751,6 +809,7 @@ int main(void)
                 cmocka_unit_test(streams_end_as_they_should),
                 cmocka_unit_test(a_cut_list_is_not_begun_anew),
                 cmocka_unit_test(streams_can_be_cancelled_and_left),
+                cmocka_unit_test(writes_are_dropped_at_once),
                 cmocka_unit_test(an_answer_that_is_too_big_is_said_so),
                 cmocka_unit_test(paths_are_built_and_escaped),
                 cmocka_unit_test(kinds_are_found_and_remembered),

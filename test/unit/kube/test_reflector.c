@@ -291,7 +291,7 @@ static void tell(const char *name, const struct reply *reply, struct reflector *
         bool watch = reflector_begin(r, *now, &query);
         if (!ends_with(query.data, reply->ask) || watch == (strncmp(query.data, "watch=1&", 8) != 0))
                 fail_msg("%s: asked '%s', wanted '…%s'", name, query.data, reply->ask);
-        int rc = reply->status == 200 ? reflector_data(r, reply->body, strlen(reply->body)) : 0;
+        int rc = reply->status == 200 ? reflector_data(r, reply->body, strlen(reply->body), *now) : 0;
         now->ns += reply->lasted_ms * 1000000;
         int64_t wait = finish(r, reply->status, reply->body, rc, !reply->cut, *now);
         if (reply->wait == AT_ONCE ? wait != 0 : wait < 800 || wait > 60000)
@@ -337,13 +337,47 @@ static void a_list_without_end_is_given_up(void **state)
                 assert_false(reflector_begin(&r, now, &query));
                 snprintf(body, sizeof body,
                          "{\"metadata\":{\"resourceVersion\":\"v\",\"continue\":\"t%d\"},\"items\":[]}", pages % 2);
-                wait = finish(&r, 200, "", reflector_data(&r, body, strlen(body)), true, now);
+                wait = finish(&r, 200, "", reflector_data(&r, body, strlen(body), now), true, now);
         }
         assert_int_equal(pages, 1 << 14);
         assert_int_equal(c.code, ERR_INVALID);
         assert_int_equal(c.sweeps, 0);
         buf_release(&query);
         reflector_release(&r);
+}
+
+/* One byte a second keeps a connection alive for ever, and tells nothing. */
+static void a_drip_is_cut(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *each;
+                int64_t lasts_s; /* before it is cut; 0: it is not */
+        } row[] = {{"x", 121}, {" ", 121}, {BOOKMARK("v2"), 0}, {"{\"type\":\"NEWS\",\"object\":{}}", 0}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct reflector r;
+                struct cache c;
+                struct mono now = {INT64_C(1000000000000)};
+                struct buf query;
+                int64_t s = 0;
+                int rc;
+                buf_init(&query, 4096);
+                start(&r, &c);
+                reflector_begin(&r, now, &query);
+                rc = reflector_data(&r, INITIAL_END("v1"), strlen(INITIAL_END("v1")), now);
+                if (row[i].each[0] == 'x')
+                        rc = reflector_data(&r, "{\"type\":\"", 9, now);
+                for (; rc == 0 && s < 300; s++) {
+                        now.ns += INT64_C(1000000000);
+                        rc = reflector_data(&r, row[i].each, strlen(row[i].each), now);
+                }
+                if (s != (row[i].lasts_s ? row[i].lasts_s : 300) || rc != (row[i].lasts_s ? ERR_RETRY : 0))
+                        fail_msg("'%s': %d after %lld s", row[i].each, rc, (long long)s);
+                finish(&r, 200, "", rc, rc == 0, now);
+                assert_int_equal(r.state, WATCHING); /* from where it was */
+                buf_release(&query);
+                reflector_release(&r);
+        }
 }
 
 static void waits_grow_and_a_steady_watch_resets_them(void **state)
@@ -367,13 +401,70 @@ static void waits_grow_and_a_steady_watch_resets_them(void **state)
         assert_non_null(strstr(c.text, "list '/api/v1/pods': GET: HTTP 503"));
         buf_reset(&query);
         reflector_begin(&r, now, &query);
-        assert_int_equal(reflector_data(&r, INITIAL_END("v1"), strlen(INITIAL_END("v1"))), 0);
+        assert_int_equal(reflector_data(&r, INITIAL_END("v1"), strlen(INITIAL_END("v1")), now), 0);
         assert_int_equal(c.code, 0);
         assert_true(r.stats.synced && !r.stats.in_trouble);
         now.ns += INT64_C(60000000000); /* a load balancer's idle limit */
         wait = finish(&r, 200, "", 0, false, now);
         assert_in_range(wait, 800, 1600);
         buf_release(&query);
+        reflector_release(&r);
+}
+
+static void one_step(struct reflector *r, struct mono *now, const char *ask, int status, const char *body)
+{
+        struct buf query;
+        buf_init(&query, 4096);
+        reflector_begin(r, *now, &query);
+        if (!ends_with(query.data, ask))
+                fail_msg("asked '%s', wanted '…%s'", query.data, ask);
+        int rc = *body ? reflector_data(r, body, strlen(body), *now) : 0;
+        now->ns += INT64_C(5000000000);
+        now->ns += finish(r, status, "", rc, status == 200, *now) * 1000000;
+        buf_release(&query);
+}
+
+/* A server that was never reached is told of at once; one that was, at the second time. */
+static void a_server_never_reached_is_told_at_once(void **state)
+{
+        (void)state;
+        struct reflector r;
+        struct cache c;
+        struct mono now = {INT64_C(1000000000000)};
+        start(&r, &c);
+        one_step(&r, &now, ASK_WATCH_LIST, 0, "");
+        assert_int_equal(c.code, ERR_RETRY);
+        one_step(&r, &now, ASK_PAGE, 200, LIST("v1", "", O(1, 1, "a")));
+        assert_int_equal(c.code, 0);
+        one_step(&r, &now, ASK_WATCH("v1"), 0, "");
+        assert_int_equal(c.code, 0);
+        one_step(&r, &now, ASK_WATCH("v1"), 0, "");
+        assert_int_equal(c.code, ERR_RETRY);
+        assert_int_equal(c.troubles, 2);
+        reflector_steady(&r); /* taken, without an event yet */
+        assert_int_equal(c.code, 0);
+        reflector_release(&r);
+}
+
+/* Read again from the start: what is known stays until the list is whole, and is not called synced meanwhile. */
+static void all_is_read_again_when_asked(void **state)
+{
+        (void)state;
+        struct reflector r;
+        struct cache c;
+        struct mono now = {INT64_C(1000000000000)};
+        start(&r, &c);
+        one_step(&r, &now, ASK_WATCH_LIST, 200, ADDED(1, 1, "a") ADDED(2, 1, "b") INITIAL_END("v1"));
+        assert_true(r.stats.synced);
+        reflector_relist(&r);
+        assert_false(r.stats.synced);
+        reflector_steady(&r); /* of a list it says nothing */
+        one_step(&r, &now, ASK_WATCH_LIST, 429, "");
+        assert_string_equal(cache_text(&c), "o1=1 o2=1");
+        one_step(&r, &now, ASK_WATCH_LIST, 200, ADDED(2, 2, "c") INITIAL_END("v2"));
+        assert_true(r.stats.synced);
+        assert_string_equal(cache_text(&c), "o2=2");
+        one_step(&r, &now, ASK_WATCH("v2"), 200, BOOKMARK("v3"));
         reflector_release(&r);
 }
 
@@ -403,7 +494,7 @@ static void versions_and_tokens_have_bounds(void **state)
                         buf_printf(&body,
                                    "{\"items\":[],\"metadata\":{\"resourceVersion\":\"%s\",\"continue\":\"%s\"}}",
                                    what == 1 ? longest : "1", what == 2 ? longest : "");
-                int rc = reflector_data(&r, body.data, body.len);
+                int rc = reflector_data(&r, body.data, body.len, now);
                 assert_in_range(finish(&r, 200, "", rc, rc == 0, now), 800, 1600);
                 assert_int_equal(c.code, ERR_INVALID);
                 assert_int_equal(c.sweeps, 0);
@@ -426,10 +517,10 @@ static void an_object_over_the_bound_is_said_which(void **state)
         start(&r, &c);
         reflector_begin(&r, now, &query);
         const char *head = ADDED(1, 1, "x") "{\"type\":\"ADDED\",\"object\":{\"a\":\"";
-        assert_int_equal(reflector_data(&r, head, strlen(head)), 0);
+        assert_int_equal(reflector_data(&r, head, strlen(head), now), 0);
         int rc = 0, fed = 0;
         for (; rc == 0 && fed < 8; fed++)
-                rc = reflector_data(&r, filler, 1 << 20);
+                rc = reflector_data(&r, filler, 1 << 20, now);
         assert_int_equal(rc, ERR_TOOBIG);
         assert_in_range(fed, 4, 5);
         finish(&r, 200, "", rc, false, now);
@@ -464,8 +555,8 @@ static void a_stream_may_break_at_every_byte(void **state)
                 buf_init(&query, 4096);
                 start(&r, &c);
                 reflector_begin(&r, now, &query);
-                assert_int_equal(reflector_data(&r, whole, cut / 2), 0);
-                assert_int_equal(reflector_data(&r, whole + cut / 2, cut - cut / 2), 0);
+                assert_int_equal(reflector_data(&r, whole, cut / 2, now), 0);
+                assert_int_equal(reflector_data(&r, whole + cut / 2, cut - cut / 2, now), 0);
                 now.ns += finish(&r, 200, "", 0, false, now) * 1000000;
                 const char *answer = r.state == PAGING ? LIST("v3", "", O(1, 1, "b") "," O(2, 1, "a")) : "";
                 for (int more = 0; more < 2; more++) {
@@ -474,7 +565,7 @@ static void a_stream_may_break_at_every_byte(void **state)
                         for (size_t i = 0; r.state == WATCHING && i < sizeof rest / sizeof *rest; i++)
                                 if (strcmp(r.version.data, rest[i].version) == 0)
                                         answer = rest[i].rest;
-                        assert_int_equal(reflector_data(&r, answer, strlen(answer)), 0);
+                        assert_int_equal(reflector_data(&r, answer, strlen(answer), now), 0);
                         now.ns += 5000000000;
                         finish(&r, 200, "", 0, true, now);
                 }
@@ -657,7 +748,7 @@ static int64_t one_request(struct server *s, struct reflector *r, struct mono *n
                 }
                 size_t n = 1 + draw(s, 80);
                 n = n < s->out.len - s->sent ? n : s->out.len - s->sent;
-                rc = reflector_data(r, s->out.data + s->sent, n);
+                rc = reflector_data(r, s->out.data + s->sent, n, *now);
                 s->sent += n;
                 now->ns += (int64_t)draw(s, 2000) * 1000000;
         }
@@ -712,7 +803,10 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(stories_end_as_told),
                 cmocka_unit_test(a_list_without_end_is_given_up),
+                cmocka_unit_test(a_drip_is_cut),
                 cmocka_unit_test(waits_grow_and_a_steady_watch_resets_them),
+                cmocka_unit_test(a_server_never_reached_is_told_at_once),
+                cmocka_unit_test(all_is_read_again_when_asked),
                 cmocka_unit_test(versions_and_tokens_have_bounds),
                 cmocka_unit_test(an_object_over_the_bound_is_said_which),
                 cmocka_unit_test(a_stream_may_break_at_every_byte),

@@ -2,6 +2,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -18,8 +20,19 @@ struct fate {
         char content_type[256], warning[1024];
         struct buf body;
         int refuse_after; /* bytes after which data says ERR_TOOBIG; 0: never */
-        struct http_call *cancel_in_data, *cancel_in_done;
+        struct http_call *cancel_in_data, *cancel_in_done, *cancel_in_head;
+        int heads, head_status;
 };
+
+static void on_head(void *arg, const struct http_reply *head)
+{
+        struct fate *f = arg;
+        assert_true(f->body.len == 0 && !f->done);
+        f->heads++;
+        f->head_status = head->status;
+        if (f->cancel_in_head)
+                http_cancel(f->http, f->cancel_in_head);
+}
 
 static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
@@ -77,6 +90,7 @@ static struct http_call *start(struct world *w, struct fate *f, struct http_requ
         buf_init(&f->body, 8 << 20);
         r.peer = &w->to;
         r.path_query = r.path_query ? r.path_query : "/x";
+        r.head = on_head;
         r.data = on_data;
         r.done = on_done;
         r.arg = f;
@@ -540,6 +554,26 @@ static int connection_of(struct world *w, struct http_request r)
         return number;
 }
 
+/* The own limit is no fault of the server's, and is told as what it is. */
+static void a_socket_that_cannot_be_had_is_told(void **state)
+{
+        (void)state;
+        struct world w;
+        struct rlimit was;
+        world_begin(&w, echo, NULL, NULL, NULL);
+        int next = dup(STDIN_FILENO);
+        close(next);
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &was), 0);
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &(struct rlimit){(rlim_t)next, was.rlim_max}), 0);
+        struct fate f = ask(&w, (struct http_request){.method = HTTP_GET});
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &was), 0);
+        assert_int_equal(f.reply.err.code, ERR_RETRY);
+        assert_non_null(strstr(f.reply.err.text, "too many files are open in this process"));
+        f = ask(&w, (struct http_request){.method = HTTP_GET});
+        assert_int_equal(f.reply.status, 200);
+        world_end(&w);
+}
+
 static void classes_and_revisions_have_connections_of_their_own(void **state)
 {
         (void)state;
@@ -782,6 +816,38 @@ static void a_done_may_cancel_another(void **state)
         world_end(&w);
 }
 
+static bool say_head(struct conn *c, void *arg)
+{
+        static const char whole[] = "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+                                    "Trailer: X\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n";
+        if (conn_asks(c, "/whole"))
+                return conn_say(c, "%s", whole);
+        (void)conn_say(c, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+        return say_nothing(c, arg);
+}
+
+/* Without waiting for a byte of the body; not of what is interim, nor for a trailer. */
+static void heads_are_told_once(void **state)
+{
+        (void)state;
+        struct world w;
+        world_begin(&w, say_head, NULL, NULL, NULL);
+        struct fate f = ask(&w, (struct http_request){.path_query = "/whole"}), open = {0}, left = {0};
+        assert_int_equal(f.heads, 1);
+        assert_int_equal(f.head_status, 200);
+        assert_true(f.reply.whole);
+        start(&w, &open, (struct http_request){.stream = true});
+        while (!open.heads)
+                loop_turn(w.loop, 1000);
+        left.cancel_in_head = start(&w, &left, (struct http_request){.stream = true});
+        while (!left.heads)
+                loop_turn(w.loop, 1000);
+        for (int i = 0; i < 5; i++)
+                loop_turn(w.loop, 2);
+        assert_false(open.done || left.done);
+        world_end(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -794,6 +860,7 @@ int main(void)
                 cmocka_unit_test(client_certificates_are_shown),
                 cmocka_unit_test(proxies_are_ours_alone),
                 cmocka_unit_test(peers_that_cannot_be),
+                cmocka_unit_test(a_socket_that_cannot_be_had_is_told),
                 cmocka_unit_test(classes_and_revisions_have_connections_of_their_own),
                 cmocka_unit_test(a_write_is_sent_once),
                 cmocka_unit_test(a_dead_connection_is_left),
@@ -804,6 +871,7 @@ int main(void)
                 cmocka_unit_test(waiting_has_an_end_and_a_bound),
                 cmocka_unit_test(a_call_can_be_cancelled_anywhere),
                 cmocka_unit_test(a_done_may_cancel_another),
+                cmocka_unit_test(heads_are_told_once),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

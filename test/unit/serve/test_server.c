@@ -1,12 +1,18 @@
 #include "serve/server.h"
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -17,7 +23,7 @@ static struct server *start(const char *listen)
 {
         struct server *s = NULL;
         struct err err = {0};
-        const struct server_options o = {.listen = listen, .interval_ms = 1000, .connections_max = 16};
+        const struct server_options o = {.listen = listen, .interval_ms = 1000, .connections_max = 64};
         if (server_start(&o, &s, &err) < 0)
                 fail_msg("%s", err.text);
         return s;
@@ -181,6 +187,43 @@ static void test_publish_while_read(void **state)
         server_stop(p.s);
 }
 
+static int connect_from(const char *from, const char *to)
+{
+        struct sockaddr_in mine = {.sin_family = AF_INET}, its = {.sin_family = AF_INET};
+        struct timeval patience = {.tv_sec = 5};
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        inet_pton(AF_INET, from, &mine.sin_addr);
+        inet_pton(AF_INET, "127.0.0.1", &its.sin_addr);
+        its.sin_port = htons((uint16_t)atoi(strrchr(to, ':') + 1));
+        setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        assert_int_equal(bind(fd, (struct sockaddr *)&mine, sizeof mine), 0);
+        assert_int_equal(connect(fd, (struct sockaddr *)&its, sizeof its), 0);
+        return fd;
+}
+
+/* Someone opens as many connections as there are and sends no whole request: others are answered. */
+static void test_one_address_cannot_have_all(void **state)
+{
+        (void)state;
+        enum { MANY = 100 };
+        static const char request[] = "GET /healthz HTTP/1.0\r\n\r\n";
+        char answer[16] = "";
+        int held[MANY];
+        struct server *s = start("127.0.0.1:0");
+        for (int i = 0; i < MANY; i++) {
+                held[i] = connect_from("127.0.0.2", server_address(s));
+                (void)!send(held[i], request, 7, MSG_NOSIGNAL);
+        }
+        int other = connect_from("127.0.0.3", server_address(s));
+        assert_int_equal(send(other, request, sizeof request - 1, MSG_NOSIGNAL), sizeof request - 1);
+        assert_true(recv(other, answer, sizeof answer - 1, MSG_WAITALL) > 0);
+        assert_non_null(strstr(answer, " 200 "));
+        close(other);
+        for (int i = 0; i < MANY; i++)
+                close(held[i]);
+        server_stop(s);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -189,6 +232,7 @@ int main(void)
                 cmocka_unit_test(test_health),
                 cmocka_unit_test(test_addresses),
                 cmocka_unit_test(test_publish_while_read),
+                cmocka_unit_test(test_one_address_cannot_have_all),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,17 @@
 /* What goes into a database comes out of it, bit by bit, for whoever opens it next. */
 #include "store/store.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <pthread.h>
 #include <sqlite3.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -328,6 +331,60 @@ static void test_reader_beside_owner(void **state)
         image_release(&got);
 }
 
+static void test_inspect(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = fresh_path("facts.db");
+        struct image put = {0};
+        struct store_facts facts;
+        struct err err;
+        assert_int_equal(store_inspect(path, &facts, &err), 0);
+        assert_true(!facts.exists && facts.holder == 0);
+        image_fill(&put, 10, 1);
+        image_save(&put, path);
+        struct store *s = image_open(path);
+        assert_int_equal(store_inspect(path, &facts, &err), 0);
+        assert_true(facts.exists && facts.holder == getpid());
+        image_close(s);
+        assert_int_equal(store_inspect(path, &facts, &err), 0);
+        assert_true(facts.exists && facts.clean && facts.holder == 0 && facts.bytes > 0);
+        assert_true(facts.targets == 10 && facts.histories == 10 * IMAGE_CONTAINERS && facts.refused == 0);
+        image_release(&put);
+}
+
+struct looker {
+        char *lock;
+        bool done;
+};
+
+/* The lock as a look takes it, over and over. */
+static void *look_on(void *arg)
+{
+        struct looker *l = arg;
+        while (!__atomic_load_n(&l->done, __ATOMIC_ACQUIRE)) {
+                int fd = open(l->lock, O_RDONLY | O_CLOEXEC);
+                flock(fd, LOCK_SH | LOCK_NB);
+                close(fd);
+        }
+        return NULL;
+}
+
+/* Whoever only looks keeps nobody from being the owner. */
+static void test_looks_keep_no_owner_out(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = fresh_path("looked.db");
+        struct looker look = {.lock = mem_printf("%s.lock", path)};
+        pthread_t thread;
+        image_close(image_open(path));
+        assert_int_equal(pthread_create(&thread, NULL, look_on, &look), 0);
+        for (int i = 0; i < 200; i++)
+                image_close(image_open(path));
+        __atomic_store_n(&look.done, true, __ATOMIC_RELEASE);
+        pthread_join(thread, NULL);
+        mem_free(look.lock);
+}
+
 /* --- migrations: each schema's database, kept as the SQL that makes it, opens for ever --- */
 
 static void make_old(const char *sql_path, const char *path)
@@ -368,6 +425,7 @@ int main(void)
                 cmocka_unit_test(test_forget),       cmocka_unit_test(test_forgetting_gives_space_back),
                 cmocka_unit_test(test_recall),       cmocka_unit_test(test_many_batches),
                 cmocka_unit_test(test_second_owner), cmocka_unit_test(test_reader_beside_owner),
+                cmocka_unit_test(test_inspect),      cmocka_unit_test(test_looks_keep_no_owner_out),
                 cmocka_unit_test(test_old_schemas),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,84 @@
+/* Watches that fail, by their cause: how many are one line in the log. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+#include "../../support/tmp.h"
+
+enum { FEW = 3 };
+
+static void begin(struct controller *c)
+{
+        static const char kubeconfig[] = "{current-context: x, contexts: [{name: x, context: {cluster: x, user: x}}], "
+                                         "users: [{name: x, user: {}}], clusters: [{name: x, cluster: {server: "
+                                         "'http://127.0.0.1:1'}}]}";
+        AUTO(mem_free) char *path = tmp_path("kubeconfig");
+        struct access_options where = {.kubeconfig = path};
+        struct err err = {0};
+        FILE *f = fopen(path, "w");
+        assert_non_null(f);
+        assert_true(fputs(kubeconfig, f) >= 0);
+        assert_int_equal(fclose(f), 0);
+        *c = (struct controller){.loop = loop_new(), .watches = FEW};
+        if (access_load(&where, &c->access, &err) < 0)
+                fail_msg("%s", err.text);
+        for (int i = 0; i < FEW; i++)
+                c->watch[i] = (struct watch){.controller = c, .what = "pods"};
+}
+
+static void end(struct controller *c)
+{
+        loop_timer_stop(c->loop, &c->outage_timer);
+        access_free(c->access);
+        loop_free(c->loop);
+}
+
+static void fail_by(struct controller *c, int watch, const char *cause)
+{
+        struct err err;
+        err_set(&err, ERR_RETRY, "watch '/api/v1/pods': GET /api/v1/pods: %s", cause);
+        outage_begin(&c->watch[watch], &err);
+}
+
+static void gather(struct controller *c)
+{
+        void (*fire)(void *arg) = c->outage_timer.fire;
+        loop_timer_stop(c->loop, &c->outage_timer);
+        fire(c);
+}
+
+/* It fails by another cause for a while, and then by the first again: that is one watch, not two. */
+static void test_back_to_the_first_cause(void **state)
+{
+        (void)state;
+        struct controller c;
+        begin(&c);
+        fail_by(&c, 0, "no answer");
+        fail_by(&c, 1, "no answer");
+        gather(&c);
+        fail_by(&c, 2, "no answer");
+        assert_int_equal(c.outages, 1);
+        assert_int_equal(c.watch[0].outage_size, FEW);
+        fail_by(&c, 1, "a bad answer");
+        gather(&c);
+        assert_int_equal(c.outages, 2);
+        assert_int_equal(c.watch[1].outage_size, 1);
+        assert_int_equal(c.watch[0].outage_size, FEW - 1);
+        fail_by(&c, 1, "no answer");
+        assert_int_equal(c.watch[1].outage, c.watch[0].outage);
+        assert_int_equal(c.watch[0].outage_size, FEW);
+        assert_int_equal(c.watch[1].outage_size, FEW);
+        assert_true(outage_told(&c, &(struct err){ERR_RETRY, "no answer"}));
+        end(&c);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_back_to_the_first_cause)};
+        return cmocka_run_group_tests_name("outage", tests, NULL, NULL);
+}

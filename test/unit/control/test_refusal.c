@@ -1,0 +1,112 @@
+/* Refused writes by their cause: told once, counted, forgotten when it is over; never more than there is room for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+
+static struct controller *begin(void)
+{
+        struct controller *c = MEM_NEW(struct controller);
+        c->loop = loop_new();
+        return c;
+}
+
+static void end(struct controller *c)
+{
+        loop_free(c->loop);
+        mem_free(c);
+}
+
+/* A write of a workload of this number is refused for a cause of that one. */
+static void refuse(struct controller *c, int code, int workload, int cause)
+{
+        char name[32];
+        struct err err;
+        snprintf(name, sizeof name, "web-%d", workload);
+        err_set(&err, code, "PATCH /apis/apps/v1/namespaces/shop/deployments/%s: HTTP 403: \"%s\": cause %c", name,
+                name, 'A' + cause);
+        refusal_tell(c, &(struct refused){"Deployment", "shop", name, NULL}, &err);
+}
+
+static int causes(const struct controller *c)
+{
+        int count = 0;
+        for (int i = 0; i < REFUSALS_MAX; i++)
+                count += c->refusal[i].count > 0;
+        return count;
+}
+
+static void minutes_pass(struct controller *c, int minutes)
+{
+        for (int i = 0; i < REFUSALS_MAX; i++) {
+                c->refusal[i].first.ns -= minutes * INT64_C(60000000000);
+                c->refusal[i].last.ns -= minutes * INT64_C(60000000000);
+                c->refusal[i].told.ns -= minutes * INT64_C(60000000000);
+        }
+}
+
+static void one_cause_is_one_entry(void **state)
+{
+        (void)state;
+        struct controller *c = begin();
+        for (int i = 0; i < 100; i++)
+                refuse(c, ERR_DENIED, i, 0);
+        assert_int_equal(causes(c), 1);
+        assert_int_equal(c->refusal[0].count, 100);
+        assert_true(c->refusal[0].said);
+        refuse(c, ERR_DENIED, 1, 1);
+        assert_int_equal(causes(c), 2);
+        minutes_pass(c, 10);
+        refuse(c, ERR_DENIED, 1, 1);
+        refusal_tick(c);
+        assert_int_equal(causes(c), 2);
+        minutes_pass(c, 1);
+        refusal_tick(c);
+        assert_int_equal(causes(c), 1); /* the first is over: nobody was refused for it in 11 minutes */
+        end(c);
+}
+
+static void what_passes_is_not_said(void **state)
+{
+        (void)state;
+        struct controller *c = begin();
+        refuse(c, ERR_RETRY, 1, 0);
+        assert_false(c->refusal[0].said);
+        refuse(c, ERR_RETRY, 2, 0);
+        assert_false(c->refusal[0].said);
+        minutes_pass(c, 1);
+        refuse(c, ERR_RETRY, 1, 0);
+        assert_true(c->refusal[0].said);
+        refuse(c, ERR_STALE, 1, 1);
+        refuse(c, ERR_NOTFOUND, 1, 1);
+        c->stopping = true;
+        refuse(c, ERR_DENIED, 1, 1);
+        assert_int_equal(causes(c), 1);
+        end(c);
+}
+
+static void there_is_room_for_so_many(void **state)
+{
+        (void)state;
+        struct controller *c = begin();
+        for (int i = 0; i < 2 * REFUSALS_MAX; i++)
+                refuse(c, ERR_DENIED, 1, i);
+        assert_int_equal(causes(c), REFUSALS_MAX);
+        end(c);
+}
+
+int main(void)
+{
+        log_setup(LOG_ERROR, false);
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(one_cause_is_one_entry),
+                cmocka_unit_test(what_passes_is_not_said),
+                cmocka_unit_test(there_is_room_for_so_many),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
