@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -398,6 +399,49 @@ static void test_pipelined(void **state)
         stand_end(&s);
 }
 
+/* Whatever comes, in whatever parts: nobody else is the worse for it. */
+static void test_garbage(void **state)
+{
+        (void)state;
+        static const char *const seed[] = {
+                GET_WEB(""),
+                "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nContent-Length: 5\r\n\r\na: 1\n",
+                "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\nTransfer-Encoding: "
+                "chunked\r\n\r\n3\r\na: \r\n2\r\n1\n\r\n0\r\n\r\n",
+                "GET /api/v1/namespaces/shop/workloads?limit=2&labelSelector=a%3Db HTTP/1.1\r\nHost: "
+                "x\r\nAccept-Encoding: "
+                "gzip;q=0.5\r\nAuthorization: Bearer poor\r\nIf-None-Match: \"1\"\r\n\r\n"};
+        struct stand s;
+        bool ended;
+        enum { ROUNDS = 400 };
+        int fd[ROUNDS];
+        char bytes[1024];
+        stand_begin(&s, &(struct door_options){.admission = true, .request_ms = 2000});
+        srand(11);
+        for (int round = 0; round < ROUNDS; round++) {
+                size_t len = strlen(seed[round % 4]);
+                memcpy(bytes, seed[round % 4], len);
+                memcpy(bytes + len, seed[round % 3], strlen(seed[round % 3]));
+                len += strlen(seed[round % 3]);
+                for (int i = rand() % 4; i > 0; i--)
+                        bytes[rand() % (int)len] = (char)(rand() % 3 ? "\r\n :;,0%"[rand() % 8] : rand());
+                fd[round] = wire_open(s.address);
+                size_t first = (size_t)rand() % len;
+                wire_send(fd[round], bytes, first);
+                wire_send(fd[round], bytes + first, len - first);
+                shutdown(fd[round], SHUT_WR);
+        }
+        for (int round = 0; round < ROUNDS; round++) {
+                AUTO(mem_free) char *answer = wire_hear(fd[round], NULL, 10000, &ended);
+                if (!ended)
+                        fail_msg("round %d: still open\n%s", round, answer);
+                close(fd[round]);
+        }
+        AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
+        assert_int_equal(g.status, 200);
+        stand_end(&s);
+}
+
 /* --- admission --- */
 
 #define REVIEW(owner)                                                                                                  \
@@ -669,6 +713,7 @@ int main(void)
                 cmocka_unit_test(test_refused_in_the_middle),
                 cmocka_unit_test(test_headers_without_end),
                 cmocka_unit_test(test_pipelined),
+                cmocka_unit_test(test_garbage),
                 cmocka_unit_test(test_news_are_old),
                 cmocka_unit_test(test_admission),
                 cmocka_unit_test(test_an_owner_nobody_finds),
