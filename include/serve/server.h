@@ -8,13 +8,13 @@
  *   GET /metrics   Prometheus' text, as of the last cycle
  *
  * The door (options.door): everything of serve/routes.h and /admission. One thread takes connections, reads and
- * admission; another one renders and lists, so that they delay nobody. TLS 1.2 and newer; callers prove who they are by
- * a bearer token, and the API server says what they may. What only the loop can answer is asked by the functions of
- * server_calls, while the connection waits.
+ * admission; another one renders, a third makes lists, so that they delay nobody. TLS 1.2 and newer; callers prove who
+ * they are by a bearer token, and the API server says what they may. What only the loop can answer is asked by the
+ * functions of server_calls, while the connection waits.
  *
  * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB of bodies at once; 16 KiB of request
  * line and headers; a request is whole within 10 s, an idle connection is closed after 60 s, or when a new one needs
- * its place; 64 requests wait for the render thread. What is over them gets 408, 413, 431 or 503.
+ * its place; 64 requests wait for each of the other threads. What is over them gets 408, 413, 431 or 503.
  */
 #ifndef HALFLIFE_SERVE_SERVER_H
 #define HALFLIFE_SERVE_SERVER_H

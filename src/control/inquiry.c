@@ -15,7 +15,8 @@ enum {
         OWNERS_MAX = 8,
         OWNERS_UNDER_WAY_MAX = 64,
         OWNER_BODY_MAX = 256 << 10,
-        SELF_AGAIN_MS = 30 * SECOND_MS
+        SELF_AGAIN_MS = 30 * SECOND_MS,
+        NEWS_MAX = 1024,
 };
 
 struct inquiry {
@@ -39,6 +40,7 @@ struct inquiries {
 
         pthread_mutex_t lock; /* of the box */
         struct inquiry *box, **end;
+        int boxed;
         _Atomic uint64_t admitted[ADMISSION_RESULTS];
 };
 
@@ -65,6 +67,7 @@ static void drop_in(struct inquiries *all, const struct inquiry *q)
         bool first = all->box == NULL;
         *all->end = copy;
         all->end = &copy->next;
+        all->boxed++;
         pthread_mutex_unlock(&all->lock);
         if (first)
                 loop_post(all->controller->loop, open_box, all);
@@ -105,11 +108,20 @@ static char *string_of(struct text t)
         return mem_string_n(t.p, t.len);
 }
 
+/* Those who wait for an answer are as many as there are connections at most; of news there is no end. */
+static bool is_full(struct inquiries *all)
+{
+        pthread_mutex_lock(&all->lock);
+        bool full = all->boxed >= NEWS_MAX;
+        pthread_mutex_unlock(&all->lock);
+        return full;
+}
+
 static void on_admitted(void *arg, const struct admission_outcome *o, bool dry_run)
 {
         struct inquiries *all = arg;
         atomic_fetch_add(&all->admitted[o->result], 1);
-        if (o->result != ADMISSION_PATCHED || dry_run || o->kind.len == 0)
+        if (o->result != ADMISSION_PATCHED || dry_run || o->kind.len == 0 || is_full(all))
                 return;
         drop_in(arg, &(struct inquiry){.what = TELLS_ADMISSION,
                                        .ns = string_of(o->ns),
@@ -368,6 +380,7 @@ static void open_box(void *arg)
         struct inquiry *q = all->box;
         all->box = NULL;
         all->end = &all->box;
+        all->boxed = 0;
         pthread_mutex_unlock(&all->lock);
         for (struct inquiry *next; q; q = next) {
                 next = q->next;

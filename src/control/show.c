@@ -90,6 +90,7 @@ static struct view_numbers numbers_of(const struct plan_container *c, enum resou
                 .lower = view_amount_of(plan_amount_of(c, r, PLAN_LOWER)),
                 .upper = view_amount_of(plan_amount_of(c, r, PLAN_UPPER)),
                 .applied = applied_of(c, r),
+                .limit = c->facts.limit[r].set ? c->facts.limit[r].value : 0,
                 .reason = (uint8_t)c->advice.reason[r],
                 .learned = below && rule != REASON_STATIC,
                 .by_kill = c->facts.learned.of[r].by_kill,

@@ -294,7 +294,9 @@ static int start(struct door *d, struct err *err)
                 close(fd);
                 return rc;
         }
-        rc = worker_start(QUEUE_MAX, on_worked, d, &d->worker, err);
+        rc = worker_start(QUEUE_MAX, on_worked, d, &d->renderer, err);
+        if (rc == 0)
+                rc = worker_start(QUEUE_MAX, on_worked, d, &d->lister, err);
         if (rc < 0)
                 return rc;
         d->running = pthread_create(&d->thread, NULL, run, d) == 0;
@@ -340,7 +342,8 @@ void door_close(struct door *d)
                 return;
         if (d->running)
                 end_thread(d);
-        worker_stop(d->worker);
+        worker_stop(d->renderer);
+        worker_stop(d->lister);
         if (d->daemon)
                 MHD_stop_daemon(d->daemon);
         for (struct letter *l = d->letter, *next; l; l = next) {

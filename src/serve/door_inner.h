@@ -78,7 +78,8 @@ struct door {
         struct MHD_Daemon *daemon;
         struct certificate *certificate; /* NULL: without TLS */
         struct auth *auth;
-        struct worker *worker;
+        struct worker *renderer; /* of manifests: seconds, where they are many */
+        struct worker *lister;   /* of what is long: milliseconds, and more to pack */
         struct gzip gzip;
         pthread_t thread;
         bool running;

@@ -367,14 +367,14 @@ static enum MHD_Result send_answer(struct visit *v)
 
 /* --- the work --- */
 
-static void give_to_worker(struct visit *v)
+static void give_to(struct worker *w, struct visit *v)
 {
         v->job->ticket = ++v->door->tickets;
-        if (worker_give(v->door->worker, v->job)) {
+        if (worker_give(w, v->job)) {
                 v->lent = true;
                 suspend(v, STEP_AWAY);
         } else {
-                refuse_overloaded(v, "too much is waiting to be rendered: try again");
+                refuse_overloaded(v, "too much is waiting already: try again");
         }
 }
 
@@ -425,8 +425,10 @@ static void work(struct visit *v)
         const struct route *r = &v->job->route;
         if (r->verb && !v->job->view->ready)
                 not_ready(v);
-        else if (r->name == ROUTE_RENDER || r->name == ROUTE_LIST)
-                give_to_worker(v);
+        else if (r->name == ROUTE_RENDER)
+                give_to(d->renderer, v);
+        else if (r->name == ROUTE_LIST || r->name == ROUTE_OPENAPI)
+                give_to(d->lister, v);
         else if (r->wants_learned && d->o.calls.recall)
                 ask_loop(v);
         else

@@ -11,6 +11,7 @@
 
 #include "base/mem.h"
 
+enum { CLOSE_WAIT = 8 };    /* tcpi_state, as the kernel counts them */
 enum { SENDING_SHARE = 6 }; /* an answer may take so many times as long as a request */
 
 /* --- the two lists --- */
@@ -109,23 +110,27 @@ static int64_t age_ms(const struct visit *v)
         return (v->door->now.mono.ns - v->since.ns) / 1000000;
 }
 
-static uint64_t received(const struct visit *v)
+/* Bytes received; *ret_left: he will send no more. */
+static uint64_t received(const struct visit *v, bool *ret_left)
 {
         struct tcp_info i = {0};
         socklen_t len = sizeof i;
+        *ret_left = false;
         if (getsockopt(v->fd, IPPROTO_TCP, TCP_INFO, &i, &len) < 0)
                 return 0;
+        *ret_left = i.tcpi_state == CLOSE_WAIT;
         return i.tcpi_bytes_received;
 }
 
+/* Whoever ends his side right behind a request is not seen to leave by MHD, which waits for an event that was. */
 static void look_at_idle(struct visit *v)
 {
-        uint64_t bytes = received(v);
-        if (age_ms(v) >= v->door->o.idle_ms) {
+        bool left;
+        uint64_t bytes = received(v, &left);
+        bool quiet = v->bytes_known && bytes == v->bytes;
+        if (age_ms(v) >= v->door->o.idle_ms || (left && quiet))
                 end(v);
-                return;
-        }
-        if (v->bytes_known && bytes != v->bytes)
+        else if (v->bytes_known && !quiet)
                 visitors_busy(v);
         v->bytes = bytes;
         v->bytes_known = true;

@@ -57,7 +57,7 @@ int worker_start(int queue_max, void (*done)(void *arg, struct job *j), void *ar
         int rc = pthread_create(&w->thread, NULL, work, w);
         if (rc != 0) {
                 mem_free(w);
-                return err_set(err, ERR_IO, "the render thread does not start: %s", strerror(rc));
+                return err_set(err, ERR_IO, "a thread does not start: %s", strerror(rc));
         }
         *ret = w;
         return 0;

@@ -1,4 +1,4 @@
-/* The render thread: one job after the other, from a bounded queue. */
+/* A thread for what takes its time: one job after the other, from a bounded queue. */
 #ifndef HALFLIFE_SRC_SERVE_WORKER_H
 #define HALFLIFE_SRC_SERVE_WORKER_H
 

@@ -278,6 +278,31 @@ static void test_how_it_does_not_start(void **state)
         fake_free(f);
 }
 
+/* The permissions it takes are asked for only where there is a door. */
+static void test_check_knows(void **state)
+{
+        (void)state;
+        static const char missing[] = "may not create tokenreviews.authentication.k8s.io";
+        struct fake *f = fake_new(&(struct fake_options){0});
+        AUTO(mem_free) char *config = tmp_path("checked");
+        assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
+        fake_deny(f, &(struct fake_rule){"create", "authentication.k8s.io", "tokenreviews", NULL});
+        for (int door = 0; door < 2; door++) {
+                AUTO(mem_free) char *database = tmp_path("checked.db");
+                const char *args[] = {"check",  "--kubeconfig",
+                                      config,   "--database",
+                                      database, door ? "--serve-listen" : NULL,
+                                      ":8443",  NULL};
+                struct halflife *h = halflife_command(args);
+                int result = halflife_await(h, 20000);
+                AUTO(mem_free) char *log = halflife_log(h);
+                if (result != door || (strstr(log, missing) != NULL) != (door == 1))
+                        fail_msg("%d: %s", result, log);
+                halflife_free(h);
+        }
+        fake_free(f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -288,6 +313,7 @@ int main(void)
                 cmocka_unit_test_teardown(test_the_api_server_is_away, end),
                 cmocka_unit_test_teardown(test_audience_and_tls, end),
                 cmocka_unit_test(test_how_it_does_not_start),
+                cmocka_unit_test(test_check_knows),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

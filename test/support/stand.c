@@ -185,9 +185,11 @@ int stand_asked(struct stand *s)
         return asked;
 }
 
-char *stand_url(const struct stand *s, const char *path)
+struct got stand_ask(const struct stand *s, const char *path, struct fetch f)
 {
-        return mem_printf("http://%s%s", s->address, path);
+        AUTO(mem_free) char *url = mem_printf("http://%s%s", s->address, path);
+        f.url = url;
+        return fetch(&f);
 }
 
 bool stand_until(struct stand *s, bool (*holds)(struct stand *s), int64_t timeout_ms)

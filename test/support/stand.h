@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "fetch.h"
 #include "serve/server.h"
 
 enum { STAND_HELD_MAX = 256 };
@@ -34,10 +35,12 @@ void stand_end(struct stand *s);
 void stand_publish(struct stand *s, int workloads, const char *source_error);
 void stand_release(struct stand *s); /* what is held is judged, and nothing is held any more */
 int stand_asked(struct stand *s);
-char *stand_url(const struct stand *s, const char *path); /* http; the caller's */
+/* One request, by http; what is asked for but the URL is in f. */
+struct got stand_ask(const struct stand *s, const char *path, struct fetch f);
 /* Wait until it holds; false: it did not in time. */
 bool stand_until(struct stand *s, bool (*holds)(struct stand *s), int64_t timeout_ms);
 
-#define STAND_WEB "/api/v1/namespaces/shop/workloads/Deployment/web-0"
+#define STAND_GET_WEB(more) "GET " STAND_WEB " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n" more "\r\n"
+#define STAND_WEB           "/api/v1/namespaces/shop/workloads/Deployment/web-0"
 
 #endif
