@@ -24,6 +24,9 @@ MEM_AUTO(json_decref, json_t *)
 json_t *yaml_read(const char *text, size_t len, struct err *err);
 /* All documents of a stream, as a JSON array (empty documents are left out): all of them or an error. */
 json_t *yaml_read_all(const char *text, size_t len, struct err *err);
+/* What a plain scalar of UTF-8 means by the rules above, infinities aside, which are texts here. Never NULL; the
+ * caller's. */
+json_t *yaml_plain(const char *s);
 /*
  * A whole file of at most max bytes, NUL-terminated and the caller's. NULL on failure, with ERR_NOTFOUND, ERR_DENIED,
  * ERR_TOOBIG or ERR_IO and the path in err.

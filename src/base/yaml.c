@@ -148,8 +148,7 @@ static json_t *number(const char *s)
         return value ? value : looks_real(text) ? real_number(text) : NULL;
 }
 
-/* What a plain scalar means; never NULL. */
-static json_t *resolve(const char *s)
+json_t *yaml_plain(const char *s)
 {
         if (is_one_of(s, null_words))
                 return json_null();
@@ -255,7 +254,7 @@ static int on_scalar(struct reader *r, const yaml_event_t *e)
         bool text = tag && (strcmp(tag, YAML_STR_TAG) == 0 || strcmp(tag, "!") == 0);
         if (!text && plain && is_one_of(s, no_numbers))
                 return fail(r, e->start_mark, "'%s' is not a number that JSON has", s);
-        json_t *value = text || (!plain && !tag) ? json_string(s) : resolve(s);
+        json_t *value = text || (!plain && !tag) ? json_string(s) : yaml_plain(s);
         if (!value || (!text && !tag_fits(tag, value))) {
                 json_decref(value);
                 return fail(r, e->start_mark, "'%.64s' is not of the type '%.64s'", s, tag ? tag : "text");
@@ -390,6 +389,10 @@ static struct reader *reader_new(const char *text, size_t len, struct err *err)
         if (len > YAML_BYTES_MAX) {
                 err_set(err, ERR_TOOBIG, "the text is %zu bytes long: at most %d are read", len, YAML_BYTES_MAX);
                 return NULL;
+        }
+        if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) { /* libyaml would count it as an indentation */
+                text += 3;
+                len -= 3;
         }
         struct reader *r = MEM_NEW(struct reader);
         r->err = err;

@@ -60,6 +60,9 @@ static void values_are_what_the_api_server_reads(void **state)
                 {"\xef\xbb\xbf"
                  "a: 1\n",
                  "{\"a\":1}"},
+                {"\xef\xbb\xbf"
+                 "a: 1\nb: 2\n",
+                 "{\"a\":1,\"b\":2}"},
                 {"a: 1\r\nb: 2\r\n", "{\"a\":1,\"b\":2}"},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {

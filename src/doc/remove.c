@@ -1,0 +1,220 @@
+#include <assert.h>
+
+#include "doc_private.h"
+
+static bool is_among(uint32_t key, const uint32_t *gone, size_t n)
+{
+        for (size_t i = 0; i < n; i++)
+                if (gone[i] == key)
+                        return true;
+        return false;
+}
+
+static int fail_comment(struct edit *e, uint32_t key)
+{
+        return fail_at(e->d, key, e->err, "a comment would go with what is removed");
+}
+
+static bool holds_comment(const struct doc *d, size_t from, size_t to)
+{
+        return memchr(d->text + from, '#', to - from) != NULL;
+}
+
+static bool is_literal(const struct doc *d, uint32_t leaf)
+{
+        return d->node[leaf].type == NODE_SCALAR && d->node[leaf].style == STYLE_LITERAL;
+}
+
+/* --- flow --- */
+
+/* One member, with the comma behind it; of the members that nothing follows, with the comma before it. */
+static int drop_member(struct edit *e, uint32_t key, uint32_t before, bool tail)
+{
+        struct doc *d = e->d;
+        uint32_t value = node_next(d, key), next = node_next(d, value);
+        size_t from = tail ? d->node[before].end : d->node[key].begin;
+        size_t to = tail ? d->node[value].end : d->node[next].begin;
+        if (holds_comment(d, from, d->node[key].begin) || (!tail && holds_comment(d, d->node[value].end, to)))
+                return fail_comment(e, key);
+        splice_add(d, from, to - from, tail ? space_behind(d, before) : TEXT(""));
+        return 0;
+}
+
+static int drop_members(struct edit *e, uint32_t mapping)
+{
+        struct doc *d = e->d;
+        const struct node *n = &d->node[mapping];
+        size_t from = n->begin + 1, to = n->end - 1;
+        for (uint32_t key = mapping + 1; key < n->skip; key = node_next(d, node_next(d, key))) {
+                if (holds_comment(d, from, d->node[key].begin))
+                        return fail_comment(e, key);
+                from = d->node[node_next(d, key)].end;
+        }
+        if (d->text[n->begin] != '{' || holds_comment(d, from, to))
+                return fail_at(d, mapping, e->err, "a mapping written like this is not emptied");
+        splice_add(d, n->begin + 1, to - (n->begin + 1), TEXT(""));
+        return 0;
+}
+
+static int remove_flow(struct edit *e, uint32_t mapping, const uint32_t *gone, size_t n)
+{
+        struct doc *d = e->d;
+        uint32_t end = d->node[mapping].skip, last_kept = DOC_NONE, before = DOC_NONE;
+        int rc = 0;
+        for (uint32_t key = mapping + 1; key < end; key = node_next(d, node_next(d, key)))
+                last_kept = is_among(key, gone, n) ? last_kept : key;
+        e->altered += (int)n;
+        if (last_kept == DOC_NONE)
+                return drop_members(e, mapping);
+        for (uint32_t key = mapping + 1; key < end && rc == 0; key = node_next(d, node_next(d, key))) {
+                if (is_among(key, gone, n))
+                        rc = drop_member(e, key, before, key > last_kept);
+                before = node_next(d, key);
+        }
+        return rc;
+}
+
+/* --- block --- */
+
+static bool is_blank_line(const struct doc *d, size_t at)
+{
+        while (at < d->len && is_blank(d->text[at]))
+                at++;
+        return at < d->len && is_break(d->text[at]);
+}
+
+/*
+ * Does what follows become part of a block of text that then stands before it? Blank lines do where that keeps them,
+ * and an indented comment.
+ */
+static bool changes_literal(const struct doc *d, uint32_t key, size_t end)
+{
+        uint32_t before = key - 1;
+        size_t at = line_next(d, end);
+        if (!is_literal(d, before))
+                return false;
+        if (end == d->len || (literal_keeps(d, &d->node[before]) && is_blank_line(d, at)))
+                return true;
+        while (is_blank_line(d, at))
+                at = line_next(d, line_end(d, at));
+        bool indented = at < d->len && is_blank(d->text[at]);
+        while (at < d->len && is_blank(d->text[at]))
+                at++;
+        return indented && at < d->len && d->text[at] == '#';
+}
+
+/*
+ * The lines from the one that begins at from to the one with end, and the break before them: what is put in behind them
+ * comes before the break that stays.
+ */
+static void drop_lines(struct edit *e, size_t from, size_t end)
+{
+        const char *text = e->d->text;
+        size_t to = line_end(e->d, end);
+        assert(from > 0 && is_break(text[from - 1]));
+        from -= from > 1 && text[from - 1] == '\n' && text[from - 2] == '\r' ? 2 : 1;
+        splice_add(e->d, from, to - from, TEXT(""));
+}
+
+/* Is there a comment on a line of its own? One behind a member goes with it. */
+static bool holds_comment_line(const struct doc *d, size_t from, size_t to)
+{
+        size_t end = line_end(d, from);
+        return end < to && holds_comment(d, end, to);
+}
+
+/* The first members of an item, or of the text: the first that stays takes their place. */
+static int remove_first(struct edit *e, uint32_t mapping, uint32_t kept)
+{
+        struct doc *d = e->d;
+        uint32_t first = mapping + 1;
+        if (!key_begins(d, first) || !key_begins(d, kept))
+                return fail_at(d, first, e->err, "a key written like this (?) is not removed");
+        for (uint32_t key = first; key < kept;) {
+                uint32_t value = node_next(d, key), next = node_next(d, value);
+                if (holds_comment_line(d, d->node[value].end, d->node[next].begin))
+                        return fail_comment(e, key);
+                key = next;
+        }
+        splice_add(d, d->node[first].begin, d->node[kept].begin - d->node[first].begin, TEXT(""));
+        return 0;
+}
+
+static int remove_lines(struct edit *e, uint32_t key, struct text margin)
+{
+        struct doc *d = e->d;
+        size_t end = d->node[node_next(d, key)].end;
+        if (!key_begins(d, key))
+                return fail_at(d, key, e->err, "a key written like this (?) is not removed");
+        if (changes_literal(d, key, line_end(d, end)))
+                return fail_at(d, key, e->err, "the block of text before it would change");
+        drop_lines(e, d->node[key].begin - margin.len, end);
+        return 0;
+}
+
+static bool follows_break(const struct doc *d, struct text margin)
+{
+        return margin.p > d->text && is_break(margin.p[-1]);
+}
+
+static bool any_comment_line(const struct doc *d, uint32_t mapping)
+{
+        uint32_t end = d->node[mapping].skip;
+        for (uint32_t key = mapping + 1; key < end;) {
+                uint32_t value = node_next(d, key), next = node_next(d, value);
+                if (next < end && holds_comment_line(d, d->node[value].end, d->node[next].begin))
+                        return true;
+                key = next;
+        }
+        return false;
+}
+
+/* All of them go: the mapping stays, as {}. */
+static int remove_all(struct edit *e, uint32_t mapping, uint32_t owner)
+{
+        struct doc *d = e->d;
+        size_t from = d->node[mapping].begin, end = d->node[mapping].end;
+        struct text margin;
+        size_t colon = owner ? colon_behind(d, owner) : 0;
+        if ((d->node[mapping].flags & NODE_ANCHORED) || is_literal(d, d->node[mapping].skip - 1) ||
+            (owner && (colon == 0 || !line_begins(d, from, &margin))))
+                return fail_at(d, mapping, e->err, "a mapping written like this is not emptied");
+        if (any_comment_line(d, mapping))
+                return fail_comment(e, mapping);
+        if (!owner) {
+                splice_add(d, from, end - from, TEXT("{}"));
+                return 0;
+        }
+        splice_add(d, colon, 0, TEXT(" {}"));
+        drop_lines(e, from - margin.len, end);
+        return 0;
+}
+
+static int remove_block(struct edit *e, uint32_t mapping, uint32_t owner, const uint32_t *gone, size_t n)
+{
+        struct doc *d = e->d;
+        uint32_t end = d->node[mapping].skip, key = mapping + 1;
+        struct text margin;
+        int rc = 0;
+        e->altered += (int)n;
+        while (key < end && is_among(key, gone, n))
+                key = node_next(d, node_next(d, key));
+        if (key == end)
+                return remove_all(e, mapping, owner);
+        if (line_begins(d, d->node[mapping].begin, &margin) && follows_break(d, margin))
+                key = mapping + 1;
+        else if (key > mapping + 1)
+                rc = remove_first(e, mapping, key);
+        for (; key < end && rc == 0; key = node_next(d, node_next(d, key)))
+                if (is_among(key, gone, n))
+                        rc = line_begins(d, d->node[key].begin, &margin)
+                                     ? remove_lines(e, key, margin)
+                                     : fail_at(d, key, e->err, "a key written like this (?) is not removed");
+        return rc;
+}
+
+int remove_members(struct edit *e, uint32_t mapping, uint32_t owner, const uint32_t *gone, size_t n)
+{
+        return e->d->node[mapping].style == STYLE_FLOW ? remove_flow(e, mapping, gone, n)
+                                                       : remove_block(e, mapping, owner, gone, n);
+}

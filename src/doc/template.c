@@ -1,0 +1,215 @@
+#include "doc/template.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "core/quantity.h"
+#include "doc_private.h"
+
+static const char *const lists[] = {"containers", "initContainers"};
+
+/* --- reading --- */
+
+static int amounts_read(const struct doc *d, uint32_t quantities, struct amount *ret, struct err *err)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                uint32_t at = DOC_NONE;
+                int rc = doc_find(d, quantities, text_of(resource_name(r)), &at, err);
+                enum doc_type type = doc_type(d, at);
+                struct text t = doc_text(d, at);
+                if (rc < 0)
+                        return rc;
+                if (type == DOC_ABSENT || type == DOC_NULL)
+                        continue;
+                if ((type != DOC_TEXT && type != DOC_NUMBER) ||
+                    quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &ret[r].value, NULL) < 0)
+                        return fail_at(d, at, err, "'%.*s' is no quantity", TEXT_ARG(t));
+                ret[r].set = true;
+        }
+        return 0;
+}
+
+static int resources_read(const struct doc *d, uint32_t container, struct template_container *c, struct err *err)
+{
+        uint32_t resources = DOC_NONE, requests = DOC_NONE, limits = DOC_NONE;
+        int rc = doc_find(d, container, TEXT("resources"), &resources, err);
+        if (rc == 0)
+                rc = doc_find(d, resources, TEXT("requests"), &requests, err);
+        if (rc == 0)
+                rc = doc_find(d, resources, TEXT("limits"), &limits, err);
+        if (rc == 0)
+                rc = amounts_read(d, requests, c->request, err);
+        return rc < 0 ? rc : amounts_read(d, limits, c->limit, err);
+}
+
+static int container_read(const struct doc *d, uint32_t at, bool init, struct template_container *c, struct err *err)
+{
+        uint32_t name = DOC_NONE, policy = DOC_NONE;
+        int rc = doc_find(d, at, TEXT("name"), &name, err);
+        if (rc == 0)
+                rc = doc_find(d, at, TEXT("restartPolicy"), &policy, err);
+        if (rc < 0)
+                return rc;
+        c->name = doc_text(d, name);
+        if (doc_type(d, name) != DOC_TEXT || c->name.len == 0)
+                return fail_at(d, at, err, "a container without a name");
+        c->role = !init ? ROLE_MAIN : text_is(doc_text(d, policy), "Always") ? ROLE_SIDECAR : ROLE_INIT;
+        return resources_read(d, at, c, err);
+}
+
+static bool is_known(const struct template_view *t, struct text name)
+{
+        for (int i = 0; i < t->containers; i++)
+                if (text_equal(t->container[i].name, name))
+                        return true;
+        return false;
+}
+
+static int containers_read(const struct doc *d, uint32_t spec, bool init, struct template_view *t, struct err *err)
+{
+        uint32_t list = DOC_NONE, item[TEMPLATE_CONTAINERS];
+        int rc = doc_find(d, spec, text_of(lists[init]), &list, err);
+        int n = rc < 0 ? rc : doc_items(d, list, (size_t)(TEMPLATE_CONTAINERS - t->containers), item, err);
+        for (int i = 0; i < n; i++) {
+                struct template_container c = {.item = (size_t)i};
+                rc = container_read(d, item[i], init, &c, err);
+                if (rc < 0)
+                        return rc;
+                if (is_known(t, c.name))
+                        return fail_at(d, item[i], err, "container '%.*s' is there twice", TEXT_ARG(c.name));
+                t->container[t->containers++] = c;
+        }
+        return n < 0 ? n : 0;
+}
+
+/* The template's node, and the path to it. */
+static int walk_pointer(const struct doc *d, uint32_t root, const char *pointer, struct template_view *t, uint32_t *ret,
+                        struct err *err)
+{
+        uint32_t at = root;
+        while (*pointer == '/') {
+                size_t len = strcspn(++pointer, "/");
+                assert(t->steps < TEMPLATE_STEPS);
+                t->path[t->steps].key = (struct text){pointer, len};
+                int rc = doc_find(d, at, t->path[t->steps++].key, &at, err);
+                if (rc < 0)
+                        return rc;
+                pointer += len;
+        }
+        *ret = at;
+        return 0;
+}
+
+int template_read(const struct doc *d, size_t object, const char *template_path, struct template_view *ret,
+                  struct err *err)
+{
+        uint32_t template = DOC_NONE, metadata = DOC_NONE, spec = DOC_NONE;
+        struct template_view t = {0};
+        int rc = walk_pointer(d, doc_object(d, object)->root, template_path, &t, &template, err);
+        if (rc == 0)
+                rc = doc_find(d, template, TEXT("spec"), &spec, err);
+        if (rc == 0 && spec == DOC_NONE)
+                return err_set(err, ERR_NOTFOUND, "there is no pod template at '%s/spec'", template_path);
+        if (rc == 0)
+                rc = doc_find(d, template, TEXT("metadata"), &metadata, err);
+        if (rc == 0)
+                rc = doc_find(d, metadata, TEXT("labels"), &t.labels, err);
+        if (rc == 0)
+                rc = doc_find(d, metadata, TEXT("annotations"), &t.annotations, err);
+        if (rc == 0)
+                rc = containers_read(d, spec, false, &t, err);
+        if (rc == 0)
+                rc = containers_read(d, spec, true, &t, err);
+        if (rc == 0)
+                *ret = t;
+        return rc;
+}
+
+/* --- editing --- */
+
+enum {
+        PATH_STEPS = TEMPLATE_STEPS + 6, /* spec, containers, number, resources, requests, cpu */
+        CHANGES_MAX = TEMPLATE_CONTAINERS * RESOURCES + 2 * TEMPLATE_NOTES
+};
+
+/* The changes of one edit, and what they point to. */
+struct changes {
+        struct doc_change item[CHANGES_MAX];
+        struct doc_step path[CHANGES_MAX][PATH_STEPS];
+        char quantity[TEMPLATE_CONTAINERS * RESOURCES][QUANTITY_TEXT_MAX];
+        size_t count;
+};
+
+static void step_add(struct doc_change *c, struct doc_step *path, const char *key)
+{
+        assert(c->steps < PATH_STEPS);
+        path[c->steps++] = (struct doc_step){.key = text_of(key)};
+}
+
+/* A change that begins at the template, or with steps 0 at the object itself. */
+static struct doc_change *change_new(struct changes *all, const struct template_view *t, size_t steps,
+                                     struct doc_step **ret_path)
+{
+        struct doc_step *path = all->path[all->count];
+        assert(all->count < CHANGES_MAX);
+        memcpy(path, t->path, steps * sizeof *path);
+        *ret_path = path;
+        struct doc_change *c = &all->item[all->count++];
+        *c = (struct doc_change){.path = path, .steps = steps};
+        return c;
+}
+
+static bool request_differs(const struct template_container *c, const struct template_change *change, enum resource r)
+{
+        struct amount now = c->request[r], to = change->to[r];
+        return change->write[r] && (now.set != to.set || (to.set && now.value != to.value));
+}
+
+static void add_request(struct changes *all, const struct template_view *t, const struct template_change *change,
+                        enum resource r)
+{
+        const struct template_container *in = &t->container[change->container];
+        char *text = all->quantity[all->count];
+        struct doc_step *path;
+        struct doc_change *c = change_new(all, t, t->steps, &path);
+        step_add(c, path, "spec");
+        step_add(c, path, lists[in->role != ROLE_MAIN]);
+        path[c->steps++] = (struct doc_step){.item = in->item};
+        step_add(c, path, "resources");
+        step_add(c, path, "requests");
+        step_add(c, path, resource_name(r));
+        c->form = change->to[r].set ? DOC_QUANTITY : DOC_REMOVE;
+        if (change->to[r].set)
+                c->value = text_of(r == CPU ? quantity_print_cpu(change->to[r].value, text)
+                                            : quantity_print_memory(change->to[r].value, text));
+}
+
+static void add_note(struct changes *all, const struct template_view *t, size_t steps, const struct template_note *note)
+{
+        struct doc_step *path;
+        struct doc_change *c = change_new(all, t, steps, &path);
+        step_add(c, path, "metadata");
+        step_add(c, path, "annotations");
+        step_add(c, path, note->key);
+        c->form = note->value ? DOC_STRING : DOC_REMOVE;
+        c->value = text_of(note->value);
+}
+
+int template_edit(struct doc *d, size_t object, const struct template_view *t, const struct template_change *change,
+                  size_t changes, const struct template_note *note, size_t notes, struct err *err)
+{
+        assert(notes <= TEMPLATE_NOTES && changes <= TEMPLATE_CONTAINERS);
+        struct changes *all AUTO(mem_free) = MEM_NEW(struct changes);
+        for (size_t i = 0; i < changes; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (request_differs(&t->container[change[i].container], &change[i], r))
+                                add_request(all, t, &change[i], r);
+        if (all->count == 0)
+                return 0;
+        for (size_t i = 0; i < notes; i++) {
+                add_note(all, t, t->steps, &note[i]);
+                if (t->steps > 0)
+                        add_note(all, t, 0, &note[i]);
+        }
+        return doc_edit(d, object, all->item, all->count, err);
+}

@@ -1,0 +1,199 @@
+/* Pod templates read from documents, and requests set on them. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "doc/template.h"
+
+static struct doc *read_text(const char *text)
+{
+        struct err err = {0};
+        struct doc *d = doc_new(text, strlen(text), &err);
+        if (!d)
+                fail_msg("%s\n%s", text, err.text);
+        return d;
+}
+
+static char *amount_shown(struct amount a, char out[static 32])
+{
+        snprintf(out, 32, a.set ? "%lld" : "-", (long long)a.value);
+        return out;
+}
+
+/* "steps: name role request cpu memory limit cpu memory; …", or the error's text. */
+static const char *shown(const struct doc *d, const char *path)
+{
+        static const char *const role[] = {"main", "sidecar", "init", "injected"};
+        static char out[2048];
+        struct template_view t;
+        struct err err = {0};
+        if (template_read(d, 0, path, &t, &err) < 0) {
+                snprintf(out, sizeof out, "%s: %s", err_name(err.code), err.text);
+                return out;
+        }
+        char *to = out + sprintf(out, "%zu:", t.steps);
+        for (int i = 0; i < t.containers; i++) {
+                const struct template_container *c = &t.container[i];
+                char a[4][32];
+                to += sprintf(to, " %.*s %s %s %s %s %s;", TEXT_ARG(c->name), role[c->role],
+                              amount_shown(c->request[CPU], a[0]), amount_shown(c->request[MEMORY], a[1]),
+                              amount_shown(c->limit[CPU], a[2]), amount_shown(c->limit[MEMORY], a[3]));
+        }
+        return out;
+}
+
+static void templates_are_read(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path, *text, *want;
+        } row[] = {
+                {"",
+                 "spec: {containers: [{name: a, resources: {requests: {cpu: 2, memory: 1Ki}, limits: {cpu: 2.5}}}]}",
+                 "0: a main 2000 1024 2500 -;"},
+                {"/spec/template",
+                 "spec: {template: {spec: {initContainers: [{name: i}, {name: s, restartPolicy: Always}], containers: "
+                 "[{name: m, resources: ~}]}}}",
+                 "2: m main - - - -; i init - - - -; s sidecar - - - -;"},
+                {"/spec/jobTemplate/spec/template", "spec: {jobTemplate: {spec: {template: {spec: {containers: []}}}}}",
+                 "4:"},
+                {"", "x: &l {cpu: 1}\nspec: {containers: [{name: a, resources: {requests: {<<: *l}, limits: *l}}]}",
+                 "0: a main 1000 - 1000 -;"},
+                {"/spec/template", "spec: {}", "notfound: there is no pod template at '/spec/template/spec'"},
+                {"/spec/template", "spec: 1", "invalid: line 1, column 7: a mapping is expected here"},
+                {"", "spec: {containers: {}}", "invalid: line 1, column 20: a sequence is expected here"},
+                {"", "spec: {containers: [x]}", "invalid: line 1, column 21: a mapping is expected here"},
+                {"", "spec: {containers: [{image: x}]}", "invalid: line 1, column 21: a container without a name"},
+                {"", "spec: {containers: [{name: 1}]}", "invalid: line 1, column 21: a container without a name"},
+                {"", "spec: {containers: [{name: a}], initContainers: [{name: a}]}",
+                 "invalid: line 1, column 50: container 'a' is there twice"},
+                {"", "spec: {containers: [{name: a, resources: {requests: {cpu: \"{{ x }}\"}}}]}",
+                 "invalid: line 1, column 59: '{{ x }}' is no quantity"},
+                {"", "spec: {containers: [{name: a, resources: {limits: {memory: yes}}}]}",
+                 "invalid: line 1, column 60: 'yes' is no quantity"},
+                {"", "spec: {containers: [{name: a, resources: {limits: {cpu: 1, cpu: 2}}}]}",
+                 "invalid: line 1, column 60: key 'cpu' is there twice"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct doc *d AUTO(doc_free) = read_text(row[i].text);
+                if (strcmp(shown(d, row[i].path), row[i].want) != 0)
+                        fail_msg("%s\n%s, not\n%s", row[i].text, shown(d, row[i].path), row[i].want);
+        }
+}
+
+static void containers_are_bounded(void **state)
+{
+        (void)state;
+        struct buf b __attribute__((cleanup(buf_release_auto)));
+        struct template_view t;
+        struct err err = {0};
+        buf_init(&b, 1 << 16);
+        buf_add_text(&b, "spec:\n  containers:\n");
+        for (int i = 0; i < TEMPLATE_CONTAINERS; i++)
+                buf_printf(&b, "  - name: c%d\n", i);
+        struct doc *d AUTO(doc_free) = read_text(b.data);
+        assert_int_equal(template_read(d, 0, "", &t, &err), 0);
+        buf_add_text(&b, "  initContainers: [{name: i}]\n");
+        struct doc *more AUTO(doc_free) = read_text(b.data);
+        assert_int_equal(template_read(more, 0, "", &t, &err), ERR_TOOBIG);
+}
+
+#define SET(n)                                                                                                         \
+        {                                                                                                              \
+                true, (n)                                                                                              \
+        }
+#define NOTES                                                                                                          \
+        {"halflife.dev/original-resources", "{\"a\":1}"},                                                              \
+        {                                                                                                              \
+                "halflife.dev/applied-resources", "{}"                                                                 \
+        }
+
+static const struct {
+        const char *path, *in, *out; /* out NULL: as it was */
+        struct template_change change[2];
+        struct template_note note[2];
+        int altered;
+        const char *why;
+} edits[] = {
+        {.path = "/spec/template",
+         .in = "metadata:\n  name: w\nspec:\n  template:\n    metadata:\n      labels: {}\n    spec:\n      "
+               "containers:\n"
+               "      - name: a\n        resources: {requests: {cpu: 2, memory: 4Gi}}\n      initContainers:\n"
+               "      - name: i\n      - name: s\n        restartPolicy: Always\n",
+         .out = "metadata:\n  name: w\n  annotations:\n    halflife.dev/original-resources: '{\"a\":1}'\n"
+                "    halflife.dev/applied-resources: \"{}\"\nspec:\n  template:\n    metadata:\n      labels: {}\n"
+                "      annotations:\n        halflife.dev/original-resources: '{\"a\":1}'\n"
+                "        halflife.dev/applied-resources: \"{}\"\n    spec:\n      containers:\n      - name: a\n"
+                "        resources: {requests: {cpu: 400m, memory: 812Mi}}\n      initContainers:\n      - name: i\n"
+                "      - name: s\n        restartPolicy: Always\n        resources:\n          requests:\n"
+                "            cpu: \"1\"\n",
+         .change = {{0, {true, true}, {SET(400), SET(812 << 20)}}, {2, {true, false}, {SET(1000), SET(5)}}},
+         .note = {NOTES},
+         .altered = 7},
+        {.path = "",
+         .in = "metadata: {name: p}\nspec: {containers: [{name: a, resources: {requests: {cpu: 2}}}]}\n",
+         .out = "metadata: {name: p, annotations: {halflife.dev/original-resources: '{\"a\":1}', "
+                "halflife.dev/applied-resources: \"{}\"}}\n"
+                "spec: {containers: [{name: a, resources: {requests: {}}}]}\n",
+         .change = {{0, {true, true}, {{false, 0}, {false, 0}}}},
+         .note = {NOTES},
+         .altered = 3},
+        {.path = "", /* the same value, written otherwise */
+         .in = "spec: {containers: [{name: a, resources: {requests: {cpu: 0.4, memory: 1024}}}]}\n",
+         .change = {{0, {true, true}, {SET(400), SET(1024)}}},
+         .note = {NOTES}},
+        {.path = "", /* nothing to write */
+         .in = "spec: {containers: [{name: a}]}\n",
+         .change = {{0, {false, false}, {SET(400), SET(1024)}}},
+         .note = {NOTES}},
+        {.path = "",
+         .in = "metadata: {annotations: {halflife.dev/original-resources: x, halflife.dev/applied-resources: y, z: "
+               "1}}\n"
+               "spec: {containers: [{name: a, resources: {requests: {cpu: 2}}}]}\n",
+         .out = "metadata: {annotations: {z: 1}}\n"
+                "spec: {containers: [{name: a, resources: {requests: {cpu: 1}}}]}\n",
+         .change = {{0, {true, false}, {SET(1000), SET(0)}}},
+         .note = {{"halflife.dev/original-resources", NULL}, {"halflife.dev/applied-resources", NULL}},
+         .altered = 3},
+        {.path = "",
+         .in = "x: &r {requests: {cpu: 2}}\nspec: {containers: [{name: a, resources: *r}]}\n",
+         .change = {{0, {true, false}, {SET(1000), SET(0)}}},
+         .note = {NOTES},
+         .altered = ERR_INVALID,
+         .why = "line 2, column 42: 'resources' is an alias: write out what it stands for"},
+};
+
+static void requests_and_annotations_are_set(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+                struct doc *d AUTO(doc_free) = read_text(edits[i].in);
+                struct template_view t;
+                struct err err = {0};
+                struct buf out __attribute__((cleanup(buf_release_auto)));
+                buf_init(&out, 1 << 16);
+                assert_int_equal(template_read(d, 0, edits[i].path, &t, &err), 0);
+                size_t changes = edits[i].change[1].container ? 2 : 1;
+                int altered = template_edit(d, 0, &t, edits[i].change, changes, edits[i].note, 2, &err);
+                assert_int_equal(doc_write(d, &out, &err), 0);
+                if (altered != edits[i].altered || strcmp(err.text, edits[i].why ? edits[i].why : "") != 0 ||
+                    strcmp(out.data, edits[i].out ? edits[i].out : edits[i].in) != 0)
+                        fail_msg("%s: %d %s\n%s", edits[i].in, altered, err.text, out.data);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(templates_are_read),
+                cmocka_unit_test(containers_are_bounded),
+                cmocka_unit_test(requests_and_annotations_are_set),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
