@@ -12,6 +12,7 @@ static const struct {
         const char *help;
 } commands[] = {
         {"run", cmd_run, "watch usage, publish recommendations, apply what profiles allow"},
+        {"serve", cmd_serve, "answer reads, render and admission from what another halflife published"},
         {"get", cmd_get, "the recommendations, as kubectl get shows them"},
         {"check", cmd_check, "can halflife reach, may it do, what it needs? one line each"},
         {"replay", cmd_replay, "run a usage trace through profiles and score them"},
