@@ -149,11 +149,12 @@ static void on_signal(void *arg, int signo)
 static void usage(FILE *to, const struct option_spec *spec)
 {
         fprintf(to,
-                "usage: halflife run [option]...\n\n"
+                "usage: %s run [option]...\n\n"
                 "Watches what containers use and publishes, and where profiles allow applies, what they should "
                 "request.\n"
                 "Each setting is also read from HALFLIFE_NAME and from the file of --config; a flag wins, then the\n"
-                "environment. SIGTERM checkpoints and ends; SIGHUP re-reads settings.\n\n");
+                "environment. SIGTERM checkpoints and ends; SIGHUP re-reads settings.\n\n",
+                program_name());
         options_print(to, spec, SETTINGS + 1);
 }
 
