@@ -27,8 +27,8 @@ void admission_workload(struct admission_work *w, const char *template_path);
  * read: nobody knows then what the owner asked for. */
 struct deploy_container *admission_containers(struct arena *a, const struct container_view *c, int count,
                                               const struct our_annotations *notes);
-/* The patch that gives an object what was answered, with its annotations afresh or, letter by letter, as before (another
- * spelling would be another template); an empty array where it has that already, NULL on failure. */
+/* The patch that gives an object what was answered, with its annotations afresh or, letter by letter, as before
+ * (another spelling would be another template); an empty array where it has that already, NULL on failure. */
 json_t *admission_patch(struct admission_work *w, struct text object, const char *template_path,
                         const struct deploy_subject *s, const struct deploy_answer *d,
                         const struct deploy_notes *before);
