@@ -239,8 +239,8 @@ static int ask_cluster(struct explaining *x, struct err *err)
                 x->evidence = told;
                 remote_release(&r);
                 if (x->q.container && !has_container(told.recommendation, x->q.container))
-                        rc = err_set(err, ERR_NOTFOUND, "'%.*s/%s' has no container '%s'",
-                                     TEXT_ARG(x->q.workload.word), x->q.workload.name, x->q.container);
+                        rc = err_set(err, ERR_NOTFOUND, "'%.*s/%s' has no container '%s'", TEXT_ARG(x->q.workload.word),
+                                     x->q.workload.name, x->q.container);
         }
         x->q.ns = NULL;
         session_release(&s);
