@@ -23,6 +23,8 @@ struct session {
 
 /* kubeconfig and context may be NULL. 0 or what access_load says; release in any case. */
 int session_open(struct session *s, const char *kubeconfig, const char *context, struct err *err);
+/* As the settings of the same name are: what was given, else HALFLIFE_KUBECONFIG and HALFLIFE_CONTEXT. */
+int session_open_given(struct session *s, const char *kubeconfig, const char *context, struct err *err);
 void session_release(struct session *s);
 
 #endif

@@ -24,7 +24,7 @@ struct patch_resources {
         int containers;
         /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written only where a
          * request changes */
-        const char *original, *applied;
+        const char *original, *applied, *basis;
 };
 
 /*

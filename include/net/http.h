@@ -61,6 +61,8 @@ struct http_request {
         const struct http_peer *peer;
         const char *path_query;   /* "/api/v1/pods?limit=500", already escaped; copied */
         const char *bearer;       /* NULL: none; copied */
+        const char *passed;       /* a bearer for who is behind a proxy that keeps Authorization to itself (the API
+                                     server's), in X-Halflife-Authorization; NULL: none; copied */
         const char *content_type; /* of the body; NULL: none */
         const char *accept;       /* NULL: application/json */
         struct text body;         /* copied. What is not a GET is sent at most once, even where a connection is lost */

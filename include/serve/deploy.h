@@ -7,13 +7,14 @@
 
 #include "core/advise.h"
 #include "core/origin.h"
+#include "doc/decode.h"
 #include "serve/view.h"
 
 struct deploy_container {
         struct text name;
         enum container_role role;
         struct amount request[RESOURCES], limit[RESOURCES]; /* as its owner, or an answer of ours before, wrote them */
-        /* what our annotations on the same object record; all unset where it has none */
+        /* what our annotations on the same object record (deploy_recall); all unset where it has none */
         struct amount applied[RESOURCES], recorded_original[RESOURCES];
         bool recorded;
 };
@@ -47,6 +48,20 @@ struct deploy_answer {
 
 /* Everything in *ret lies in the arena or the view. */
 void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret);
+
+/*
+ * What the annotations of the object that is written record of its containers, into applied, recorded_original and
+ * recorded. One without the other tells nothing. ERR_INVALID where one cannot be read: what is ours, and what the owner
+ * asked for, is then not known, and nothing may be written.
+ */
+int deploy_recall(struct deploy_container *c, size_t containers, const struct our_annotations *notes, struct arena *a,
+                  struct err *err);
+
+/* The texts to record beside the requests written; NULL: none, where nothing is ours. In the arena. */
+struct deploy_notes {
+        const char *original, *applied, *basis;
+};
+struct deploy_notes deploy_record(const struct deploy_subject *s, const struct deploy_answer *d, struct arena *a);
 
 /* The request to write: ours, or, where the original stands, as the owner had it (absent stays absent). */
 struct amount deploy_request(const struct deploy_answer *d, size_t container, enum resource r);

@@ -99,11 +99,18 @@ int route_match(const struct request *r, const struct view *v, struct arena *a, 
 
 /*
  * Answer from the view and, for doors with wants_learned, from the copies: learned NULL says that the learner cannot be
- * asked (503), no copies that nothing was learned. ROUTE_RENDER is not answered here (asserted): the server hands it to
- * serve/render.h, because it has a thread of its own. While the API server is away the answer says so by Warning and
- * Age.
+ * asked (503), no copies that nothing was learned. ROUTE_RENDER is not answered here (asserted) but by route_render,
+ * because it has a thread of its own. While the API server is away the answer says so by Warning and Age.
  */
 void route_answer(const struct route *route, const struct request *r, const struct view *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
+
+/*
+ * POST …/render by serve/render.h: the manifests in the type that they came in or, with ?dryRun, its report. Takes
+ * application/yaml, application/x-yaml, text/yaml, text/plain, application/json, and what tells no type. Headers:
+ * X-Halflife-Changed and X-Halflife-Left count objects, X-Halflife-Reason lists, where something was left, why.
+ */
+void route_render(const struct route *route, const struct request *r, const struct view *v, struct arena *a,
+                  struct answer *ret);
 
 #endif

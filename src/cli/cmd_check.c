@@ -316,10 +316,11 @@ int cmd_check(int argc, char **argv)
         spec[SETTINGS] = (struct option_spec){.name = "help", .letter = 'h', .help = "this text"};
         int rc = options_parse(spec, SETTINGS + 1, argc, argv, given, &words, &err);
         if (rc == 0 && given[SETTINGS].count) {
-                printf("usage: halflife check [option]...\n\nTakes the settings of halflife run, and says whether it "
+                printf("usage: %s check [option]...\n\nTakes the settings of halflife run, and says whether it "
                        "could work with them: a line each for\nthe API server, halflife's kinds, the metrics API, "
                        "permissions and the database. Exits 1 where one fails.\nWhat is asked is what the credentials "
-                       "given may do.\n\n");
+                       "given may do.\n\n",
+                       program_name());
                 options_print(stdout, spec, SETTINGS + 1);
                 return EXIT_DONE;
         }

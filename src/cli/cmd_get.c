@@ -2,15 +2,17 @@
  * halflife get: the Recommendations, in the columns that kubectl shows.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/session.h"
+#include "commands.h"
 #include "table.h"
+#include "workload.h"
+#include "yaml_print.h"
 
-enum { GET_PAGE = 500, GET_PAGES = 10000, GET_PAGE_BYTES = 64 << 20 };
+enum { GET_PAGE = 500, GET_PAGES = 10000, GET_PAGE_BYTES = 64 << 20, GET_ALL_BYTES = 512 << 20 };
 
 enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
@@ -20,22 +22,30 @@ static const struct option_spec spec[OPTS] = {
          .letter = 'l',
          .value = "LABELS",
          .help = "only those with these labels (the workload's own)"},
-        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table, wide, name or json (default table)"},
+        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table, wide, json, yaml or name (default table)"},
         SESSION_OPTIONS,
         {.name = "help", .letter = 'h', .help = "this text"},
 };
 
-enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_NAME, OUTPUT_JSON };
-static const char *const outputs[] = {"table", "wide", "name", "json"};
+/* --help stands last, and is every command's. */
+const struct option_spec *cmd_get_options(int *ret_count)
+{
+        *ret_count = OPT_HELP;
+        return spec;
+}
+
+enum output { OUTPUT_TABLE, OUTPUT_WIDE, OUTPUT_JSON, OUTPUT_YAML, OUTPUT_NAME, OUTPUTS };
+static const char *const outputs[] = {"table", "wide", "json", "yaml", "name"};
 
 struct getting {
         struct session session;
         struct option_given given[OPTS];
         enum output output;
-        const char *ns;   /* NULL: all */
-        const char *name; /* NULL: the list */
+        const char *ns;           /* NULL: all */
+        const char *name;         /* of a Recommendation; NULL: the list */
+        struct workload workload; /* what name was said by, where it was KIND/NAME */
         struct table table;
-        json_t *items; /* for json */
+        json_t *items; /* for json and yaml */
         int64_t now_ms;
         int found;
 };
@@ -138,6 +148,10 @@ static int columns_shown(const struct getting *g)
 
 static void header(struct getting *g)
 {
+        if (g->output == OUTPUT_NAME) {
+                table_init(&g->table, 1);
+                return;
+        }
         table_init(&g->table, columns_shown(g));
         if (!g->ns)
                 table_add(&g->table, mem_string("NAMESPACE"));
@@ -154,12 +168,13 @@ static int row(struct getting *g, json_t *item, struct err *err)
         if (!json_is_string(json_object_get(meta, "name")))
                 return err_set(err, ERR_INVALID, "the server's answer is no Recommendation: it has no metadata.name");
         g->found++;
-        if (g->output == OUTPUT_JSON) {
+        if (g->output == OUTPUT_JSON || g->output == OUTPUT_YAML) {
                 json_array_append(g->items, item);
                 return 0;
         }
         if (g->output == OUTPUT_NAME) {
-                printf("recommendation.halflife.dev/%s\n", json_string_value(json_object_get(meta, "name")));
+                table_add(&g->table, mem_printf("recommendation.halflife.dev/%s",
+                                                json_string_value(json_object_get(meta, "name"))));
                 return 0;
         }
         if (!g->ns)
@@ -173,16 +188,13 @@ static int row(struct getting *g, json_t *item, struct err *err)
 
 /* --- asking --- */
 
-static json_t *ask(struct getting *g, const char *query, struct err *err)
+static json_t *ask(struct getting *g, const char *query, size_t most, struct err *err)
 {
         AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
         AUTO(mem_free) char *body = NULL;
         size_t len;
-        struct call call = {.method = HTTP_GET,
-                            .path = path,
-                            .query = query,
-                            .deadline_ms = 10 * SECOND_MS,
-                            .body_max = GET_PAGE_BYTES};
+        struct call call = {
+                .method = HTTP_GET, .path = path, .query = query, .deadline_ms = 10 * SECOND_MS, .body_max = most};
         if (client_wait(g->session.client, &call, &body, &len, err) < 0)
                 return NULL;
         json_error_t why;
@@ -204,15 +216,20 @@ static int read_page(struct getting *g, const json_t *answer, struct err *err)
         return rc;
 }
 
-static int get_page(struct getting *g, char **token, struct err *err)
+static char *query_of(const struct getting *g, const char *token, bool paged)
 {
         const char *selector = option_value(&g->given[OPT_SELECTOR]);
         AUTO(mem_free) char *labels = selector ? path_escape(selector) : NULL;
-        AUTO(mem_free) char *from = *token ? path_escape(*token) : NULL;
-        AUTO(mem_free)
-        char *query = mem_printf("limit=%d%s%s%s%s", GET_PAGE, labels ? "&labelSelector=" : "", labels ? labels : "",
-                                 from ? "&continue=" : "", from ? from : "");
-        AUTO(json_decref) json_t *answer = ask(g, query, err);
+        AUTO(mem_free) char *from = token ? path_escape(token) : NULL;
+        AUTO(mem_free) char *limit = paged ? mem_printf("limit=%d", GET_PAGE) : mem_string("limit=0");
+        return mem_printf("%s%s%s%s%s", limit, labels ? "&labelSelector=" : "", labels ? labels : "",
+                          from ? "&continue=" : "", from ? from : "");
+}
+
+static int get_page(struct getting *g, char **token, bool paged, struct err *err)
+{
+        AUTO(mem_free) char *query = query_of(g, *token, paged);
+        AUTO(json_decref) json_t *answer = ask(g, query, paged ? GET_PAGE_BYTES : GET_ALL_BYTES, err);
         if (!answer)
                 return err->code;
         const char *next = json_string_value(at_path(answer, "metadata.continue"));
@@ -225,16 +242,16 @@ static int get_page(struct getting *g, char **token, struct err *err)
 
 static int get_one(struct getting *g, struct err *err)
 {
-        AUTO(json_decref) json_t *item = ask(g, NULL, err);
+        AUTO(json_decref) json_t *item = ask(g, NULL, GET_PAGE_BYTES, err);
         return item ? row(g, item, err) : err->code;
 }
 
-static int get_all(struct getting *g, struct err *err)
+static int get_pages(struct getting *g, bool paged, struct err *err)
 {
         AUTO(mem_free) char *token = NULL;
         int pages = 0, rc;
         do {
-                rc = get_page(g, &token, err);
+                rc = get_page(g, &token, paged, err);
         } while (rc == 0 && token && ++pages < GET_PAGES);
         if (rc == 0 && token)
                 return err_set(err, ERR_TOOBIG, "the server's list has no end: after %d pages there is one more",
@@ -242,21 +259,62 @@ static int get_all(struct getting *g, struct err *err)
         return rc;
 }
 
-static void print(struct getting *g)
+/* What the pages so far brought is of a version that the server has forgotten. */
+static void start_over(struct getting *g)
 {
-        if (g->output == OUTPUT_JSON) {
-                json_t *list = json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", g->items);
-                json_dumpf(g->name && g->found ? json_array_get(g->items, 0) : list, stdout, JSON_INDENT(2));
-                printf("\n");
-                json_decref(list);
-        } else if (g->output != OUTPUT_NAME && g->found) {
-                table_print(stdout, &g->table);
+        table_release(&g->table);
+        json_array_clear(g->items);
+        g->found = 0;
+        header(g);
+}
+
+/* A list that outlives its version is begun anew once, then asked for whole. */
+static int get_all(struct getting *g, struct err *err)
+{
+        int rc = get_pages(g, true, err);
+        for (int again = 0; rc == ERR_GONE && again < 2; again++) {
+                start_over(g);
+                rc = get_pages(g, again == 0, err);
         }
+        return rc;
+}
+
+static void print_items(const struct getting *g)
+{
+        json_t *list = json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", g->items);
+        const json_t *all = g->name && g->found ? json_array_get(g->items, 0) : list;
+        if (g->output == OUTPUT_YAML)
+                yaml_print(stdout, all);
+        else {
+                json_dumpf(all, stdout, JSON_INDENT(2));
+                printf("\n");
+        }
+        json_decref(list);
+}
+
+static void print(const struct getting *g)
+{
+        if (g->output == OUTPUT_JSON || g->output == OUTPUT_YAML)
+                print_items(g);
+        else if (g->found)
+                table_print(stdout, &g->table);
         if (!g->found)
                 fprintf(stderr,
                         "no recommendations%s%s; does a profile select anything? kubectl get clusterprofiles,profiles "
                         "-A\n",
                         g->ns ? " in namespace " : "", g->ns ? g->ns : "");
+}
+
+/* KIND/NAME, the Recommendation's own name, or that as -o name tells it. */
+static int read_name(struct getting *g, const char *word, struct err *err)
+{
+        static const char own[] = "recommendation.halflife.dev/";
+        g->name = strncmp(word, own, sizeof own - 1) == 0 ? word + sizeof own - 1 : word;
+        if (!strchr(g->name, '/'))
+                return 0;
+        int rc = workload_parse(g->name, &g->workload, err);
+        g->name = g->workload.recommendation;
+        return rc;
 }
 
 static int read_arguments(struct getting *g, int argc, char **argv, struct err *err)
@@ -269,29 +327,20 @@ static int read_arguments(struct getting *g, int argc, char **argv, struct err *
         if (rc < 0)
                 return rc;
         const char *output = option_value(&g->given[OPT_OUTPUT]);
-        for (g->output = OUTPUT_TABLE; output && g->output <= OUTPUT_JSON; g->output++)
+        for (g->output = OUTPUT_TABLE; output && g->output < OUTPUTS; g->output++)
                 if (strcmp(output, outputs[g->output]) == 0)
                         break;
-        if (g->output > OUTPUT_JSON)
-                return err_set(err, ERR_INVALID, "output '%s' is not one of table, wide, name, json", output);
+        if (g->output == OUTPUTS)
+                return err_set(err, ERR_INVALID, "output '%s' is not one of table, wide, json, yaml, name", output);
         if (words.count > 1)
                 return err_set(err, ERR_INVALID, "one name at most, not '%s' as well", words.word[1]);
-        g->name = words.count ? words.word[0] : NULL;
+        rc = words.count ? read_name(g, words.word[0], err) : 0;
+        if (rc < 0)
+                return rc;
         if (g->name && all)
                 return err_set(err, ERR_INVALID, "a name is of one namespace: use -n rather than -A");
         g->ns = all ? NULL : option_value(&g->given[OPT_NAMESPACE]);
         return all && g->given[OPT_NAMESPACE].count ? err_set(err, ERR_INVALID, "-A and -n exclude each other") : all;
-}
-
-/* As the settings of the same name are: the flag, else the variable. */
-static int open_session(struct getting *g, struct err *err)
-{
-        const char *kubeconfig = option_value(&g->given[OPT_KUBECONFIG]);
-        const char *context = option_value(&g->given[OPT_CONTEXT]);
-        kubeconfig = kubeconfig ? kubeconfig : getenv("HALFLIFE_KUBECONFIG");
-        context = context ? context : getenv("HALFLIFE_CONTEXT");
-        return session_open(&g->session, kubeconfig && *kubeconfig ? kubeconfig : NULL,
-                            context && *context ? context : NULL, err);
 }
 
 int cmd_get(int argc, char **argv)
@@ -304,10 +353,12 @@ int cmd_get(int argc, char **argv)
                 fprintf(stderr, "halflife get: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (g.given[OPT_HELP].count) {
-                printf("usage: halflife get [option]... [NAME]\n\nThe recommendations, as kubectl get recommendations "
-                       "shows them.\n\n");
+                printf("usage: %s get [option]... [KIND/NAME]\n\nThe recommendations, as kubectl get recommendations "
+                       "shows them.\n\n",
+                       program_name());
                 options_print(stdout, spec, OPTS);
-        } else if (open_session(&g, &err) < 0) {
+        } else if (session_open_given(&g.session, option_value(&g.given[OPT_KUBECONFIG]),
+                                      option_value(&g.given[OPT_CONTEXT]), &err) < 0) {
                 fprintf(stderr, "halflife get: %s\n", err.text);
                 code = EXIT_FAILED;
         } else {

@@ -8,6 +8,7 @@
 #include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
+#include "commands.h"
 #include "replay.h"
 
 enum { PROFILE_BYTES_MAX = 1 << 20, TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18 };
@@ -26,6 +27,13 @@ static const struct option_spec option[OPTS] = {
         {.name = "help", .letter = 'h', .help = "this text"},
 };
 
+/* --help stands last, and is every command's. */
+const struct option_spec *cmd_replay_options(int *ret_count)
+{
+        *ret_count = OPT_HELP;
+        return option;
+}
+
 struct arguments {
         struct option_given given[OPTS];
         int64_t deploy_every_ms;
@@ -35,12 +43,13 @@ struct arguments {
 
 static void print_help(void)
 {
-        printf("usage: halflife replay [option]... FILE|-\n\n"
+        printf("usage: %s replay [option]... FILE|-\n\n"
                "Runs a usage trace (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
                "per entity) through the controller's own arithmetic and scores each profile: how much of what it "
                "would\n"
                "have requested was not used (slack), and how often more was used than requested (overrun). 'peak'\n"
-               "requests the highest value yet seen. Changes nothing.\n\n");
+               "requests the highest value yet seen. Changes nothing.\n\n",
+               program_name());
         options_print(stdout, option, OPTS);
 }
 

@@ -184,7 +184,7 @@ static void on_signal(void *arg, int signo)
 
 static void usage(FILE *to, const struct running *r, const struct option_spec *spec)
 {
-        fprintf(to, "usage: halflife %s [option]...\n\n%s", r->command,
+        fprintf(to, "usage: %s %s [option]...\n\n%s", program_name(), r->command,
                 r->replica ? "Answers reads, render and admission from the Recommendations that another halflife "
                              "publishes: any number\nof replicas, without history, database or Lease. Listens on :8443 "
                              "unless --serve-listen says otherwise.\nSettings that are of learning only are ignored.\n"

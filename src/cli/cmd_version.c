@@ -29,7 +29,7 @@ const char *version_user_agent(void)
 int cmd_version(int argc, char **argv)
 {
         if (argc == 2 && (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)) {
-                printf("usage: halflife version\n\nThe version, and those of the libraries it runs with.\n");
+                printf("usage: %s version\n\nThe version, and those of the libraries it runs with.\n", program_name());
                 return EXIT_DONE;
         }
         if (argc > 1) {

@@ -5,28 +5,17 @@
 #include <unistd.h>
 
 #include "cli/cmd.h"
-
-static const struct {
-        const char *name;
-        int (*run)(int argc, char **argv);
-        const char *help;
-} commands[] = {
-        {"run", cmd_run, "watch usage, publish recommendations, apply what profiles allow"},
-        {"serve", cmd_serve, "answer reads, render and admission from what another halflife published"},
-        {"get", cmd_get, "the recommendations, as kubectl get shows them"},
-        {"check", cmd_check, "can halflife reach, may it do, what it needs? one line each"},
-        {"replay", cmd_replay, "run a usage trace through profiles and score them"},
-        {"version", cmd_version, "which halflife this is"},
-};
-enum { COMMANDS = sizeof commands / sizeof commands[0] };
+#include "commands.h"
 
 static void usage(FILE *to)
 {
-        fprintf(to, "usage: halflife COMMAND [option]...\n\n"
-                    "Keeps the requests of Kubernetes workloads at what they really use.\n\n");
-        for (int i = 0; i < COMMANDS; i++)
-                fprintf(to, "  %-9s %s\n", commands[i].name, commands[i].help);
-        fprintf(to, "\nhalflife COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 misused.\n");
+        fprintf(to,
+                "usage: %s COMMAND [option]...\n\n"
+                "Keeps the requests of Kubernetes workloads at what they really use.\n\n",
+                program_name());
+        for (size_t i = 0; i < commands_count; i++)
+                fprintf(to, "  %-10s %s\n", commands[i].name, commands[i].help);
+        fprintf(to, "\n%s COMMAND --help tells more. Exit codes: 0 done, 1 failed, 2 misused.\n", program_name());
 }
 
 /* An answer that did not get out is no answer, whatever the command came to. Who stopped reading knows that himself. */
@@ -44,13 +33,15 @@ static int answered(int code)
 static int command(int argc, char **argv)
 {
         const char *name = argc > 1 ? argv[1] : "";
-        for (int i = 0; i < COMMANDS; i++)
-                if (strcmp(name, commands[i].name) == 0)
-                        return commands[i].run(argc - 1, argv + 1);
+        const struct command *c = command_find(name);
+        if (c)
+                return c->run(argc - 1, argv + 1);
         if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
                 usage(stdout);
                 return EXIT_DONE;
         }
+        if (strcmp(name, "__complete") == 0)
+                return cmd_complete(argc - 1, argv + 1);
         if (strcmp(name, "--version") == 0)
                 return cmd_version(1, argv);
         if (*name)
@@ -74,5 +65,6 @@ static void hold_standard_streams(void)
 int main(int argc, char **argv)
 {
         hold_standard_streams();
-        return answered(command(argc, argv));
+        program_called(argv[0]);
+        return answered(program_completes() ? cmd_complete(argc, argv) : command(argc, argv));
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "terminal.h"
+
 static int find_name(const struct option_spec *spec, int specs, const char *name, size_t len)
 {
         for (int i = 0; i < specs; i++)
@@ -107,26 +109,9 @@ int option_switch(const struct option_given *g, bool *ret, struct err *err)
         return 0;
 }
 
-/* Words of text from column on, each further line indented by as much. */
-static void print_wrapped(FILE *to, const char *text, int column)
-{
-        enum { WIDTH = 100 };
-        int at = column;
-        while (*text) {
-                int len = (int)strcspn(text, " ");
-                if (at > column && at + 1 + len > WIDTH) {
-                        fprintf(to, "\n%*s", column, "");
-                        at = column;
-                }
-                at += fprintf(to, "%s%.*s", at > column ? " " : "", len, text);
-                text += len;
-                text += strspn(text, " ");
-        }
-        fputc('\n', to);
-}
-
 void options_print(FILE *to, const struct option_spec *spec, int specs)
 {
+        enum { WIDTH = 100 };
         int widest = 0;
         for (int i = 0; i < specs; i++) {
                 int width = (int)strlen(spec[i].name) + (spec[i].value ? 1 + (int)strlen(spec[i].value) : 0);
@@ -140,6 +125,6 @@ void options_print(FILE *to, const struct option_spec *spec, int specs)
                 int width = fprintf(to, "--%s%s%s", spec[i].name, spec[i].value ? " " : "",
                                     spec[i].value ? spec[i].value : "");
                 fprintf(to, "%*s", widest + 5 - width, "");
-                print_wrapped(to, spec[i].help, widest + 11);
+                terminal_wrap(to, spec[i].help, widest + 11, WIDTH);
         }
 }

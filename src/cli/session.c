@@ -1,6 +1,7 @@
 #include "cli/session.h"
 
 #include <signal.h>
+#include <stdlib.h>
 
 #include "cli/version.h"
 
@@ -22,6 +23,17 @@ int session_open(struct session *s, const char *kubeconfig, const char *context,
         s->loop = loop_new();
         s->client = client_new(s->loop, s->access, &o);
         return 0;
+}
+
+static const char *given_or(const char *given, const char *variable)
+{
+        const char *value = given ? given : getenv(variable);
+        return value && *value ? value : NULL;
+}
+
+int session_open_given(struct session *s, const char *kubeconfig, const char *context, struct err *err)
+{
+        return session_open(s, given_or(kubeconfig, "HALFLIFE_KUBECONFIG"), given_or(context, "HALFLIFE_CONTEXT"), err);
 }
 
 void session_release(struct session *s)

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "terminal.h"
 
 void table_init(struct table *t, int columns)
 {
@@ -14,9 +15,7 @@ void table_add(struct table *t, char *cell)
         enum { GROW = 256 };
         if (t->cells % GROW == 0)
                 t->cell = mem_resize(t->cell, (size_t)t->cells + GROW, sizeof *t->cell);
-        for (char *p = cell; p && *p; p++) /* whoever writes a status does not write to the terminal */
-                if ((unsigned char)*p < ' ' || *p == 0x7f)
-                        *p = '?';
+        terminal_tame(cell);
         t->cell[t->cells++] = cell ? cell : mem_string("<none>");
 }
 
@@ -28,20 +27,11 @@ void table_release(struct table *t)
         *t = (struct table){0};
 }
 
-/* Bytes that start a character: what a terminal gives a column to. */
-static int width_of(const char *s)
-{
-        int width = 0;
-        for (; *s; s++)
-                width += ((unsigned char)*s & 0xc0) != 0x80;
-        return width;
-}
-
 static int widest(const struct table *t, int column)
 {
         int most = 0;
         for (int i = column; i < t->cells; i += t->columns)
-                most = width_of(t->cell[i]) > most ? width_of(t->cell[i]) : most;
+                most = terminal_width(t->cell[i]) > most ? terminal_width(t->cell[i]) : most;
         return most;
 }
 
@@ -54,7 +44,7 @@ void table_print(FILE *to, const struct table *t)
         for (int i = 0; i < t->cells; i++) {
                 int column = i % t->columns;
                 bool last = column == t->columns - 1;
-                fprintf(to, "%s%*s", t->cell[i], last ? 0 : width[column] + GAP - width_of(t->cell[i]), "");
+                fprintf(to, "%s%*s", t->cell[i], last ? 0 : width[column] + GAP - terminal_width(t->cell[i]), "");
                 if (last)
                         fputc('\n', to);
         }

@@ -165,6 +165,7 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
                 .containers = a->sents,
                 .original = applied ? original : NULL,
                 .applied = applied,
+                .basis = applied ? BASIS_REQUEST : NULL,
         };
         return patch_build(&want, err);
 }

@@ -212,9 +212,13 @@ static bool annotation_differs(const json_t *holder, const char *key, const char
 
 static int annotate(struct builder *b, json_t *holder, const char *path, const struct patch_resources *p)
 {
-        const char *const key[] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED}, *const text[] = {p->original, p->applied};
-        bool differs[] = {annotation_differs(holder, key[0], text[0]), annotation_differs(holder, key[1], text[1])};
-        if (!differs[0] && !differs[1])
+        enum { NOTES = 3 };
+        static const char *const key[NOTES] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED, ANNOTATION_BASIS};
+        const char *const text[NOTES] = {p->original, p->applied, p->basis};
+        bool differs[NOTES], any = false;
+        for (int i = 0; i < NOTES; i++)
+                any |= differs[i] = annotation_differs(holder, key[i], text[i]);
+        if (!any)
                 return 0;
         buf_reset(&b->path);
         buf_add_text(&b->path, path);
@@ -222,7 +226,7 @@ static int annotate(struct builder *b, json_t *holder, const char *path, const s
         json_t *annotations = meta ? enter(b, meta, "annotations") : NULL;
         if (!annotations)
                 return ERR_INVALID;
-        for (int i = 0; i < 2; i++)
+        for (int i = 0; i < NOTES; i++)
                 if (differs[i])
                         set_text(b, annotations, key[i], text[i]);
         return 0;

@@ -34,6 +34,7 @@ struct http_call *http_call_new(struct http *h, const struct http_request *r)
         c->r = *r;
         c->r.path_query = mem_string(r->path_query);
         c->r.bearer = mem_string(r->bearer);
+        c->r.passed = mem_string(r->passed);
         c->r.content_type = mem_string(r->content_type);
         c->r.accept = mem_string(r->accept ? r->accept : "application/json");
         c->r.body.p = r->body.len ? mem_string_n(r->body.p, r->body.len) : NULL;
@@ -68,6 +69,7 @@ void http_call_free(struct http_call *c)
         curl_slist_free_all(c->connect_to);
         free_const(c->r.path_query);
         wipe_and_free(c->r.bearer);
+        wipe_and_free(c->r.passed);
         free_const(c->r.content_type);
         free_const(c->r.accept);
         free_const(c->r.body.p);
@@ -276,9 +278,18 @@ static void add_header(struct http_call *c, const char *name, const char *value)
         struct curl_slist *grown = curl_slist_append(c->headers, line);
         assert(grown);
         c->headers = grown;
-        if (strcmp(name, "Authorization") == 0)
+        if (strstr(name, "Authorization"))
                 explicit_bzero(line, strlen(line));
         mem_free(line);
+}
+
+static void add_bearer(struct http_call *c, const char *name, const char *token)
+{
+        if (!token)
+                return;
+        char *value = mem_printf("Bearer %s", token);
+        add_header(c, name, value);
+        wipe_and_free(value);
 }
 
 static CURLcode set_connection(struct http_call *c)
@@ -415,11 +426,8 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         if (c->r.gzip && !c->r.stream)
                 SET(CURLOPT_ACCEPT_ENCODING, "gzip");
         add_header(c, "Accept", c->r.accept);
-        if (c->r.bearer) {
-                char *value = mem_printf("Bearer %s", c->r.bearer);
-                add_header(c, "Authorization", value);
-                wipe_and_free(value);
-        }
+        add_bearer(c, "Authorization", c->r.bearer);
+        add_bearer(c, "X-Halflife-Authorization", c->r.passed);
         SET(CURLOPT_HTTPHEADER, c->headers);
         return rc;
 }

@@ -139,40 +139,17 @@ bool admission_wants_owner(const struct admission *r)
 
 /* --- shared by both subjects --- */
 
-struct recording {
-        struct deploy_container *container;
-        int count;
-        bool original;
-};
-
-static int keep_record(void *arg, const struct recorded *row)
-{
-        struct recording *to = arg;
-        for (int i = 0; i < to->count; i++) {
-                struct deploy_container *c = &to->container[i];
-                if (!text_equal(c->name, row->container))
-                        continue;
-                memcpy(to->original ? c->recorded_original : c->applied, row->request, sizeof row->request);
-                c->recorded |= to->original;
-        }
-        return 0;
-}
-
 struct deploy_container *admission_containers(struct arena *a, const struct container_view *c, int count,
                                               const struct our_annotations *notes)
 {
         struct deploy_container *to = arena_new(a, (size_t)(count + 1) * sizeof *to);
-        struct recording original = {to, count, true}, applied = {to, count, false};
         for (int i = 0; i < count; i++) {
                 to[i].name = c[i].name;
                 to[i].role = c[i].role;
                 memcpy(to[i].request, c[i].request, sizeof to[i].request);
                 memcpy(to[i].limit, c[i].limit, sizeof to[i].limit);
         }
-        if (notes->applied.len && notes->original.len && /* one without the other tells nothing */
-            record_read(notes->applied, a, keep_record, &applied, NULL) == 0)
-                record_read(notes->original, a, keep_record, &original, NULL);
-        return to;
+        return deploy_recall(to, (size_t)count, notes, a, NULL) == 0 ? to : NULL;
 }
 
 static bool differs(struct amount a, struct amount b)
@@ -217,30 +194,14 @@ static struct patch_container *changes(struct admission_work *w, const struct de
 
 json_t *admission_patch(struct admission_work *w, struct text object, const char *template_path,
                         const struct deploy_subject *s, const struct deploy_answer *d,
-                        const struct admission_notes *before)
+                        const struct deploy_notes *before)
 {
         struct patch_resources want = {.template_path = template_path, .object = object};
-        struct recorded *original = arena_new(w->arena, (s->containers + 1) * sizeof *original);
-        struct recorded *applied = arena_new(w->arena, (s->containers + 1) * sizeof *applied);
-        size_t rows = 0;
+        const struct deploy_notes notes = before ? *before : deploy_record(s, d, w->arena);
         want.container = changes(w, s, d, &want.containers);
-        for (size_t i = 0; i < s->containers; i++) {
-                const struct deploy_advice *advice = &d->advice[i];
-                if (!advice->ours[CPU] && !advice->ours[MEMORY])
-                        continue;
-                original[rows].container = applied[rows].container = s->container[i].name;
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        original[rows].request[r] = d->row[i].origin[r].raw;
-                        original[rows].limit[r] = s->container[i].limit[r];
-                        if (advice->ours[r])
-                                applied[rows].request[r] = advice->request[r];
-                }
-                rows++;
-        }
-        AUTO(mem_free) char *original_text = record_print(original, rows);
-        AUTO(mem_free) char *applied_text = record_print(applied, rows);
-        want.original = before ? before->original : original_text;
-        want.applied = before ? before->applied : applied_text;
+        want.original = notes.original;
+        want.applied = notes.applied;
+        want.basis = notes.basis;
         return patch_build(&want, NULL);
 }
 

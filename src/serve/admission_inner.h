@@ -23,17 +23,14 @@ struct admission_work {
 void admission_pod(struct admission_work *w);
 void admission_workload(struct admission_work *w, const char *template_path);
 
-/* Containers of a decoded object as a deploy's subjects, with what its annotations record. */
+/* Containers of a decoded object as a deploy's subjects, with what its annotations record; NULL where that cannot be
+ * read: nobody knows then what the owner asked for. */
 struct deploy_container *admission_containers(struct arena *a, const struct container_view *c, int count,
                                               const struct our_annotations *notes);
-/* The texts of our annotations as they were, letter by letter: another spelling would be another template. */
-struct admission_notes {
-        const char *original, *applied; /* NULL: there was none */
-};
-/* The patch that gives an object what was answered, with its annotations afresh or as before; an empty array where it
- * has that already, NULL on failure. */
+/* The patch that gives an object what was answered, with its annotations afresh or, letter by letter, as before
+ * (another spelling would be another template); an empty array where it has that already, NULL on failure. */
 json_t *admission_patch(struct admission_work *w, struct text object, const char *template_path,
                         const struct deploy_subject *s, const struct deploy_answer *d,
-                        const struct admission_notes *before);
+                        const struct deploy_notes *before);
 
 #endif

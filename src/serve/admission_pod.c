@@ -65,6 +65,8 @@ void admission_pod(struct admission_work *w)
                 .containers = (size_t)pod->containers,
         };
         struct deploy_answer d;
+        if (!s.container)
+                return;
         deploy_answer(w->view, &s, w->arena, &d);
         o->result = d.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
         if (!d.profile || !sets_pods(&d))

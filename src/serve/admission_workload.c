@@ -118,6 +118,8 @@ static bool read_side(const struct admission_work *w, struct text object, const 
                 .container = admission_containers(w->arena, v->container, v->containers, &v->template_annotation),
                 .containers = (size_t)v->containers,
         };
+        if (!ret->subject.container)
+                return false;
         deploy_answer(w->view, &ret->subject, w->arena, &ret->answer);
         ret->object = json_loadb(object.p, object.len, 0, NULL);
         return ret->object != NULL;
@@ -162,11 +164,11 @@ static const char *note_of(const struct admission_work *w, struct text note)
 static void settle(struct admission_work *w, struct side *now, const struct side *before, const char *template_path)
 {
         struct admission_outcome *o = w->outcome;
-        struct admission_notes notes = {0};
+        struct deploy_notes notes = {0};
         if (before) {
                 const struct our_annotations *a = &before->view->template_annotation;
                 keep_before(before, now);
-                notes = (struct admission_notes){note_of(w, a->original), note_of(w, a->applied)};
+                notes = (struct deploy_notes){note_of(w, a->original), note_of(w, a->applied), note_of(w, a->basis)};
         }
         w->patch = admission_patch(w, w->request->object, template_path, &now->subject, &now->answer,
                                    before ? &notes : NULL);

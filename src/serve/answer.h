@@ -28,6 +28,9 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 /* A strong ETag of what the body holds; 304 without a body where the caller has it. */
 void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena);
 
+/* Whether what is told is of before the API server was away. */
+void answer_age(const struct view *v, struct arena *a, struct answer *ret);
+
 /* One row each for enum route_name, but render. */
 void answer_workload(struct ask *k);
 void answer_list(struct ask *k);

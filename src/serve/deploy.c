@@ -135,3 +135,77 @@ struct amount deploy_request(const struct deploy_answer *d, size_t container, en
         const struct deploy_advice *advice = &d->advice[container];
         return advice->ours[r] ? advice->request[r] : d->row[container].origin[r].raw;
 }
+
+/* --- what is recorded --- */
+
+struct recording {
+        struct deploy_container *container;
+        size_t count;
+        bool original;
+};
+
+static int keep_record(void *arg, const struct recorded *row)
+{
+        struct recording *to = arg;
+        for (size_t i = 0; i < to->count; i++) {
+                struct deploy_container *c = &to->container[i];
+                if (!text_equal(c->name, row->container))
+                        continue;
+                memcpy(to->original ? c->recorded_original : c->applied, row->request, sizeof row->request);
+                c->recorded |= to->original;
+        }
+        return 0;
+}
+
+static void forget(struct deploy_container *c, size_t containers)
+{
+        for (size_t i = 0; i < containers; i++) {
+                memset(c[i].applied, 0, sizeof c[i].applied);
+                memset(c[i].recorded_original, 0, sizeof c[i].recorded_original);
+                c[i].recorded = false;
+        }
+}
+
+int deploy_recall(struct deploy_container *c, size_t containers, const struct our_annotations *notes, struct arena *a,
+                  struct err *err)
+{
+        struct recording original = {c, containers, true}, applied = {c, containers, false};
+        const char *which = ANNOTATION_APPLIED;
+        struct err why = {0};
+        int rc = notes->applied.len ? record_read(notes->applied, a, keep_record, &applied, &why) : 0;
+        if (rc == 0 && notes->original.len) {
+                which = ANNOTATION_ORIGINAL;
+                rc = record_read(notes->original, a, keep_record, &original, &why);
+        }
+        if (rc < 0 || !notes->applied.len || !notes->original.len)
+                forget(c, containers);
+        return rc < 0 ? err_set(err, ERR_INVALID, "annotation %s: %s", which, why.text) : 0;
+}
+
+static const char *printed(const struct recorded *row, size_t rows, struct arena *a)
+{
+        AUTO(mem_free) char *text = record_print(row, rows);
+        return text ? arena_text(a, text_of(text)) : NULL;
+}
+
+struct deploy_notes deploy_record(const struct deploy_subject *s, const struct deploy_answer *d, struct arena *a)
+{
+        struct recorded *original = arena_new(a, (s->containers + 1) * sizeof *original);
+        struct recorded *applied = arena_new(a, (s->containers + 1) * sizeof *applied);
+        size_t rows = 0;
+        for (size_t i = 0; i < s->containers; i++) {
+                const struct deploy_advice *advice = &d->advice[i];
+                if (!advice->ours[CPU] && !advice->ours[MEMORY])
+                        continue;
+                original[rows].container = applied[rows].container = s->container[i].name;
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        original[rows].request[r] = d->row[i].origin[r].raw;
+                        original[rows].limit[r] = s->container[i].limit[r];
+                        if (advice->ours[r])
+                                applied[rows].request[r] = advice->request[r];
+                }
+                rows++;
+        }
+        return (struct deploy_notes){printed(original, rows, a), printed(applied, rows, a),
+                                     rows ? BASIS_REQUEST : NULL};
+}

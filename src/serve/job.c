@@ -47,7 +47,7 @@ void job_do(struct job *j, struct gzip *g)
         if (j->admission)
                 admit(j);
         else if (j->route.name == ROUTE_RENDER)
-                answer_problem(&j->answer, PROBLEM_UNAVAILABLE, "this instance does not render");
+                route_render(&j->route, &j->request, j->view, &j->arena, &j->answer);
         else
                 route_answer(&j->route, &j->request, j->view, j->learned, j->learned_count, &j->arena, &j->answer);
         j->gzipped = j->gzip && gzip_body(g, &j->answer.body);

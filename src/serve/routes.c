@@ -190,7 +190,7 @@ int route_match(const struct request *r, const struct view *v, struct arena *a, 
 /* --- answering --- */
 
 /* What was true when the API server could last be asked, and for how long that is. */
-static void tell_age(const struct view *v, struct arena *a, struct answer *ret)
+void answer_age(const struct view *v, struct arena *a, struct answer *ret)
 {
         char age[24];
         int64_t ms = v->at.ms - v->source_since_ms;
@@ -218,5 +218,5 @@ void route_answer(const struct route *route, const struct request *r, const stru
         if (ret->status == 200)
                 answer_tag(ret, r->if_none_match, a);
         if (route->name != ROUTE_OPENAPI)
-                tell_age(v, a, ret);
+                answer_age(v, a, ret);
 }

@@ -97,11 +97,13 @@ void visit_give_up(struct visit *v, enum problem p, const char *why)
 
 static void take_verdict(struct visit *v, enum auth_say say);
 
-/* b64token of RFC 6750: anything else is no token, and nobody is asked about it. */
+/* b64token of RFC 6750: anything else is no token, and nobody is asked about it. The API server's proxy to services
+ * takes Authorization for itself, so that who comes through it shows his token in a header of ours. */
 static bool read_token(const struct visit *v, struct text *ret)
 {
         static const char scheme[] = "Bearer ";
         const char *value = header(v, "Authorization");
+        value = value ? value : header(v, "X-Halflife-Authorization");
         if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0)
                 return false;
         value += sizeof scheme - 1;
@@ -336,7 +338,7 @@ static void add_headers(struct visit *v, struct MHD_Response *r)
         if (!has_header(a, "Cache-Control"))
                 MHD_add_response_header(r, "Cache-Control", "private, no-cache");
         if (!has_header(a, "Vary"))
-                MHD_add_response_header(r, "Vary", "Accept-Encoding, Authorization");
+                MHD_add_response_header(r, "Vary", "Accept-Encoding, Authorization, X-Halflife-Authorization");
         if (j->gzipped)
                 MHD_add_response_header(r, "Content-Encoding", "gzip");
         if (j->lately)

@@ -91,7 +91,8 @@ static void patch_cpu(struct sent *s, int64_t milli, bool dry_run)
                                           .container = &to,
                                           .containers = 1,
                                           .original = "{\"app\":{\"requests\":{\"cpu\":\"2\"}}}",
-                                          .applied = "{\"app\":{\"requests\":{\"cpu\":\"454m\"}}}"};
+                                          .applied = "{\"app\":{\"requests\":{\"cpu\":\"454m\"}}}",
+                                          .basis = BASIS_REQUEST};
         AUTO(json_decref) json_t *patch = patch_build(&p, &err);
         assert_non_null(patch);
         mem_free(s->body);

@@ -54,6 +54,7 @@ static struct story stories[] = {
               CHECK("deployments/web", APP_LIMITS, "{\"cpu\":\"2\",\"memory\":\"2Gi\"}"),
               CHECK("deployments/web", IN_TEMPLATE ".<halflife.dev/original-resources>", ORIGINAL),
               CHECK("deployments/web", IN_TEMPLATE ".<halflife.dev/applied-resources>", APPLIED),
+              CHECK("deployments/web", IN_TEMPLATE ".<halflife.dev/utilization-basis>", "request"),
               CHECK("deployments/web", "metadata.annotations.<halflife.dev/original-resources>", ORIGINAL),
               CHECK("deployments/web", "metadata.generation", "2"), EXPECT(REC, "status.applied.mode", "Rollout"),
               CHECK(REC, "status.applied.containers", "[{\"cpu\":\"285m\",\"name\":\"app\"}]"),

@@ -172,7 +172,7 @@ static void patches_are_as_the_table_says(void **state)
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct err err = {0};
                 const struct patch_resources p = {"/spec/template", text_of(row[i].object), "7", &row[i].container, 1,
-                                                  row[i].original,  row[i].applied};
+                                                  row[i].original,  row[i].applied,         NULL};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 char *got = json_dumps(patch, JSON_COMPACT);
                 if (row[i].want[0] == '!' ? patch || err.code != row[i].rc || !strstr(err.text, row[i].want + 1)
@@ -371,7 +371,7 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                 AUTO(json_decref) json_t *object = any_object(cron), *meant = json_deep_copy(object);
                 json_t *template = template_of(meant, cron);
                 int count = any_work(template, work, at);
-                const char *original = texts[draw(3)], *applied = texts[draw(3)];
+                const char *original = texts[draw(3)], *applied = texts[draw(3)], *basis = texts[draw(3)];
                 char *text = json_dumps(object, 0);
                 const struct patch_resources p = {cron ? "/spec/jobTemplate/spec/template" : "/spec/template",
                                                   text_of(text),
@@ -379,7 +379,8 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                                                   work,
                                                   count,
                                                   original,
-                                                  applied};
+                                                  applied,
+                                                  basis};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 bool changed = false;
                 for (int i = 0; i < count; i++)
@@ -387,6 +388,7 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                 for (int i = 0; changed && i < 2; i++) {
                         do_annotation(i ? meant : template, ANNOTATION_ORIGINAL, original);
                         do_annotation(i ? meant : template, ANNOTATION_APPLIED, applied);
+                        do_annotation(i ? meant : template, ANNOTATION_BASIS, basis);
                 }
                 char *dump = json_dumps(patch, JSON_COMPACT);
                 if (!patch || !json_patch_apply(object, patch) || !json_equal(object, meant) ||
@@ -398,6 +400,8 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
         }
         assert_in_range(empty, 1000, 10000);
 }
+
+#define BASIS ADD("/metadata/annotations/halflife.dev~1utilization-basis", "\"request\"")
 
 /* At admission: the pod is the template, nothing is tested, and the annotations are written once. */
 static void a_pod_is_patched_without_tests(void **state)
@@ -420,12 +424,13 @@ static void a_pod_is_patched_without_tests(void **state)
                                                                                                         "halflife.dev~"
                                                                                                         "1applied-"
                                                                                                         "resources",
-                                                                                                        "\"A\"") "]"},
+                                                                                                        "\"A\"") "," BASIS
+                                                                                                                 "]"},
                 {"{\"metadata\":{\"annotations\":{\"halflife.dev/"
                  "original-resources\":\"O\"}},\"spec\":{\"containers\":[],"
                  "\"initContainers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}",
-                 "[" REPLACE("/spec/initContainers/0/resources/requests/cpu",
-                             "\"454m\"") "," ADD("/metadata/annotations/halflife.dev~1applied-resources", "\"A\"") "]"},
+                 "[" REPLACE("/spec/initContainers/0/resources/requests/cpu", "\"454m\"") "," ADD(
+                         "/metadata/annotations/halflife.dev~1applied-resources", "\"A\"") "," BASIS "]"},
                 {"{\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}",
                  "[]"},
         };
@@ -436,7 +441,8 @@ static void a_pod_is_patched_without_tests(void **state)
                                                   .container = &c,
                                                   .containers = 1,
                                                   .original = "O",
-                                                  .applied = "A"};
+                                                  .applied = "A",
+                                                  .basis = BASIS_REQUEST};
                 AUTO(json_decref) json_t *patch = patch_build(&p, NULL), *pod = json_loads(pods[i].pod, 0, NULL);
                 char *got = json_dumps(patch, JSON_COMPACT);
                 assert_string_equal(got, pods[i].want);

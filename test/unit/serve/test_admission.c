@@ -146,9 +146,10 @@ static void expect_object(const char *name, const json_t *got, const char *want)
 
 #define OWNED           "ownerReferences: [{apiVersion: apps/v1, kind: ReplicaSet, name: web-5, uid: x, controller: true}]"
 #define POD(meta, spec) "metadata: {generateName: web-5-, labels: {tier: web}, " OWNED meta "}\nspec: {" spec "}\n"
+#define BASIS           "halflife.dev/utilization-basis: request"
 #define NOTES(original, applied)                                                                                       \
         ", annotations: {halflife.dev/original-resources: '{\"app\":{" original                                        \
-        "}}', halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"" applied "\"}}}'}"
+        "}}', halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"" applied "\"}}}', " BASIS "}"
 
 static const struct {
         const char *name;
@@ -172,7 +173,7 @@ static const struct {
         {"a container that is injected starts by the static factor", OPTED_FOR_POD,
          POD("", "containers: [{name: proxy, resources: {requests: {cpu: 1}}}]"),
          POD(", annotations: {halflife.dev/original-resources: '{\"proxy\":{\"requests\":{\"cpu\":\"1\"}}}', "
-             "halflife.dev/applied-resources: '{\"proxy\":{\"requests\":{\"cpu\":\"500m\"}}}'}",
+             "halflife.dev/applied-resources: '{\"proxy\":{\"requests\":{\"cpu\":\"500m\"}}}', " BASIS "}",
              "containers: [{name: proxy, resources: {requests: {cpu: 500m}}}]"),
          ADMISSION_PATCHED},
         {"a native sidecar is one of the containers, an init container is not", OPTED_FOR_POD,
@@ -201,6 +202,10 @@ static const struct {
          "metadata: {name: web, labels: {tier: web}}\nspec: {containers: [{name: app, resources: {requests: {cpu: "
          "2}}}]}\n",
          NULL, ADMISSION_NO_TARGET},
+        {"a record that cannot be read", OPTED_FOR_POD,
+         POD(", annotations: {halflife.dev/original-resources: '{}', halflife.dev/applied-resources: '{\"app\":7}'}",
+             "containers: [{name: app, resources: {requests: {cpu: 440m}}}]"),
+         NULL, ADMISSION_UNREADABLE},
         {"no quantity", OPTED_FOR_POD, POD("", "containers: [{name: app, resources: {requests: {cpu: two}}}]"), NULL,
          ADMISSION_UNREADABLE},
 };
@@ -252,7 +257,7 @@ static void test_owners_of_pods(void **state)
 #define NO_NOTES ""
 #define RECORD(original, applied)                                                                                      \
         "halflife.dev/original-resources: '{\"app\":{\"requests\":{\"cpu\":\"" original                                \
-        "\"}}}', halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"" applied "\"}}}'"
+        "\"}}}', halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"" applied "\"}}}', " BASIS
 #define WEB(meta, notes, cpu, more)                                                                                    \
         "metadata: {name: web, labels: {tier: web}" meta                                                               \
         "}\nspec: {replicas: 3, template: {metadata: {labels: {a: b}" notes                                            \
@@ -260,6 +265,11 @@ static void test_owners_of_pods(void **state)
 #define COPY  ", annotations: {" RECORD("2", "440m") "}"
 #define OURS  WEB(COPY, COPY, "440m", "")
 #define OLDER ", annotations: {" RECORD("2", "700m") "}"
+/* as they were written before there was a third */
+#define TWO                                                                                                            \
+        ", annotations: {halflife.dev/original-resources: '{\"app\":{\"requests\":{\"cpu\":\"2\"}}}', "                \
+        "halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"700m\"}}}'}"
+#define BROKEN ", annotations: {halflife.dev/original-resources: '{', halflife.dev/applied-resources: nonsense}"
 
 static const struct {
         const char *name;
@@ -281,6 +291,12 @@ static const struct {
          WEB("", "", "2", ""), WEB(OLDER, OLDER, "700m", ""), ADMISSION_PATCHED},
         {"undone to a revision of ours: nothing of the owner's changed", OPTED_FOR_WORKLOAD, OURS,
          WEB(COPY, OLDER, "700m", ""), OURS, ADMISSION_PATCHED},
+        {"what stands stands letter by letter", OPTED_FOR_WORKLOAD, WEB(TWO, TWO, "700m", ""), WEB("", "", "2", ""),
+         WEB(TWO, TWO, "700m", ""), ADMISSION_PATCHED},
+        {"a record that cannot be read: nobody knows the original", OPTED_FOR_WORKLOAD, NULL,
+         WEB("", BROKEN, "440m", ""), NULL, ADMISSION_UNREADABLE},
+        {"its owner mended it", OPTED_FOR_WORKLOAD, WEB("", BROKEN, "440m", ""), WEB("", "", "2", ""), OURS,
+         ADMISSION_PATCHED},
         {"another image: a deploy", OPTED_FOR_WORKLOAD, WEB(OLDER, OLDER, "700m", ", tty: true"),
          WEB(OLDER, OLDER, "700m", ""), OURS, ADMISSION_PATCHED},
         {"another request of the owner's", OPTED_FOR_WORKLOAD, OURS, WEB(COPY, COPY, "1", ""),

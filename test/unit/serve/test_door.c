@@ -42,6 +42,10 @@ static void test_who_is_let_in(void **state)
         } row[] = {
                 {STAND_WEB, "Authorization: Bearer good", 200, "Content-Type: application/json"},
                 {STAND_WEB, "authorization: bearer good", 200, "X-Request-Id:"},
+                {STAND_WEB, "X-Halflife-Authorization: Bearer good", 200, "Vary: "},
+                {STAND_WEB, "X-Halflife-Authorization: Bearer stranger", 401, ""},
+                {STAND_WEB, "X-Halflife-Authorization: Bearer poor", 403, ""},
+                {STAND_WEB, "Authorization: Bearer poor\r\nX-Halflife-Authorization: Bearer good", 403, ""},
                 {STAND_WEB, "X-None: 1", 401, "WWW-Authenticate: Bearer"},
                 {STAND_WEB, "Authorization: Basic Z29vZA==", 401, "application/problem+json"},
                 {STAND_WEB, "Authorization: Bearer", 401, ""},

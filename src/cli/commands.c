@@ -1,0 +1,36 @@
+#include "commands.h"
+
+#include <string.h>
+
+#include "cli/cmd.h"
+#include "cli/settings.h"
+
+static const struct option_spec *setting_options(int *ret_count)
+{
+        *ret_count = SETTINGS;
+        return settings_options();
+}
+
+const struct command commands[] = {
+        {"run", cmd_run, setting_options, TAKES_NOTHING,
+         "watch usage, publish recommendations, apply what profiles allow"},
+        {"serve", cmd_serve, setting_options, TAKES_NOTHING,
+         "answer reads, render and admission from what another halflife published"},
+        {"get", cmd_get, cmd_get_options, TAKES_WORKLOADS, "the recommendations, as kubectl get shows them"},
+        {"explain", cmd_explain, cmd_explain_options, TAKES_WORKLOADS,
+         "the histogram behind a number, and how the number came about"},
+        {"check", cmd_check, setting_options, TAKES_NOTHING,
+         "can halflife reach, may it do, what it needs? one line each"},
+        {"replay", cmd_replay, cmd_replay_options, TAKES_FILES, "run a usage trace through profiles and score them"},
+        {"completion", cmd_completion, NULL, TAKES_SHELLS, "the script that completes command lines in a shell"},
+        {"version", cmd_version, NULL, TAKES_NOTHING, "which halflife this is"},
+};
+const size_t commands_count = sizeof commands / sizeof commands[0];
+
+const struct command *command_find(const char *name)
+{
+        for (size_t i = 0; i < commands_count; i++)
+                if (strcmp(commands[i].name, name) == 0)
+                        return &commands[i];
+        return NULL;
+}

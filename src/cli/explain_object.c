@@ -1,0 +1,89 @@
+/* Explaining from a Recommendation alone: what was published, without the histogram behind it. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "explain.h"
+#include "explain_inner.h"
+
+static const json_t *condition_of(const json_t *status, const char *type)
+{
+        const json_t *conditions = json_object_get(status, "conditions");
+        for (size_t i = 0; i < json_array_size(conditions); i++) {
+                const json_t *c = json_array_get(conditions, i);
+                const char *is = json_string_value(json_object_get(c, "type"));
+                if (is && strcmp(is, type) == 0)
+                        return c;
+        }
+        return NULL;
+}
+
+static void print_samples(const struct page *p, const json_t *status)
+{
+        AUTO(mem_free) char *since = page_text(status, "since"), *last = page_text(status, "lastSample");
+        json_int_t samples = json_integer_value(json_object_get(status, "samples"));
+        if (samples == 0)
+                page_line(p, "samples", "nothing was learned yet");
+        else
+                page_printf(p, "samples", "%lld samples since %s, the newest of %s; confidence %lld %%",
+                            (long long)samples, since, last,
+                            (long long)json_integer_value(json_object_get(status, "confidencePercent")));
+}
+
+static void print_number(const struct page *p, const json_t *status, const json_t *number, enum resource r)
+{
+        AUTO(mem_free) char *model = page_quantity(number, "model", r), *lower = page_quantity(number, "lower", r);
+        AUTO(mem_free) char *upper = page_quantity(number, "upper", r), *target = page_quantity(number, "target", r);
+        AUTO(mem_free) char *current = page_quantity(number, "current", r);
+        AUTO(mem_free) char *reason = page_text(number, "reason");
+        print_samples(p, status);
+        if (model && lower && upper)
+                page_printf(p, "model", "%s, between %s and %s", model, lower, upper);
+        else
+                page_line(p, "model", model ? model : "there is none");
+        if (target)
+                page_printf(p, "target", "%s%s%s", target, *reason ? ": " : "", reason);
+        if (current)
+                page_printf(p, "current", "%s is requested now", current);
+}
+
+static void print_conditions(const struct page *p, const json_t *status)
+{
+        static const char *const types[] = {"Applied", "Contested", "Degraded", "UnderProvisioned", "QoSChanges"};
+        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
+                const json_t *c = condition_of(status, types[i]);
+                AUTO(mem_free) char *is = page_text(c, "status"), *reason = page_text(c, "reason");
+                AUTO(mem_free) char *message = page_text(c, "message");
+                if (c && (i == 0 || strcmp(is, "True") == 0))
+                        page_printf(p, i ? "" : "conditions", "%s is %s, %s%s%s", types[i], is, reason,
+                                    *message ? ": " : "", message);
+        }
+}
+
+void explain_print_object(FILE *to, const struct evidence *e, const char *container, const char *resource,
+                          const struct terminal *t)
+{
+        const struct page p = {to, t};
+        const json_t *spec = json_object_get(e->recommendation, "spec");
+        const json_t *status = json_object_get(e->recommendation, "status");
+        const json_t *target = json_object_get(spec, "targetRef"), *profile = json_object_get(spec, "profileRef");
+        const json_t *containers = json_object_get(status, "containers");
+        AUTO(mem_free) char *kind = page_text(target, "kind"), *name = page_text(target, "name");
+        AUTO(mem_free) char *ns = page_text(json_object_get(e->recommendation, "metadata"), "namespace");
+        AUTO(mem_free) char *profile_kind = page_text(profile, "kind"), *profile_name = page_text(profile, "name");
+        AUTO(mem_free) char *state = page_text(status, "state");
+        fprintf(to, "%s %s in namespace %s, by %s %s: %s\n", kind, name, ns, profile_kind, profile_name, state);
+        for (size_t i = 0; i < json_array_size(containers); i++) {
+                const json_t *c = json_array_get(containers, i);
+                AUTO(mem_free) char *of = page_text(c, "name");
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const json_t *number = json_object_get(c, resource_name(r));
+                        if (!number || (container && strcmp(of, container) != 0) ||
+                            (resource && strcmp(resource, resource_name(r)) != 0))
+                                continue;
+                        page_head(&p, of, number, r);
+                        print_number(&p, status, number, r);
+                }
+        }
+        fputc('\n', to);
+        print_conditions(&p, status);
+}

@@ -1,0 +1,87 @@
+/* Lines, labels and quantities of an explanation. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "core/quantity.h"
+#include "draw.h"
+#include "explain_inner.h"
+
+enum { INDENT = 2, LABEL = 13 };
+
+char *page_text(const json_t *object, const char *key)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+        return terminal_tame(mem_string(text ? text : ""));
+}
+
+static bool units_of(const json_t *object, const char *key, enum resource r, int64_t *ret)
+{
+        const char *text = json_string_value(json_object_get(object, key));
+        return text && quantity_parse(text, strlen(text), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, ret, NULL) == 0 &&
+               *ret >= 0;
+}
+
+char *page_quantity(const json_t *object, const char *key, enum resource r)
+{
+        int64_t units;
+        if (!units_of(object, key, r, &units))
+                return NULL;
+        if (r == MEMORY && units >= 1 << 20 && units % (1 << 20) != 0)
+                return mem_printf("%.1fMi", (double)units / (1 << 20));
+        return page_text(object, key);
+}
+
+double page_value(const json_t *object, const char *key, enum resource r)
+{
+        int64_t units;
+        if (!units_of(object, key, r, &units))
+                return -1;
+        return r == CPU ? (double)units / 1000 : (double)units;
+}
+
+static void print_change(const struct page *p, const json_t *number, enum resource r)
+{
+        double original = page_value(number, "original", r), target = page_value(number, "target", r);
+        AUTO(mem_free) char *from = page_quantity(number, "original", r);
+        AUTO(mem_free) char *to = page_quantity(number, "target", r);
+        AUTO(mem_free) char *model = page_quantity(number, "model", r);
+        AUTO(mem_free) char *reason = page_text(number, "reason");
+        if (from && to && original != target)
+                fprintf(p->to, "  %s %s %s%s%s", from, p->t->utf8 ? "→" : "->", paint_text(p->t, PAINT_TARGET), to,
+                        paint_text(p->t, PAINT_NONE));
+        else if (to)
+                fprintf(p->to, "  %s%s", from ? "stays at " : "wants ", to);
+        else if (model)
+                fprintf(p->to, "  model %s", model);
+        if (*reason)
+                fprintf(p->to, "  %s", reason);
+        if (original > target && target >= 0)
+                fprintf(p->to, ", %.0f %% less", 100 * (original - target) / original);
+}
+
+void page_head(const struct page *p, const char *container, const json_t *number, enum resource r)
+{
+        fprintf(p->to, "\n%s  %s", container, r == CPU ? "cpu" : "memory");
+        print_change(p, number, r);
+        fputs("\n\n", p->to);
+}
+
+void page_line(const struct page *p, const char *label, const char *words)
+{
+        fprintf(p->to, "%*s%s%-*s%s", INDENT, "", paint_text(p->t, PAINT_DIM), LABEL, label,
+                paint_text(p->t, PAINT_NONE));
+        terminal_wrap(p->to, words, INDENT + LABEL, p->t->columns);
+}
+
+void page_printf(const struct page *p, const char *label, const char *fmt, ...)
+{
+        char *words = NULL;
+        va_list args;
+        va_start(args, fmt);
+        int len = vasprintf(&words, fmt, args);
+        va_end(args);
+        page_line(p, label, len >= 0 ? terminal_tame(words) : "");
+        free(words);
+}

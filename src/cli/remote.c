@@ -1,0 +1,187 @@
+#include "remote.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "cli/version.h"
+#include "net/http.h"
+#include "terminal.h"
+
+enum { ANSWER_MAX = 16 << 20, ANSWER_MS = 10 * SECOND_MS, CA_MAX = 1 << 20, TOKEN_MAX = 64 << 10 };
+
+/* --- where --- */
+
+static bool is_loopback(const char *host)
+{
+        static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+                size_t len = strlen(names[i]);
+                if (strncmp(host, names[i], len) == 0 && (host[len] == '\0' || host[len] == ':'))
+                        return true;
+        }
+        return false;
+}
+
+/* Scheme, host and port; a path, a query or a user in it is a mistake. */
+static int check_url(const char *url, struct err *err)
+{
+        bool tls = strncmp(url, "https://", 8) == 0, plain = strncmp(url, "http://", 7) == 0;
+        const char *host = url + (tls ? 8 : 7);
+        if ((!tls && !plain) || !*host || strpbrk(host, "/?#@ "))
+                return err_set(err, ERR_INVALID, "server '%s' is no address such as https://halflife.halflife:8443",
+                               url);
+        if (plain && !is_loopback(host))
+                return err_set(err, ERR_INVALID,
+                               "server '%s' would be shown a token without TLS: use https://, which http:// may stand "
+                               "for on loopback only",
+                               url);
+        return 0;
+}
+
+static void start(struct remote *r)
+{
+        enum { CONCURRENCY = 4 };
+        struct http_limits limits = {.user_agent = version_user_agent(), .concurrency = CONCURRENCY};
+        r->http = http_new(r->loop, &limits);
+}
+
+int remote_open(struct remote *r, const char *url, const char *ca, const char *token, struct err *err)
+{
+        size_t len = strlen(url);
+        *r = (struct remote){.base = mem_string_n(url, len && url[len - 1] == '/' ? len - 1 : len)};
+        int rc = check_url(r->base, err);
+        if (rc < 0)
+                return rc;
+        if (ca && !(r->ca = file_read(ca, CA_MAX, &len, err)))
+                return err->code;
+        r->bearer = mem_string(token);
+        r->peer = (struct http_peer){.base_url = r->base, .ca_pem = r->ca};
+        r->loop = loop_new();
+        r->own_loop = true;
+        start(r);
+        return 0;
+}
+
+void remote_through(struct remote *r, const struct session *s, const char *ns, const char *token)
+{
+        AUTO(mem_free) char *space = path_escape(ns);
+        *r = (struct remote){
+                .loop = s->loop,
+                .peer = *access_peer(s->access),
+                .prefix = mem_printf("/api/v1/namespaces/%s/services/https:halflife:serve/proxy", space),
+                .bearer = mem_string(access_bearer(s->access)),
+                .passed = mem_string(token),
+        };
+        start(r);
+}
+
+static void forget(char *secret)
+{
+        if (secret)
+                explicit_bzero(secret, strlen(secret));
+        mem_free(secret);
+}
+
+void remote_release(struct remote *r)
+{
+        if (r->http)
+                http_free(r->http);
+        if (r->own_loop)
+                loop_free(r->loop);
+        mem_free(r->base);
+        mem_free(r->ca);
+        mem_free(r->prefix);
+        forget(r->bearer);
+        forget(r->passed);
+        *r = (struct remote){0};
+}
+
+int remote_token(const char *file, char **ret, struct err *err)
+{
+        const char *given = getenv("HALFLIFE_TOKEN");
+        size_t len = 0;
+        char *token = file ? file_read(file, TOKEN_MAX, &len, err) : (given && *given) ? mem_string(given) : NULL;
+        if (file && !token)
+                return err_wrap(err, "token");
+        if (token)
+                token[strcspn(token, "\r\n")] = '\0';
+        *ret = token;
+        return 0;
+}
+
+/* --- asking --- */
+
+struct waited {
+        struct buf body;
+        struct http_reply reply;
+        bool done;
+};
+
+static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+{
+        (void)head;
+        return buf_add(&((struct waited *)arg)->body, p, len);
+}
+
+static void on_done(void *arg, const struct http_reply *reply)
+{
+        struct waited *w = arg;
+        w->reply = *reply;
+        w->done = true;
+}
+
+/* What a problem of ours says in "detail", a Status of the API server in "message". */
+static const char *words_of(const json_t *answer)
+{
+        const char *detail = json_string_value(json_object_get(answer, "detail"));
+        const char *message = json_string_value(json_object_get(answer, "message"));
+        return detail ? detail : message ? message : "it did not say why";
+}
+
+static int refusal(int status, const json_t *answer, struct err *err)
+{
+        int code = status == 404                    ? ERR_NOTFOUND
+                   : status == 401 || status == 403 ? ERR_DENIED
+                   : status >= 400 && status < 500  ? ERR_INVALID
+                                                    : ERR_RETRY;
+        AUTO(mem_free) char *words = terminal_tame(mem_string(words_of(answer)));
+        return err_set(err, code, "HTTP %d: %s", status, words);
+}
+
+json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
+{
+        AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
+        struct waited w = {0};
+        buf_init(&w.body, ANSWER_MAX);
+        struct http_request q = {
+                .peer = &r->peer,
+                .path_query = url,
+                .bearer = r->bearer,
+                .passed = r->passed,
+                .gzip = true,
+                .deadline_ms = ANSWER_MS,
+                .data = on_data,
+                .done = on_done,
+                .arg = &w,
+        };
+        http_start(r->http, &q);
+        while (!w.done)
+                loop_turn(r->loop, -1);
+        json_t *answer = w.reply.err.code ? NULL : json_loadb(buf_text(&w.body).p, w.body.len, 0, NULL);
+        buf_release(&w.body);
+        if (w.reply.err.code) {
+                err_set(err, w.reply.err.code, "%s", w.reply.err.text);
+        } else if (w.reply.status != 200) {
+                refusal(w.reply.status, answer, err);
+                json_decref(answer);
+                answer = NULL;
+        } else if (!json_is_object(answer)) {
+                err_set(err, ERR_INVALID, "what answers there is no halflife: its answer is no JSON object");
+                json_decref(answer);
+                answer = NULL;
+        }
+        return answer;
+}

@@ -1,0 +1,40 @@
+/*
+ * A halflife that runs somewhere, asked for JSON by its REST doors: by its own address, or through the API server's
+ * proxy to services.
+ */
+#ifndef HALFLIFE_CLI_REMOTE_H
+#define HALFLIFE_CLI_REMOTE_H
+
+#include <jansson.h>
+
+#include "cli/session.h"
+
+struct remote {
+        struct loop *loop; /* borrowed, or own */
+        struct http *http;
+        struct http_peer peer;
+        char *base, *ca, *prefix;
+        char *bearer, *passed;
+        bool own_loop;
+};
+
+/*
+ * By its address: "https://halflife.halflife:8443", or http:// where it is loopback. ca: a PEM file that its
+ * certificate is checked with, NULL: the system's. token: shown to it; NULL: none. 0, ERR_INVALID for an address that
+ * is none, or what reading ca said. Release in any case.
+ */
+int remote_open(struct remote *r, const char *url, const char *ca, const char *token, struct err *err);
+/* Through the API server: port "serve" of the service halflife in namespace ns. It shows its own credentials to the API
+ * server alone, so who asks is told by token. */
+void remote_through(struct remote *r, const struct session *s, const char *ns, const char *token);
+void remote_release(struct remote *r);
+
+/* The caller's reference; NULL with an error whose text ends with the server's own words. ERR_NOTFOUND, ERR_DENIED (401
+ * or 403), ERR_INVALID (other 4xx), else ERR_RETRY. */
+json_t *remote_get(struct remote *r, const char *path_query, struct err *err);
+
+/* The token to show: of the file (at most 64 KiB; "-" is no file), else of HALFLIFE_TOKEN; *ret NULL where neither says
+ * one. The caller's (mem_free). 0 or an error. */
+int remote_token(const char *file, char **ret, struct err *err);
+
+#endif

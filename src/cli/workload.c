@@ -1,0 +1,35 @@
+#include "workload.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+int workload_parse(const char *word, struct workload *ret, struct err *err)
+{
+        const char *slash = strchr(word, '/');
+        size_t len = slash ? (size_t)(slash - word) : 0;
+        *ret = (struct workload){.word = {word, len}};
+        if (!slash || len == 0 || len >= sizeof ret->kind || !slash[1] || strchr(slash + 1, '/') ||
+            strlen(slash + 1) > 253)
+                return err_set(err, ERR_INVALID, "'%.300s' is no KIND/NAME such as deploy/web", word);
+        const struct kind *row = kind_by_name(ret->word);
+        size_t kind = strcspn(word, "./");
+        ret->name = slash + 1;
+        ret->known = row != NULL;
+        snprintf(ret->kind, sizeof ret->kind, "%.*s", row ? (int)sizeof ret->kind - 1 : (int)kind,
+                 row ? row->kind : word);
+        snprintf(ret->group, sizeof ret->group, "%.*s",
+                 row ? (int)sizeof ret->group - 1 : (int)(len - kind - (kind < len)),
+                 row ? row->group : word + kind + (kind < len));
+        kind_recommendation_name(text_of(ret->group), text_of(ret->kind), text_of(ret->name), ret->recommendation);
+        return 0;
+}
+
+static bool same(const char *a, struct text b)
+{
+        return strlen(a) == b.len && strncasecmp(a, b.p, b.len) == 0;
+}
+
+bool workload_is(const struct workload *w, struct text group, struct text kind, struct text name)
+{
+        return same(w->kind, kind) && same(w->group, group) && text_is(name, w->name);
+}

@@ -1,0 +1,378 @@
+#include "serve/render.h"
+
+#include <assert.h>
+#include <stdio.h>
+
+#include "core/kind.h"
+#include "doc/template.h"
+#include "render_inner.h"
+#include "serve/deploy.h"
+
+enum { OWNERS_MAX = 64 };
+
+struct render {
+        const struct view *v;
+        struct render_options o;
+        struct doc **doc;
+        size_t docs;
+        struct scalers scalers;
+        struct arena arena, scratch; /* of the report; of the object at hand */
+        struct render_row *row;
+        size_t rows, cap, changed;
+};
+
+struct render *render_new(const struct view *v, const struct render_options *o)
+{
+        struct render *r = MEM_NEW(struct render);
+        r->v = v;
+        r->o = *o;
+        return r;
+}
+
+void render_free(struct render *r)
+{
+        if (!r)
+                return;
+        for (size_t i = 0; i < r->docs; i++)
+                doc_free(r->doc[i]);
+        mem_free(r->doc);
+        mem_free(r->row);
+        scalers_release(&r->scalers);
+        arena_release(&r->arena);
+        arena_release(&r->scratch);
+        mem_free(r);
+}
+
+int render_add(struct render *r, struct text text, struct err *err)
+{
+        struct doc *d = doc_new(text.p, text.len, err);
+        if (!d)
+                return err->code;
+        r->doc = mem_resize(r->doc, r->docs + 1, sizeof *r->doc);
+        r->doc[r->docs++] = d;
+        return 0;
+}
+
+/* --- the report --- */
+
+static struct render_row *report(struct render *r, struct render_row row)
+{
+        if (r->rows == r->cap) {
+                r->cap = r->cap ? r->cap * 2 : 16;
+                r->row = mem_resize(r->row, r->cap, sizeof *r->row);
+        }
+        r->row[r->rows] = row;
+        return &r->row[r->rows++];
+}
+
+/* --- one object --- */
+
+struct work {
+        struct render *r;
+        struct doc *d;
+        const struct doc_object *o;
+        size_t object;
+        struct render_row row;
+        struct template_view *template;
+        struct deploy_subject subject;
+        struct deploy_answer answer;
+};
+
+static void leave(struct work *w, const char *reason, const char *detail)
+{
+        w->row.reason = reason;
+        w->row.detail = detail;
+        report(w->r, w->row);
+}
+
+static void leave_trouble(struct work *w, const char *reason, const char *detail)
+{
+        w->row.trouble = true;
+        leave(w, reason, arena_text(&w->r->arena, text_of(detail)));
+}
+
+/* --- what it is --- */
+
+static bool is_named(const struct view *v, struct text group, struct text kind)
+{
+        for (size_t i = 0; i < v->profiles; i++) {
+                const struct profile_spec *p = v->profile[i]->spec;
+                for (int k = 0; k < p->targets; k++)
+                        if (text_is(kind, p->target[k].kind) &&
+                            text_equal(group, kind_group(text_of(p->target[k].api_version))))
+                                return true;
+        }
+        return false;
+}
+
+/* NULL: it holds none. */
+static const char *template_path(const struct view *v, struct text group, struct text kind)
+{
+        const struct kind *k = kind_find(group, kind);
+        return k ? k->template_path : is_named(v, group, kind) ? "/spec/template" : NULL;
+}
+
+static bool has_controller(const struct work *w)
+{
+        uint32_t owner[OWNERS_MAX];
+        uint32_t owners = render_at(w->d, render_at(w->d, w->o->root, "metadata"), "ownerReferences");
+        int n = doc_items(w->d, owners, OWNERS_MAX, owner, NULL);
+        for (int i = 0; i < n; i++)
+                if (text_is(render_text(w->d, owner[i], "controller"), "true"))
+                        return true;
+        return n < 0;
+}
+
+/* --- what is asked --- */
+
+static int add_labels(struct work *w, uint32_t labels, struct label_pair *label, struct err *err)
+{
+        size_t room = VIEW_LABELS_MAX - w->subject.labels;
+        struct doc_member *member = arena_new(&w->r->scratch, (room + 1) * sizeof *member);
+        int n = doc_members(w->d, labels, room, member, err);
+        for (int i = 0; i < n; i++)
+                label[w->subject.labels++] = (struct label_pair){member[i].key, doc_text(w->d, member[i].value)};
+        return n < 0 ? n : 0;
+}
+
+static int read_labels(struct work *w, uint32_t metadata, struct err *err)
+{
+        struct label_pair *label = arena_new(&w->r->scratch, VIEW_LABELS_MAX * sizeof *label);
+        w->subject.label = label;
+        int rc = add_labels(w, render_at(w->d, metadata, "labels"), label, err);
+        return rc < 0 ? rc : add_labels(w, w->template->labels, label, err);
+}
+
+static struct deploy_container *read_containers(const struct work *w)
+{
+        const struct template_view *t = w->template;
+        struct deploy_container *to = arena_new(&w->r->scratch, (size_t)(t->containers + 1) * sizeof *to);
+        for (int i = 0; i < t->containers; i++) {
+                to[i].name = t->container[i].name;
+                to[i].role = t->container[i].role;
+                memcpy(to[i].request, t->container[i].request, sizeof to[i].request);
+                memcpy(to[i].limit, t->container[i].limit, sizeof to[i].limit);
+        }
+        return to;
+}
+
+static int read_records(const struct work *w, struct deploy_container *c, struct err *err)
+{
+        const uint32_t notes = w->template->annotations;
+        const struct our_annotations ours = {
+                .original = render_text(w->d, notes, ANNOTATION_ORIGINAL),
+                .applied = render_text(w->d, notes, ANNOTATION_APPLIED),
+        };
+        return deploy_recall(c, (size_t)w->template->containers, &ours, &w->r->scratch, err);
+}
+
+static bool read_subject(struct work *w, const char *path)
+{
+        struct err err = {0};
+        uint32_t metadata = render_at(w->d, w->o->root, "metadata");
+        w->template = arena_new(&w->r->scratch, sizeof *w->template);
+        w->subject = (struct deploy_subject){
+                .ns = w->row.ns,
+                .group = kind_group(w->o->api_version),
+                .kind = w->o->kind,
+                .name = w->o->name,
+                .apply_never =
+                        text_is(render_text(w->d, render_at(w->d, metadata, "annotations"), ANNOTATION_APPLY), "Never"),
+        };
+        int rc = template_read(w->d, w->object, path, w->template, &err);
+        if (rc == 0)
+                rc = read_labels(w, metadata, &err);
+        if (rc < 0) {
+                leave_trouble(w, "NotEditable", w->o->refused ? w->o->refused : err.text);
+                return false;
+        }
+        struct deploy_container *c = read_containers(w);
+        w->subject.container = c;
+        w->subject.containers = (size_t)w->template->containers;
+        if (read_records(w, c, &err) < 0) {
+                leave_trouble(w, "UnreadableRecord", err.text);
+                return false;
+        }
+        const struct scaler *s = scalers_find(&w->r->scalers, w->subject.ns, w->subject.group, w->subject.kind,
+                                              w->subject.name, &w->r->scratch);
+        if (s)
+                memcpy(w->subject.hpa, s->utilization, sizeof w->subject.hpa);
+        return true;
+}
+
+/* --- why nothing changes --- */
+
+static const char *const words[REASONS] = {
+        [REASON_STATIC] = "the static factor, or what the LimitRange or its QoS class allows, is no less",
+        [REASON_AT_ORIGINAL] = "it needs all that it asks for",
+        [REASON_MEMORY_OFF] = "the profile does not manage its resources",
+        [REASON_CPU_OFF] = "the profile does not manage its resources",
+        [REASON_CONTAINER_IGNORED] = "the profile ignores its containers",
+        [REASON_INIT] = "it has init containers only",
+        [REASON_NO_ORIGINAL] = "it asks for nothing, so there is nothing to lower",
+        [REASON_LEARNING] = "too little is known of it yet",
+        [REASON_STALE] = "nothing was heard of it lately",
+        [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
+        [REASON_OPTED_OUT] = "it is opted out by halflife.dev/apply: Never or the setting apply",
+        [REASON_PAUSED] = "the profile is paused, or its recommendation is held",
+        [REASON_HPA_HOLD] = "an autoscaler scales it by the utilization of its requests",
+        [REASON_LIMIT_RANGE] = "the namespace's LimitRange allows no less",
+        [REASON_LIMIT_BOUND] = "a limit binds it",
+        [REASON_QOS] = "it is to stay Guaranteed",
+        [REASON_GUARD] = "it is held after it did badly",
+        [REASON_CONTESTED] = "somebody else writes its requests",
+        [REASON_ORPHANED] = "it lost its profile",
+};
+
+/* The first container that runs tells; what is merely turned off says least. */
+static enum reason main_reason(const struct work *w)
+{
+        enum reason off = REASON_NONE;
+        for (size_t i = 0; i < w->subject.containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        enum reason why = w->answer.advice[i].reason[r];
+                        if (why == REASON_CPU_OFF || why == REASON_MEMORY_OFF || why == REASON_INIT ||
+                            why == REASON_CONTAINER_IGNORED || why == REASON_NONE)
+                                off = off ? off : why;
+                        else
+                                return why;
+                }
+        return off;
+}
+
+static void leave_by_rule(struct work *w)
+{
+        const struct view_target *t = w->answer.target;
+        enum reason why = main_reason(w);
+        if (w->answer.any || why == REASON_NONE)
+                leave(w, "Stands", "it has the requests to deploy with");
+        else if (why == REASON_PAUSED && t && t->hold)
+                leave(w, reason_name(why), t->hold);
+        else
+                leave(w, reason_name(why), words[why] ? words[why] : "the rules leave it as it is");
+}
+
+/* --- what changes --- */
+
+static bool differs(struct amount a, struct amount b)
+{
+        return a.set != b.set || (a.set && a.value != b.value);
+}
+
+/* Returns how many containers change; their requests go to the row. */
+static size_t find_changes(struct work *w, struct template_change *ret)
+{
+        size_t count = 0, most = w->subject.containers * RESOURCES;
+        struct render_change *row = arena_new(&w->r->scratch, (most + 1) * sizeof *row);
+        w->row.change = row;
+        for (size_t i = 0; i < w->subject.containers; i++) {
+                const struct deploy_container *c = &w->subject.container[i];
+                struct template_change change = {.container = (int)i};
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        change.to[r] = deploy_request(&w->answer, i, r);
+                        change.write[r] = differs(change.to[r], c->request[r]);
+                        if (change.write[r])
+                                row[w->row.changes++] = (struct render_change){c->name, r, c->request[r], change.to[r],
+                                                                               w->answer.advice[i].reason[r]};
+                }
+                if (change.write[CPU] || change.write[MEMORY])
+                        ret[count++] = change;
+        }
+        return count;
+}
+
+static void keep_changes(struct work *w)
+{
+        size_t size = w->row.changes * sizeof *w->row.change;
+        struct render_change *kept = arena_new(&w->r->arena, size);
+        memcpy(kept, w->row.change, size);
+        w->row.change = kept;
+        w->r->changed++;
+        report(w->r, w->row);
+}
+
+static void change(struct work *w)
+{
+        struct err err = {0};
+        struct template_change *change = arena_new(&w->r->scratch, TEMPLATE_CONTAINERS * sizeof *change);
+        size_t count = find_changes(w, change);
+        if (count == 0) {
+                leave_by_rule(w);
+                return;
+        }
+        const struct deploy_notes notes = deploy_record(&w->subject, &w->answer, &w->r->scratch);
+        const struct template_note note[] = {{ANNOTATION_ORIGINAL, notes.original},
+                                             {ANNOTATION_APPLIED, notes.applied},
+                                             {ANNOTATION_BASIS, notes.basis}};
+        if (template_edit(w->d, w->object, w->template, change, count, note, 3, &err) < 0) {
+                w->row.changes = 0;
+                leave_trouble(w, "NotEditable", err.text);
+        } else {
+                keep_changes(w);
+        }
+}
+
+static void judge(struct work *w)
+{
+        const struct render *r = w->r;
+        struct text group = kind_group(w->o->api_version);
+        const char *path = template_path(r->v, group, w->o->kind);
+        bool pod = group.len == 0 && text_is(w->o->kind, "Pod");
+        if (w->o->root == DOC_NONE) {
+                leave_trouble(w, "Templated", w->o->refused);
+                return;
+        }
+        if (!path && !pod)
+                return;
+        w->row.ns = w->o->namespace.len ? w->o->namespace : r->o.ns;
+        if (r->o.one_ns && !text_equal(w->row.ns, r->o.ns))
+                leave(w, "OtherNamespace", "it is of another namespace than was asked about");
+        else if (pod)
+                leave(w, "NoTarget", "a Pod of its own is nobody's target");
+        else if (has_controller(w))
+                leave(w, "Managed", "another controller writes its template");
+        else if (read_subject(w, path)) {
+                deploy_answer(r->v, &w->subject, &w->r->scratch, &w->answer);
+                if (!w->answer.profile)
+                        leave(w, "NoProfile", "no profile selects it");
+                else if (w->answer.profile->spec->apply.mode == APPLY_RECOMMEND)
+                        leave(w, reason_name(REASON_RECOMMEND_ONLY), words[REASON_RECOMMEND_ONLY]);
+                else
+                        change(w);
+        }
+}
+
+/* --- all of them --- */
+
+void render_run(struct render *r)
+{
+        for (size_t i = 0; i < r->docs; i++)
+                for (size_t k = 0; k < doc_count(r->doc[i]); k++)
+                        scalers_add(&r->scalers, r->doc[i], doc_object(r->doc[i], k), r->o.ns);
+        for (size_t i = 0; i < r->docs; i++)
+                for (size_t k = 0; k < doc_count(r->doc[i]); k++) {
+                        const struct doc_object *o = doc_object(r->doc[i], k);
+                        struct work w = {.r = r, .d = r->doc[i], .o = o, .object = k};
+                        w.row = (struct render_row){
+                                .input = i, .line = o->line, .kind = o->kind, .ns = o->namespace, .name = o->name};
+                        judge(&w);
+                        arena_reset(&r->scratch);
+                }
+}
+
+int render_write(const struct render *r, size_t input, struct buf *out, struct err *err)
+{
+        assert(input < r->docs);
+        return doc_write(r->doc[input], out, err);
+}
+
+const struct render_row *render_rows(const struct render *r, size_t *ret_count)
+{
+        *ret_count = r->rows;
+        return r->row;
+}
+
+size_t render_changed(const struct render *r)
+{
+        return r->changed;
+}

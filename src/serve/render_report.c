@@ -1,0 +1,59 @@
+/* The report of a rendering as JSON. */
+#include "base/utf8.h"
+#include "serve/render.h"
+#include "writer.h"
+
+enum { NAME_MOST = 253, ROW_MOST = 512 << 10 };
+
+static void write_name(struct writer *w, const char *key, struct text t)
+{
+        if (t.len)
+                writer_text(w, key, (struct text){t.p, utf8_cut(t.p, t.len, NAME_MOST)});
+}
+
+static void write_change(struct writer *w, const struct render_change *c)
+{
+        writer_open(w, NULL, '{');
+        write_name(w, "container", c->container);
+        writer_text(w, "resource", text_of(resource_name(c->resource)));
+        writer_amount(w, "from", c->resource, c->from);
+        writer_amount(w, "to", c->resource, c->to);
+        writer_text(w, "reason", text_of(reason_name(c->reason)));
+        writer_close(w, '}');
+}
+
+static void write_row(struct writer *w, const struct render_row *row)
+{
+        writer_open(w, NULL, '{');
+        writer_int(w, "line", row->line);
+        write_name(w, "kind", row->kind);
+        write_name(w, "namespace", row->ns);
+        write_name(w, "name", row->name);
+        if (row->reason) {
+                writer_text(w, "reason", text_of(row->reason));
+                writer_text(w, "detail", text_of(row->detail));
+        } else {
+                writer_open(w, "changes", '[');
+                for (size_t i = 0; i < row->changes; i++)
+                        write_change(w, &row->change[i]);
+                writer_close(w, ']');
+        }
+        writer_close(w, '}');
+}
+
+int render_report(const struct render *r, struct buf *out, struct err *err)
+{
+        struct writer w = {.b = out};
+        size_t count;
+        const struct render_row *row = render_rows(r, &count);
+        writer_open(&w, NULL, '[');
+        for (size_t i = 0; i < count && row[i].input == 0; i++) {
+                if (out->len > RENDER_REPORT_MAX - ROW_MOST)
+                        return err_set(err, ERR_TOOBIG,
+                                       "the list of what is changed is over %d MiB: ask for fewer documents at once",
+                                       RENDER_REPORT_MAX >> 20);
+                write_row(&w, &row[i]);
+        }
+        writer_close(&w, ']');
+        return 0;
+}

@@ -1,0 +1,125 @@
+/*
+ * Autoscalers among the manifests: they come to the cluster with what they scale.
+ */
+#include "core/kind.h"
+#include "render_inner.h"
+
+enum { METRICS_MAX = 64 };
+
+static struct text key_of(struct text ns, struct text group, struct text kind, struct text name, struct arena *a)
+{
+        const struct text part[] = {ns, group, kind, name};
+        size_t len = ns.len + group.len + kind.len + name.len + 4;
+        char *key = arena_new(a, len), *at = key;
+        for (int i = 0; i < 4; i++) {
+                if (part[i].len)
+                        memcpy(at, part[i].p, part[i].len);
+                at += part[i].len;
+                *at++ = '/';
+        }
+        return (struct text){key, len};
+}
+
+static enum resource resource_of(struct text name)
+{
+        return text_is(name, "cpu") ? CPU : text_is(name, "memory") ? MEMORY : RESOURCES;
+}
+
+static void mark(bool utilization[static RESOURCES], enum resource r)
+{
+        if (r < RESOURCES)
+                utilization[r] = true;
+}
+
+static void mark_all(bool utilization[static RESOURCES])
+{
+        utilization[CPU] = utilization[MEMORY] = true;
+}
+
+/* --- HorizontalPodAutoscaler --- */
+
+/* autoscaling/v2, and v2beta1's way of saying the same. */
+static void read_metric(const struct doc *d, uint32_t metric, bool ret[static RESOURCES])
+{
+        static const char *const sources[] = {"resource", "containerResource"};
+        for (int i = 0; i < 2; i++) {
+                uint32_t source = render_at(d, metric, sources[i]);
+                if (text_is(render_text(d, render_at(d, source, "target"), "type"), "Utilization") ||
+                    render_at(d, source, "targetAverageUtilization") != DOC_NONE)
+                        mark(ret, resource_of(render_text(d, source, "name")));
+        }
+}
+
+/* Without metrics the API server makes one of cpu; v1 may hide others in an annotation, which holds both. */
+static void read_hpa(const struct doc *d, uint32_t root, uint32_t spec, bool ret[static RESOURCES])
+{
+        uint32_t metric[METRICS_MAX];
+        uint32_t notes = render_at(d, render_at(d, root, "metadata"), "annotations");
+        int n = doc_items(d, render_at(d, spec, "metrics"), METRICS_MAX, metric, NULL);
+        if (n < 0 || render_at(d, notes, "autoscaling.alpha.kubernetes.io/metrics") != DOC_NONE)
+                mark_all(ret);
+        else if (n == 0)
+                mark(ret, CPU);
+        for (int i = 0; i < n; i++)
+                read_metric(d, metric[i], ret);
+}
+
+/* --- KEDA --- */
+
+static void read_scaled_object(const struct doc *d, uint32_t spec, bool ret[static RESOURCES])
+{
+        uint32_t trigger[METRICS_MAX];
+        int n = doc_items(d, render_at(d, spec, "triggers"), METRICS_MAX, trigger, NULL);
+        if (n < 0)
+                mark_all(ret);
+        for (int i = 0; i < n; i++) {
+                struct text type = render_text(d, trigger[i], "metricType");
+                if (type.len == 0) /* as it was said before KEDA 2.7 */
+                        type = render_text(d, render_at(d, trigger[i], "metadata"), "type");
+                if (text_is(type, "Utilization"))
+                        mark(ret, resource_of(render_text(d, trigger[i], "type")));
+        }
+}
+
+/* --- all of them --- */
+
+void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns)
+{
+        struct text group = kind_group(o->api_version);
+        bool hpa = text_is(group, "autoscaling") && text_is(o->kind, "HorizontalPodAutoscaler");
+        bool scaled_object = text_is(group, "keda.sh") && text_is(o->kind, "ScaledObject");
+        struct scaler found = {0};
+        if (!hpa && !scaled_object)
+                return;
+        uint32_t spec = render_at(d, o->root, "spec"), ref = render_at(d, spec, "scaleTargetRef");
+        if (hpa)
+                read_hpa(d, o->root, spec, found.utilization);
+        else
+                read_scaled_object(d, spec, found.utilization);
+        struct text version = render_text(d, ref, "apiVersion"), kind = render_text(d, ref, "kind");
+        if (scaled_object && version.len == 0)
+                version = TEXT("apps/v1");
+        if (scaled_object && kind.len == 0)
+                kind = TEXT("Deployment");
+        struct text key = key_of(o->namespace.len ? o->namespace : default_ns, kind_group(version), kind,
+                                 render_text(d, ref, "name"), &s->arena);
+        struct scaler *to = map_get(&s->of, key);
+        if (!to) {
+                to = arena_new(&s->arena, sizeof *to);
+                map_put(&s->of, key, to);
+        }
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                to->utilization[r] |= found.utilization[r];
+}
+
+const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
+                                  struct text name, struct arena *scratch)
+{
+        return s->of.count ? map_get(&s->of, key_of(ns, group, kind, name, scratch)) : NULL;
+}
+
+void scalers_release(struct scalers *s)
+{
+        map_release(&s->of);
+        arena_release(&s->arena);
+}

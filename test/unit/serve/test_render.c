@@ -1,0 +1,478 @@
+/*
+ * Renderings as tables: texts as people write them go in, the same bytes come out but for what the row tells. Whatever
+ * comes out renders to itself.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "base/yaml.h"
+#include "serve/render.h"
+
+enum { OUT_MAX = 64 << 20 };
+
+enum { ON_DEPLOY_POD, ON_DEPLOY_WORKLOAD, ROLLOUT, RECOMMEND, PAUSED, WITH_MEMORY, SCENES };
+
+/*
+ * Namespaces shop, bank and kube-system. A ClusterProfile selects tier=web of all kinds and names Widgets and Jobs as
+ * well, static CPU 0.5; Deployment web is learned (440m), Deployment kept is held by a person, hpa'd is scaled.
+ */
+struct scene {
+        struct profile_spec spec;
+        struct selector selector;
+        struct view_profile profile;
+        struct view_container known;
+        struct view_target web, kept;
+        struct view_ns ns[2];
+        struct view_hpa hpa;
+        struct view *view;
+};
+
+static struct view_target target_of(struct scene *s, const char *name, const char *recommendation)
+{
+        return (struct view_target){.ns = "shop",
+                                    .group = "apps",
+                                    .kind = "Deployment",
+                                    .name = name,
+                                    .recommendation = recommendation,
+                                    .labels = "",
+                                    .state = STATE_READY,
+                                    .profile = &s->profile,
+                                    .containers = 1,
+                                    .container = &s->known};
+}
+
+static void spec_init(struct profile_spec *p, int mode)
+{
+        static const enum apply_mode modes[SCENES] = {
+                [ON_DEPLOY_POD] = APPLY_ON_DEPLOY, [ON_DEPLOY_WORKLOAD] = APPLY_ON_DEPLOY,
+                [ROLLOUT] = APPLY_ROLLOUT,         [RECOMMEND] = APPLY_RECOMMEND,
+                [PAUSED] = APPLY_ON_DEPLOY,        [WITH_MEMORY] = APPLY_ON_DEPLOY};
+        static const char *const named[][2] = {
+                {"apps/v1", "Deployment"}, {"apps/v1", "StatefulSet"},   {"batch/v1", "CronJob"}, {"batch/v1", "Job"},
+                {"apps/v1", "ReplicaSet"}, {"example.com/v2", "Widget"}, {"apps/v1", "DaemonSet"}};
+        resource_policy_defaults(CPU, &p->of[CPU]);
+        resource_policy_defaults(MEMORY, &p->of[MEMORY]);
+        apply_policy_defaults(modes[mode], &p->apply);
+        p->apply.at = mode == ON_DEPLOY_WORKLOAD ? AT_WORKLOAD : AT_POD;
+        p->apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
+        p->of[CPU].static_factor = 500;
+        p->of[MEMORY].static_factor = 250;
+        p->of[MEMORY].enabled = mode == WITH_MEMORY;
+        p->paused = mode == PAUSED;
+        for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+                p->target[p->targets++] =
+                        (struct profile_target){(char *)(uintptr_t)named[i][0], (char *)(uintptr_t)named[i][1]};
+}
+
+static void scene_init(struct scene *s, int mode)
+{
+        memset(s, 0, sizeof *s);
+        spec_init(&s->spec, mode);
+        s->selector = (struct selector){.of = {{(char *)(uintptr_t) "tier", OP_IN, {(char *)(uintptr_t) "web"}, 1}},
+                                        .count = 1};
+        s->spec.selector = &s->selector;
+        s->profile = (struct view_profile){.name = "pool", .spec = &s->spec};
+        s->known = (struct view_container){.name = "app", .state = STATE_READY};
+        s->known.of[CPU] = (struct view_numbers){.original = -1,
+                                                 .current = -1,
+                                                 .model = 400,
+                                                 .target = 440,
+                                                 .lower = 380,
+                                                 .upper = 610,
+                                                 .applied = -1,
+                                                 .learned = true};
+        s->known.of[MEMORY] = (struct view_numbers){-1, -1, -1, -1, -1, -1, -1, 0, 0, false, false};
+        s->web = target_of(s, "web", "deployment-web");
+        s->kept = target_of(s, "kept", "deployment-kept");
+        s->kept.hold = "a sale";
+        s->kept.state = STATE_HELD;
+        s->ns[0] = (struct view_ns){.name = "shop", .labels = ""};
+        s->ns[1] = (struct view_ns){.name = "small", .labels = "", .range_min = {{true, 1500}, {false, 0}}};
+        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "scaled", {true, false}};
+        s->view = view_new();
+        view_add_profile(s->view, &s->profile);
+        view_add_target(s->view, &s->web);
+        view_add_target(s->view, &s->kept);
+        view_add_ns(s->view, &s->ns[0]);
+        view_add_ns(s->view, &s->ns[1]);
+        s->view->hpa = &s->hpa;
+        s->view->hpas = 1;
+        view_finish(s->view);
+}
+
+/* The text after rendering; "" and the report are told where it fails. */
+struct rendered {
+        struct render *r;
+        struct buf out;
+        struct err err;
+};
+
+static struct rendered rendered(const struct view *v, struct text in, const char *ns, bool one_ns)
+{
+        struct rendered to = {.r = render_new(v, &(struct render_options){text_of(ns), one_ns})};
+        buf_init(&to.out, OUT_MAX);
+        if (render_add(to.r, in, &to.err) < 0)
+                return to;
+        render_run(to.r);
+        assert_int_equal(render_write(to.r, 0, &to.out, &to.err), 0);
+        return to;
+}
+
+static void rendered_release(struct rendered *r)
+{
+        render_free(r->r);
+        buf_release(&r->out);
+}
+
+/* --- what becomes of one object --- */
+
+#define HEAD(kind, name) "apiVersion: apps/v1\nkind: " kind "\nmetadata:\n  name: " name "\n  labels: {tier: web}\n"
+#define NOTES(indent, original, applied)                                                                               \
+        indent "annotations:\n" indent "  halflife.dev/original-resources: '{\"app\":{\"requests\":{" original         \
+               "}}}'\n" indent "  halflife.dev/applied-resources: '{\"app\":{\"requests\":{" applied "}}}'\n" indent   \
+               "  halflife.dev/utilization-basis: \"request\"\n"
+#define SPEC(requests)                                                                                                 \
+        "    spec:\n      containers:\n      - name: app\n        resources:\n          requests:\n" requests
+#define CPU_IS(value) "            cpu: " value "\n"
+#define PLAIN(kind, name, value)                                                                                       \
+        HEAD(kind, name) "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" SPEC(CPU_IS(value))
+#define LOWERED(kind, name, was, value) LOWERED_TO(kind, name, was, value, value)
+#define LOWERED_TO(kind, name, was, value, written)                                                                    \
+        HEAD(kind, name)                                                                                               \
+        NOTES("  ", "\"cpu\":\"" was "\"", "\"cpu\":\"" value "\"")                                                    \
+        "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES(                                             \
+                "      ", "\"cpu\":\"" was "\"", "\"cpu\":\"" value "\"") SPEC(CPU_IS(written))
+#define WEB       PLAIN("Deployment", "web", "2 # as ever")
+#define HPA(more) "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n" more "\n"
+#define REF(name) "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: " name "}\n"
+#define UTILIZED(resource)                                                                                             \
+        "  metrics:\n  - type: Resource\n    resource: {name: " resource ", target: {type: Utilization}}\n"
+
+static const struct {
+        const char *name;
+        int mode;
+        const char *in, *out; /* out NULL: as it was */
+        const char *reason;   /* of the last row; NULL: changed; "": there is no row */
+} row[] = {
+        {"learned", ON_DEPLOY_POD, WEB, LOWERED_TO("Deployment", "web", "2", "440m", "440m # as ever"), NULL},
+        {"learned, at Workload", ON_DEPLOY_WORKLOAD, PLAIN("Deployment", "web", "2"),
+         LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"learned, Rollout", ROLLOUT, PLAIN("Deployment", "web", "2"), LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"first deploy", ON_DEPLOY_POD, PLAIN("Deployment", "fresh", "2"), LOWERED("Deployment", "fresh", "2", "1"),
+         NULL},
+        {"a StatefulSet", ON_DEPLOY_POD, PLAIN("StatefulSet", "db", "300m"),
+         LOWERED("StatefulSet", "db", "300m", "150m"), NULL},
+        {"only told", RECOMMEND, WEB, NULL, "RecommendOnly"},
+        {"paused", PAUSED, WEB, NULL, "Paused"},
+        {"held by a person", ON_DEPLOY_POD, PLAIN("Deployment", "kept", "2"), NULL, "Paused"},
+        {"not selected", ON_DEPLOY_POD,
+         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\nspec: {template: {spec: {containers: []}}}\n",
+         NULL, "NoProfile"},
+        {"selected by its template's labels", ON_DEPLOY_POD,
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"x\"},\"spec\":{\"template\":{"
+         "\"metadata\":{\"labels\":{\"tier\":\"web\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{"
+         "\"requests\":{\"cpu\":\"2\"}}}]}}}}",
+         "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"x\",\"annotations\":{"
+         "\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","
+         "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"}}}\","
+         "\"halflife.dev/utilization-basis\":\"request\"}},\"spec\":{\"template\":{"
+         "\"metadata\":{\"labels\":{\"tier\":\"web\"},\"annotations\":{"
+         "\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","
+         "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"1\\\"}}}\","
+         "\"halflife.dev/utilization-basis\":\"request\"}},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{"
+         "\"requests\":{\"cpu\":\"1\"}}}]}}}}",
+         NULL},
+        {"the object's own label wins", ON_DEPLOY_POD,
+         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x, labels: {tier: db}}\nspec: {template: {metadata: "
+         "{labels: {tier: web}}, spec: {containers: []}}}\n",
+         NULL, "NoProfile"},
+        {"opted out", ON_DEPLOY_POD,
+         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x, labels: {tier: web}, annotations: "
+         "{halflife.dev/apply: Never}}\nspec: {template: {spec: {containers: [{name: app, resources: {requests: {cpu: "
+         "2}}}]}}}\n",
+         NULL, "OptedOut"},
+        {"asks for nothing", ON_DEPLOY_POD,
+         HEAD("Deployment", "x") "spec: {template: {spec: {containers: [{name: "
+                                 "app}]}}}\n",
+         NULL, "NoOriginal"},
+        {"the LimitRange allows no less", ON_DEPLOY_POD,
+         "apiVersion: apps/v1\nkind: DaemonSet\nmetadata: {name: x, namespace: small, labels: {tier: web}}\nspec: "
+         "{template: {spec: {containers: [{name: app, resources: {requests: {cpu: 1}}}]}}}\n",
+         NULL, "Static"},
+        {"managed", ON_DEPLOY_POD,
+         "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x, labels: {tier: web}, ownerReferences: "
+         "[{controller: true, kind: App}]}\nspec: {template: {spec: {containers: [{name: app, resources: {requests: "
+         "{cpu: 2}}}]}}}\n",
+         NULL, "Managed"},
+        {"a Pod", ON_DEPLOY_POD,
+         "apiVersion: v1\nkind: Pod\nmetadata: {name: x, labels: {tier: web}}\nspec: {containers: [{name: app, "
+         "resources: {requests: {cpu: 2}}}]}\n",
+         NULL, "NoTarget"},
+        {"of no kind of ours", ON_DEPLOY_POD,
+         "apiVersion: v1\nkind: Service\nmetadata: {name: x, labels: {tier: web}}\nspec: {template: {spec: {}}}\n",
+         NULL, ""},
+        {"a kind that a profile names", ON_DEPLOY_POD,
+         "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x, labels: {tier: web}, annotations: {a: b}}, "
+         "spec: {template: {metadata: {annotations: {c: d}}, spec: {containers: [{name: app, resources: {requests: "
+         "{cpu: 2}}}]}}}}\n",
+         "{apiVersion: example.com/v1, kind: Widget, metadata: {name: x, labels: {tier: web}, annotations: {a: b, "
+         "halflife.dev/original-resources: '{\"app\":{\"requests\":{\"cpu\":\"2\"}}}', "
+         "halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"1\"}}}', halflife.dev/utilization-basis: "
+         "\"request\"}}, spec: {template: {metadata: {annotations: {c: d, halflife.dev/original-resources: "
+         "'{\"app\":{\"requests\":{\"cpu\":\"2\"}}}', halflife.dev/applied-resources: "
+         "'{\"app\":{\"requests\":{\"cpu\":\"1\"}}}', halflife.dev/utilization-basis: \"request\"}}, spec: "
+         "{containers: "
+         "[{name: app, resources: {requests: {cpu: 1}}}]}}}}\n",
+         NULL},
+        {"templated text", ON_DEPLOY_POD, "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n  {{- with .x }}\n",
+         NULL, "Templated"},
+        {"templated value", ON_DEPLOY_POD, PLAIN("Deployment", "web", "{{ .Values.cpu }}"), NULL, "NotEditable"},
+        {"no quantity", ON_DEPLOY_POD, PLAIN("Deployment", "web", "two"), NULL, "NotEditable"},
+        {"an anchor that another refers to", ON_DEPLOY_POD,
+         PLAIN("Deployment", "web", "&c 2") "            memory: *c\n", NULL, "NotEditable"},
+        {"an unreadable record", ON_DEPLOY_POD,
+         HEAD("Deployment", "web") "spec:\n  template:\n    metadata:\n      annotations:\n        "
+                                   "halflife.dev/applied-resources: nonsense\n" SPEC(CPU_IS("2")),
+         NULL, "UnreadableRecord"},
+        {"rendered before", ON_DEPLOY_POD, LOWERED("Deployment", "web", "2", "440m"), NULL, "Stands"},
+        {"rendered before, when less was enough", ON_DEPLOY_POD, LOWERED("Deployment", "web", "2", "200m"),
+         LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"rendered before, too little to change", ON_DEPLOY_POD, LOWERED("Deployment", "web", "2", "450m"), NULL,
+         "Stands"},
+        {"rendered before, and paused since", PAUSED, LOWERED("Deployment", "web", "2", "440m"),
+         HEAD("Deployment", "web") "  annotations: {}\nspec:\n  template:\n    metadata:\n      labels: {a: b}\n      "
+                                   "annotations: {}\n" SPEC(CPU_IS("\"2\"")),
+         NULL},
+        {"rendered before, and only told since", RECOMMEND, LOWERED("Deployment", "web", "2", "440m"), NULL,
+         "RecommendOnly"},
+        {"a static share of memory, where it is managed", WITH_MEMORY,
+         HEAD("Deployment", "x") "spec:\n  template:\n" SPEC("            memory: 1Gi\n"),
+         HEAD("Deployment", "x")
+                 NOTES("  ", "\"memory\":\"1Gi\"", "\"memory\":\"256Mi\"") "spec:\n  template:\n    metadata:\n" NOTES(
+                         "      ", "\"memory\":\"1Gi\"", "\"memory\":\"256Mi\"") SPEC("            memory: 256Mi\n"),
+         NULL},
+        {"an HPA of the cluster", ON_DEPLOY_POD, PLAIN("Deployment", "scaled", "2"), NULL, "HPAHold"},
+        {"an HPA behind it", ON_DEPLOY_POD, WEB "---\n" HPA(REF("web") UTILIZED("cpu")), NULL, "HPAHold"},
+        {"an HPA before it", ON_DEPLOY_POD, HPA(REF("web") UTILIZED("cpu")) "---\n" WEB, NULL, "HPAHold"},
+        {"an HPA without metrics", ON_DEPLOY_POD, HPA(REF("web")) "---\n" WEB, NULL, "HPAHold"},
+        {"an HPA of v1", ON_DEPLOY_POD,
+         "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nspec:\n" REF(
+                 "web") "  targetCPUUtilizationPercentage: 70\n---\n" WEB,
+         NULL, "HPAHold"},
+        {"an HPA by a container", ON_DEPLOY_POD,
+         HPA(REF("web") "  metrics:\n  - type: ContainerResource\n    containerResource: {name: cpu, container: app, "
+                        "target: {type: Utilization}}\n") "---\n" WEB,
+         NULL, "HPAHold"},
+        {"an HPA on memory", ON_DEPLOY_POD, HPA(REF("web") UTILIZED("memory")) "---\n" PLAIN("Deployment", "web", "2"),
+         HPA(REF("web") UTILIZED("memory")) "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"an HPA by value", ON_DEPLOY_POD,
+         HPA(REF("web") "  metrics:\n  - type: Resource\n    resource: {name: cpu, target: {type: "
+                        "AverageValue}}\n") "---\n" PLAIN("Deployment", "web", "2"),
+         HPA(REF("web") "  metrics:\n  - type: Resource\n    resource: {name: cpu, target: {type: "
+                        "AverageValue}}\n") "---\n" LOWERED("Deployment", "web", "2", "440m"),
+         NULL},
+        {"an HPA of another", ON_DEPLOY_POD, HPA(REF("wob") UTILIZED("cpu")) "---\n" PLAIN("Deployment", "web", "2"),
+         HPA(REF("wob") UTILIZED("cpu")) "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"a ScaledObject", ON_DEPLOY_POD,
+         "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - "
+         "type: cpu\n    metricType: Utilization\n---\n" WEB,
+         NULL, "HPAHold"},
+        {"a ScaledObject by the old way", ON_DEPLOY_POD,
+         "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - "
+         "type: cpu\n    metadata: {type: Utilization}\n---\n" WEB,
+         NULL, "HPAHold"},
+        {"a ScaledObject by a queue", ON_DEPLOY_POD,
+         "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - "
+         "type: kafka\n---\n" PLAIN("Deployment", "web", "2"),
+         "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - "
+         "type: kafka\n---\n" LOWERED("Deployment", "web", "2", "440m"),
+         NULL},
+};
+
+static void expect_row(size_t i, const struct rendered *got)
+{
+        size_t count;
+        const struct render_row *rows = render_rows(got->r, &count);
+        const struct render_row *last = count ? &rows[count - 1] : NULL;
+        const char *reason = last ? last->reason : "";
+        if (!row[i].reason ? reason != NULL : !reason || strcmp(reason, row[i].reason) != 0)
+                fail_msg("%s: %s: %s\n%s", row[i].name, reason ? reason : "changed", last ? last->detail : "",
+                         got->out.data);
+        if (last && last->reason && (!last->detail || !*last->detail))
+                fail_msg("%s: no detail", row[i].name);
+}
+
+static void test_objects(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct scene s;
+                scene_init(&s, row[i].mode);
+                const char *want = row[i].out ? row[i].out : row[i].in;
+                struct rendered once = rendered(s.view, text_of(row[i].in), "shop", false);
+                if (!once.out.data)
+                        fail_msg("%s: %s", row[i].name, once.err.text);
+                if (strcmp(once.out.data, want) != 0)
+                        fail_msg("%s: wanted\n%s\ngot\n%s", row[i].name, want, once.out.data);
+                expect_row(i, &once);
+                struct rendered twice = rendered(s.view, buf_text(&once.out), "shop", false);
+                if (!text_equal(buf_text(&once.out), buf_text(&twice.out)) || render_changed(twice.r) != 0)
+                        fail_msg("%s: again\n%s", row[i].name, twice.out.data);
+                rendered_release(&once);
+                rendered_release(&twice);
+                view_drop(s.view);
+        }
+}
+
+/* --- all that is lying about --- */
+
+/* A profile that selects everything. */
+static void scene_select_all(struct scene *s)
+{
+        scene_init(s, WITH_MEMORY);
+        s->selector.count = 0;
+}
+
+static bool is_place(const char *text)
+{
+        unsigned line, column;
+        return sscanf(text, "line %u, column %u: ", &line, &column) == 2;
+}
+
+static void check_file(struct scene *s, const char *path)
+{
+        struct err err = {0};
+        size_t len;
+        AUTO(mem_free) char *text = file_read(path, OUT_MAX, &len, &err);
+        assert_non_null(text);
+        struct rendered once = rendered(s->view, (struct text){text, len}, "shop", false);
+        bool broken = strstr(path, "/bad-") != NULL;
+        if (once.err.code ? !broken || !is_place(once.err.text) : broken)
+                fail_msg("%s: %s", path, once.err.code ? once.err.text : "is read");
+        if (!once.err.code) {
+                struct rendered twice = rendered(s->view, buf_text(&once.out), "shop", false);
+                if (twice.err.code || !text_equal(buf_text(&once.out), buf_text(&twice.out)))
+                        fail_msg("%s: again %s\n%s", path, twice.err.text, twice.out.data);
+                rendered_release(&twice);
+        }
+        rendered_release(&once);
+}
+
+static void test_files(void **state)
+{
+        (void)state;
+        static const char folder[] = "test/data/render";
+        struct scene s;
+        int count = 0;
+        scene_select_all(&s);
+        DIR *d = opendir(folder);
+        assert_non_null(d);
+        for (const struct dirent *e; (e = readdir(d));) {
+                if (!strstr(e->d_name, ".in."))
+                        continue;
+                AUTO(mem_free) char *path = mem_printf("%s/%s", folder, e->d_name);
+                check_file(&s, path);
+                count++;
+        }
+        closedir(d);
+        assert_true(count > 50);
+        view_drop(s.view);
+}
+
+static void test_many_documents(void **state)
+{
+        (void)state;
+        enum { DOCUMENTS = 10000 };
+        struct scene s;
+        struct buf in, want;
+        scene_init(&s, ON_DEPLOY_POD);
+        buf_init(&in, OUT_MAX);
+        buf_init(&want, OUT_MAX);
+        for (int i = 0; i < DOCUMENTS; i++) {
+                buf_add_text(&in, "---\n" PLAIN("Deployment", "fresh", "2"));
+                buf_add_text(&want, "---\n" LOWERED("Deployment", "fresh", "2", "1"));
+        }
+        struct rendered got = rendered(s.view, buf_text(&in), "shop", false);
+        assert_true(text_equal(buf_text(&got.out), buf_text(&want)));
+        assert_int_equal(render_changed(got.r), DOCUMENTS);
+        rendered_release(&got);
+        buf_release(&in);
+        buf_release(&want);
+        view_drop(s.view);
+}
+
+/* --- several texts, namespaces, the report --- */
+
+static void test_autoscalers_of_other_texts(void **state)
+{
+        (void)state;
+        struct scene s;
+        struct err err = {0};
+        struct buf out;
+        size_t count;
+        scene_init(&s, ON_DEPLOY_POD);
+        buf_init(&out, OUT_MAX);
+        AUTO(render_free) struct render *r = render_new(s.view, &(struct render_options){TEXT("shop"), false});
+        assert_int_equal(render_add(r, TEXT(WEB), &err), 0);
+        assert_int_equal(render_add(r, TEXT(HPA(REF("web") UTILIZED("cpu"))), &err), 0);
+        assert_int_equal(render_add(r, TEXT("# nothing\n"), &err), 0);
+        render_run(r);
+        const struct render_row *rows = render_rows(r, &count);
+        assert_int_equal(count, 1);
+        assert_string_equal(rows->reason, "HPAHold");
+        assert_int_equal(render_write(r, 2, &out, &err), 0);
+        assert_string_equal(out.data, "# nothing\n");
+        buf_release(&out);
+        view_drop(s.view);
+}
+
+#define OF(ns)                                                                                                         \
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: fresh, namespace: " ns                                \
+        ", labels: {tier: web}}\nspec: {template: {spec: {containers: [{name: app, resources: {limits: {cpu: "         \
+        "1}}}]}}}\n"
+
+static void test_report(void **state)
+{
+        (void)state;
+        static const char in[] = OF("bank") "---\n" OF("shop") "---\nkind: Deployment\n{{ x }}\n";
+        static const char want[] =
+                "[{'line':1,'kind':'Deployment','namespace':'bank','name':'fresh','reason':'OtherNamespace','detail':'"
+                "it "
+                "is of another namespace than was asked "
+                "about'},{'line':6,'kind':'Deployment','namespace':'shop','name':"
+                "'fresh','changes':[{'container':'app','resource':'cpu','to':'500m','reason':'Static'}]},{'line':10,"
+                "'reason':'Templated','detail':'*'}]";
+        struct scene s;
+        struct buf out;
+        scene_init(&s, ON_DEPLOY_POD);
+        struct rendered got = rendered(s.view, text_of(in), "shop", true);
+        buf_init(&out, RENDER_REPORT_MAX);
+        assert_int_equal(render_report(got.r, &out, NULL), 0);
+        AUTO(json_decref) json_t *report = json_loadb(out.data, out.len, 0, NULL);
+        AUTO(json_decref) json_t *meant = yaml_read(want, sizeof want - 1, NULL);
+        assert_non_null(report);
+        json_object_set_new(json_array_get(report, 2), "detail", json_string("*"));
+        if (!json_equal(report, meant))
+                fail_msg("%s", out.data);
+        buf_release(&out);
+        rendered_release(&got);
+        view_drop(s.view);
+}
+
+int main(void)
+{
+        static const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_objects),        cmocka_unit_test(test_files),
+                cmocka_unit_test(test_many_documents), cmocka_unit_test(test_autoscalers_of_other_texts),
+                cmocka_unit_test(test_report),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
