@@ -217,7 +217,7 @@ static void check_permissions(struct checking *c)
                         snprintf(line, sizeof line, "may not %s %s%s%s%s%s, needed for %s", needs[i].verb,
                                  needs[i].resource, dot, needs[i].group, needs[i].own_ns ? " in namespace " : "",
                                  needs[i].own_ns ? c->ns : "", needs[i].why);
-                        tell(c, BAD, line, "add the rule to halflife's role; manifests/rbac.yaml has all of them");
+                        tell(c, BAD, line, "add the rule to halflife's role; manifests/base/rbac.yaml has all of them");
                 } else {
                         snprintf(line, sizeof line, "permissions: %s", err.text);
                         tell(c, BAD, line,
