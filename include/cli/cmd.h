@@ -17,6 +17,7 @@ void program_called(const char *argv0);
 bool program_completes(void);
 
 int cmd_run(int argc, char **argv);
+int cmd_serve(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_get(int argc, char **argv);

@@ -120,19 +120,27 @@ static const struct view_condition *conditions_of(struct view *v, const struct p
         return to;
 }
 
-static struct view_target *row_of(struct view *v, const struct target *t)
+struct view_target *show_row_new(struct view *v, const struct show_name *n)
 {
         struct view_target *to = arena_new(&v->arena, sizeof *to);
         *to = (struct view_target){
-                .ns = view_name(v, t->ns),
-                .group = view_name(v, t->group),
-                .version = view_name(v, t->version),
-                .kind = view_name(v, t->kind),
-                .name = arena_text(&v->arena, text_of(t->name)),
-                .recommendation = arena_text(&v->arena, text_of(t->recommendation)),
+                .ns = view_name(v, n->ns),
+                .group = view_name(v, n->group),
+                .version = view_name(v, n->version),
+                .kind = view_name(v, n->kind),
+                .name = arena_text(&v->arena, text_of(n->name)),
+                .recommendation = arena_text(&v->arena, text_of(n->recommendation)),
                 .labels = "",
-                .hold = t->published && t->published->hold ? arena_text(&v->arena, text_of(t->published->hold)) : NULL,
         };
+        return to;
+}
+
+static struct view_target *row_of(struct view *v, const struct target *t)
+{
+        struct view_target *to =
+                show_row_new(v, &(struct show_name){t->ns, t->group, t->version, t->kind, t->name, t->recommendation});
+        if (t->published && t->published->hold)
+                to->hold = arena_text(&v->arena, text_of(t->published->hold));
         return to;
 }
 
@@ -212,11 +220,8 @@ static const struct view_condition *published_conditions(struct view *v, const s
         return to;
 }
 
-/*
- * A row from a Recommendation alone: of a workload that is gone, but not forgotten (one made again by this name is
- * sized at once, by the last good values), and of any where nothing else is known.
- */
-static void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone)
+/* One made again by the name of a workload that is gone is sized at once, by the last good values. */
+void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone)
 {
         to->labels = view_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
         to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
