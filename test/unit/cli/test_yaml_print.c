@@ -34,7 +34,7 @@ static void test_table(void **state)
                 {"{\"cpu\":\"454m\",\"is\":\"no\",\"on\":\"x\",\"t\":\"true\"}",
                  "cpu: \"454m\"\nis: \"no\"\n\"on\": x\nt: \"true\"\n"},
                 {"{\"v\":\"apps/v1\",\"e\":\"\",\"c\":\"a: b\",\"h\":\"a #b\",\"n\":\"1e3\",\"d\":\"2026-11-21\"}",
-                 "v: apps/v1\ne: \"\"\nc: \"a: b\"\nh: \"a #b\"\n\"n\": \"1e3\"\nd: \"2026-11-21\"\n"},
+                 "v: apps/v1\ne: \"\"\nc: 'a: b'\nh: 'a #b'\n\"n\": \"1e3\"\nd: \"2026-11-21\"\n"},
                 {"{\"ctl\":\"a\\u001b[31m\",\"umlaut\":\"Füße\"}", "ctl: \"a\\e[31m\"\numlaut: Füße\n"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
