@@ -1,0 +1,23 @@
+/*
+ * What a world tells a view.
+ */
+#ifndef HALFLIFE_SRC_CONTROL_SHOW_H
+#define HALFLIFE_SRC_CONTROL_SHOW_H
+
+#include "world.h"
+
+/* Parts. Profiles come first: rows of targets point to them. */
+void show_profiles(struct world *w, struct view *v);
+void show_namespaces(struct world *w, struct view *v);
+void show_hpas(struct world *w, struct view *v);
+/*
+ * Fill in a row, whose names are set, from a Recommendation alone: of a workload that is gone, but not forgotten (one
+ * made again by this name is sized at once, by the last good values), and of any where nothing else is known.
+ */
+void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone);
+
+/* A whole view from a world that holds Recommendations, profiles, namespaces, LimitRanges and HPAs, and nothing that
+ * was learned. With one reference. */
+struct view *show_world(struct world *w, struct wall at);
+
+#endif
