@@ -1,6 +1,7 @@
 /*
  * The controller: watches, polls usage every interval, learns, decides, publishes, applies, checkpoints. One per
- * process, on one loop.
+ * process, on one loop. As a replica it only serves: from the Recommendations that another one publishes, without
+ * database, Lease or a write to anything but its certificate.
  */
 #ifndef HALFLIFE_CONTROL_CONTROLLER_H
 #define HALFLIFE_CONTROL_CONTROLLER_H
@@ -26,7 +27,12 @@ struct controller_options {
         const char *listen_file;        /* the addresses bound are written there, a line each; NULL */
         const char *serve_listen;       /* of the REST API and admission; NULL: none */
         const char *tls_cert, *tls_key; /* files; NULL: serve_listen is without TLS */
-        const char *token_audience;     /* of callers; NULL: the API server's own */
+        enum { CERTIFICATE_FILES, CERTIFICATE_SELF, CERTIFICATE_SECRET } certificate;  /* where the door's is from */
+        const char *certificate_secret, *certificate_services, *webhook_configuration; /* see control/webhook */
+        bool replica;
+        const char *learner_ca;     /* PEM; NULL: who vouches for our own certificate, or the system's */
+        const char *learner_url;    /* of a replica: who knows histograms; NULL: nobody */
+        const char *token_audience; /* of callers; NULL: the API server's own */
         const char *user_agent;
 };
 

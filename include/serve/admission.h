@@ -31,6 +31,7 @@ struct admission_owner {
         struct text group, kind, name;  /* the highest owner in the chain that holds a template */
         const struct label_pair *label; /* its own labels, for a workload that the view does not have yet */
         size_t labels;
+        bool apply_never; /* its own annotation halflife.dev/apply: Never, as far as it was seen */
 };
 
 /* What became of a request: a label of the metric, and the audit annotation. */

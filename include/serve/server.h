@@ -50,6 +50,18 @@ struct server_wish {
         const char *ns, *group, *kind, *name;
 };
 
+/* A request that only the halflife that learns can answer, to be asked of it in the caller's own name. */
+struct server_errand {
+        uint64_t ticket;
+        const char *token, *path_query; /* as the caller sent them */
+};
+/* What it said. */
+struct server_relayed {
+        unsigned status;  /* 0: it could not be asked */
+        const char *type; /* the body's media type */
+        struct text body; /* of status 0: why, as text */
+};
+
 /* A pod at admission whose owner's own owner is wanted. */
 struct server_kin {
         uint64_t ticket;
@@ -63,6 +75,8 @@ struct server_kin {
 struct server_calls {
         void (*review)(void *arg, const struct server_question *q); /* ends in server_reviewed */
         void (*recall)(void *arg, const struct server_wish *w);     /* ends in server_recalled; NULL: we do not learn */
+        /* Instead of recall, where another process learns; ends in server_relayed. NULL: none does. */
+        void (*relay)(void *arg, const struct server_errand *e);
         /* Ends in server_found_owner, which after 1 s is too late. NULL: none is ever found. */
         void (*find_owner)(void *arg, const struct server_kin *k);
         /* An admission was answered: to be counted and told of. May be NULL. */
@@ -109,6 +123,7 @@ void server_set_own_user(struct server *s, const char *user);
  * one block (mem_free), names included; NULL: nothing was learned of it. */
 void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v);
 void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count);
+void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r); /* copied */
 /* owner: the server's from now on, in one block with all it points to (mem_free); NULL: not found. */
 void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner);
 /* Since the start. */

@@ -1,5 +1,5 @@
 /*
- * halflife run: the controller, until a signal ends it.
+ * halflife run and halflife serve: the controller, or a replica that only serves, until a signal ends it.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/settings.h"
 #include "cli/version.h"
@@ -19,6 +20,9 @@
 enum { CONFIG_LOOK_MS = 5 * SECOND_MS };
 
 struct running {
+        const char *command; /* "run", "serve" */
+        bool replica;
+        char *learner_url, *learner_ca;
         struct loop *loop;
         struct controller *controller;
         struct option_given given[SETTINGS + 1];
@@ -76,9 +80,41 @@ static struct controller_options options_of(const struct running *r, const struc
         o.serve_listen = s->text[SET_SERVE_LISTEN];
         o.tls_cert = s->text[SET_TLS_CERT];
         o.tls_key = s->text[SET_TLS_KEY];
+        o.certificate = (int)s->number[SET_WEBHOOK_CERTIFICATE];
+        o.certificate_secret = s->text[SET_CERTIFICATE_SECRET];
+        o.certificate_services = s->text[SET_CERTIFICATE_SERVICES];
+        o.webhook_configuration = s->text[SET_WEBHOOK_CONFIGURATION];
         o.token_audience = s->text[SET_TOKEN_AUDIENCE];
         o.user_agent = version_user_agent();
         return o;
+}
+
+/* One who only serves needs no Lease and no database; where the learner is, he may know by the Service's name. */
+static void serve_only(struct running *r, const struct access *a, struct controller_options *o)
+{
+        const struct settings *s = &r->settings;
+        if (s->text[SET_LEARNER_URL])
+                r->learner_url = mem_string(s->text[SET_LEARNER_URL]);
+        else if (access_in_cluster(a))
+                r->learner_url = mem_printf("https://halflife.%s.svc", o->ns);
+        o->replica = true;
+        o->leader_elect = false;
+        o->database = NULL;
+        o->learner_url = r->learner_url;
+        o->learner_ca = r->learner_ca;
+        if (!o->serve_listen)
+                o->serve_listen = ":8443";
+}
+
+static int read_learner_ca(struct running *r, struct err *err)
+{
+        enum { CA_MAX = 1 << 20 };
+        size_t len;
+        const char *file = r->settings.text[SET_LEARNER_CA];
+        if (!file || !r->replica)
+                return 0;
+        r->learner_ca = file_read(file, CA_MAX, &len, err);
+        return r->learner_ca ? 0 : err_wrap(err, "learner-ca");
 }
 
 /* --- settings re-read --- */
@@ -146,15 +182,18 @@ static void on_signal(void *arg, int signo)
 
 /* --- the command --- */
 
-static void usage(FILE *to, const struct option_spec *spec)
+static void usage(FILE *to, const struct running *r, const struct option_spec *spec)
 {
+        fprintf(to, "usage: %s %s [option]...\n\n%s", program_name(), r->command,
+                r->replica ? "Answers reads, render and admission from the Recommendations that another halflife "
+                             "publishes: any number\nof replicas, without history, database or Lease. Listens on :8443 "
+                             "unless --serve-listen says otherwise.\nSettings that are of learning only are ignored.\n"
+                           : "Watches what containers use and publishes, and where profiles allow applies, what they "
+                             "should request.\n");
         fprintf(to,
-                "usage: %s run [option]...\n\n"
-                "Watches what containers use and publishes, and where profiles allow applies, what they should "
-                "request.\n"
                 "Each setting is also read from HALFLIFE_NAME and from the file of --config; a flag wins, then the\n"
-                "environment. SIGTERM checkpoints and ends; SIGHUP re-reads settings.\n\n",
-                program_name());
+                "environment. SIGTERM %s; SIGHUP re-reads settings.\n\n",
+                r->replica ? "ends" : "checkpoints and ends");
         options_print(to, spec, SETTINGS + 1);
 }
 
@@ -166,6 +205,11 @@ static int start(struct running *r, struct access **ret_access, struct err *err)
         if (rc < 0)
                 return rc;
         struct controller_options o = options_of(r, *ret_access);
+        rc = read_learner_ca(r, err);
+        if (rc < 0)
+                return rc;
+        if (r->replica)
+                serve_only(r, *ret_access, &o);
         static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
         r->loop = loop_new();
         /* Before the first thread starts: threads inherit the mask, and a signal goes to any that does not block it. */
@@ -175,9 +219,8 @@ static int start(struct running *r, struct access **ret_access, struct err *err)
         return controller_new(r->loop, *ret_access, &o, &r->controller, err);
 }
 
-int cmd_run(int argc, char **argv)
+static int run(struct running r, int argc, char **argv)
 {
-        struct running r = {0};
         struct option_spec spec[SETTINGS + 1];
         struct option_words words;
         struct access *access = NULL;
@@ -186,12 +229,12 @@ int cmd_run(int argc, char **argv)
         spec[SETTINGS] = help_option;
         int rc = options_parse(spec, SETTINGS + 1, argc, argv, r.given, &words, &err);
         if (rc == 0 && r.given[SETTINGS].count) {
-                usage(stdout, spec);
+                usage(stdout, &r, spec);
                 return EXIT_DONE;
         }
         if (rc < 0 || (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
             settings_read(r.given, &r.settings, &err) < 0) {
-                fprintf(stderr, "halflife run: %s\n", err.text);
+                fprintf(stderr, "halflife %s: %s\n", r.command, err.text);
                 return EXIT_MISUSED;
         }
         log_as_set(&r.settings);
@@ -206,7 +249,7 @@ int cmd_run(int argc, char **argv)
                 loop_run(r.loop);
                 log_info("halflife ends", KV("identity", r.identity));
         } else {
-                fprintf(stderr, "halflife run: %s\n", err.text);
+                fprintf(stderr, "halflife %s: %s\n", r.command, err.text);
         }
         if (r.controller)
                 controller_free(r.controller);
@@ -214,5 +257,17 @@ int cmd_run(int argc, char **argv)
                 loop_free(r.loop);
         access_free(access);
         settings_release(&r.settings);
+        mem_free(r.learner_url);
+        mem_free(r.learner_ca);
         return rc == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_run(int argc, char **argv)
+{
+        return run((struct running){.command = "run"}, argc, argv);
+}
+
+int cmd_serve(int argc, char **argv)
+{
+        return run((struct running){.command = "serve", .replica = true}, argc, argv);
 }

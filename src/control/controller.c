@@ -3,11 +3,12 @@
  * checkpoint, show. Long walks go in slices, so that watches, the Lease and signals are never kept waiting.
  */
 #include "controller_private.h"
+#include "replica.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { NUDGE_MS = 500, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
+enum { NUDGE_MS = 500, REPLICA_NUDGE_MS = 100, SYNC_LOOK_MS = 100, STOP_MOST_MS = 8 * SECOND_MS };
 
 static void cycle_begin(void *arg);
 static void decide_slice(void *arg);
@@ -301,9 +302,11 @@ static void pass_begin(void *arg)
 /* Several changes make one pass; one that comes while a cycle runs is seen to after it. */
 void nudge(struct controller *c)
 {
+        int64_t replica_ms = c->pass_ms > REPLICA_NUDGE_MS ? c->pass_ms : REPLICA_NUDGE_MS;
         c->nudged = true;
         if (!c->nudge_timer.place && !c->stopping)
-                loop_timer_set(c->loop, &c->nudge_timer, NUDGE_MS, pass_begin, c);
+                loop_timer_set(c->loop, &c->nudge_timer, c->options.replica ? replica_ms : NUDGE_MS,
+                               c->options.replica ? replica_pass : pass_begin, c);
 }
 
 static void turned(void *arg)
@@ -373,6 +376,34 @@ static int write_addresses(const struct controller *c, struct err *err)
         return 0;
 }
 
+static int show_certificate(void *arg, const char *cert_pem, const char *key_pem, const char *roots_pem,
+                            struct err *err)
+{
+        struct controller *c = arg;
+        int rc = server_set_certificate(c->server, cert_pem, key_pem, err);
+        if (rc < 0)
+                return rc;
+        if (c->learner && !c->options.learner_ca && *roots_pem)
+                learner_set_ca(c->learner, roots_pem);
+        nudge(c);
+        return 0;
+}
+
+static int webhook_start(struct controller *c, struct err *err)
+{
+        const struct controller_options *co = &c->options;
+        const struct webhook_options o = {
+                .given = co->certificate == CERTIFICATE_SECRET,
+                .ns = co->ns,
+                .secret = co->certificate_secret,
+                .configuration = co->webhook_configuration,
+                .services = co->certificate_services,
+                .show = show_certificate,
+                .arg = c,
+        };
+        return co->certificate == CERTIFICATE_FILES ? 0 : webhook_new(c->client, &o, &c->webhook, err);
+}
+
 static int serve_start(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->options;
@@ -384,7 +415,7 @@ static int serve_start(struct controller *c, struct err *err)
                 .interval_ms = co->interval_ms,
                 .connections_max = 256,
                 .door = {.listen = co->serve_listen,
-                         .tls = co->tls_cert || co->tls_key,
+                         .tls = co->tls_cert || co->tls_key || co->certificate != CERTIFICATE_FILES,
                          .cert_file = co->tls_cert,
                          .key_file = co->tls_key,
                          .admission = true,
@@ -396,6 +427,9 @@ static int serve_start(struct controller *c, struct err *err)
         if (co->listen)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
         if (co->serve_listen) {
+                rc = webhook_start(c, err);
+                if (rc < 0)
+                        return rc;
                 inquiries_begin(c->inquiries);
                 log_info("serves /api/v1 and /admission", KV("address", server_door_address(c->server)),
                          KV("tls", o.door.tls ? "yes" : "no"));
@@ -423,7 +457,7 @@ static void begin(struct controller *c)
                 log_warn(access_warning(c->access), KV("access", access_source(c->access)));
         watch_start(c);
         c->checkpointed = loop_now(c->loop).mono;
-        loop_timer_set(c->loop, &c->cycle_timer, 0, cycle_begin, c);
+        loop_timer_set(c->loop, &c->cycle_timer, 0, c->options.replica ? replica_cycle : cycle_begin, c);
         loop_timer_set(c->loop, &c->turn_timer, 0, turned, c);
 }
 
@@ -449,7 +483,11 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         c->work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS);
         world_init(&c->world, client_field_manager(c->client), o->ns);
         *err = (struct err){0};
-        persist_open(c, err);
+        if (!o->replica)
+                persist_open(c, err);
+        else if (o->learner_url && learner_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
+                 o->learner_ca)
+                learner_set_ca(c->learner, o->learner_ca);
         if (err->code == 0)
                 (void)serve_start(c, err);
         if (err->code != 0) {
@@ -534,10 +572,12 @@ void controller_free(struct controller *c)
                                              &c->outage_timer};
         for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
                 loop_timer_stop(c->loop, timers[i]);
+        webhook_free(c->webhook);
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
         server_stop(c->server);
         inquiries_free(c->inquiries);
+        learner_free(c->learner);
         view_drop(c->next_view);
         event_source_free(c->events);
         lease_free(c->lease);

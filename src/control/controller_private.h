@@ -3,7 +3,8 @@
  * (what the log tells of failures), ingest.c (usage), clocks.c (ours and the server's), oom.c (kills), persist.c
  * (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), deed.c and contest.c
  * (what we did, and who put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for
- * others), telemetry.c (metrics), controller.c (the cycle that calls them).
+ * others), replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c and
+ * authority.c (certificates), telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -15,11 +16,13 @@
 #include "kube/lease.h"
 #include "kube/metrics.h"
 #include "kube/patch.h"
+#include "learner.h"
 #include "plan.h"
 #include "publish.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
 #include "store/store.h"
+#include "webhook.h"
 #include "world.h"
 
 enum {
@@ -98,7 +101,8 @@ struct controller {
         enum cycle_stage stage;
         struct loop_timer cycle_timer, nudge_timer, slice_timer, turn_timer;
         struct mono cycle_began, stop_began;
-        bool nudged; /* something changed since the last pass began */
+        bool nudged;     /* something changed since the last pass began */
+        int64_t pass_ms; /* replica: no pass before so long after the last, so that the rest gets on */
         uint64_t cycle;
         size_t decide_at, pack_at;
         bool polled; /* this pass follows a poll */
@@ -144,7 +148,9 @@ struct controller {
 
         struct server *server;
         struct inquiries *inquiries;
-        struct view *next_view; /* of the pass under way; NULL: nobody reads */
+        struct learner *learner; /* of a replica; NULL: none is known */
+        struct webhook *webhook; /* NULL: the certificate is in files, or there is none */
+        struct view *next_view;  /* of the pass under way; NULL: nobody reads */
         struct counters count;
         /* as of the last decision over all targets */
         int64_t by_state[STATES], by_reason[REASONS];
@@ -250,6 +256,13 @@ void windows_forget_zones(struct controller *c); /* time zones are read afresh b
 void show_begin(struct controller *c);
 void show_target(struct controller *c, const struct plan *p);
 void show_gone(struct controller *c, const struct target *t);
+struct show_name {
+        const char *ns, *group, *version, *kind, *name, *recommendation;
+};
+struct view_target *show_row_new(struct view *v, const struct show_name *n); /* in the view's arena, not yet added */
+/* Fill in and add a row from a Recommendation alone: of a workload that is gone, but not forgotten, and of any where
+ * nothing else is known. */
+void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone);
 struct view *show_end(struct controller *c); /* the caller's */
 
 /* inquiry.c: what the server's threads ask of the loop */

@@ -8,13 +8,10 @@
 #include <string.h>
 
 #include "controller_private.h"
+#include "kin.h"
 #include "kube/review.h"
 
 enum {
-        OWNER_MS = 900,
-        OWNERS_MAX = 8,
-        OWNERS_UNDER_WAY_MAX = 64,
-        OWNER_BODY_MAX = 256 << 10,
         SELF_AGAIN_MS = 30 * SECOND_MS,
         NEWS_MAX = 1024,
 };
@@ -22,20 +19,20 @@ enum {
 struct inquiry {
         struct inquiry *before, *next;
         struct inquiries *all;
-        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_OWNER, TELLS_ADMISSION } what;
+        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_LEARNER, ASKS_OWNER, TELLS_ADMISSION } what;
         struct auth_key key;
         uint64_t ticket;
         char *token, *verb, *ns, *group, *kind, *name, *note;
         struct review *review;
-        struct client_call *call;
+        struct learner_call *asked;
 };
 
 struct inquiries {
         struct controller *controller;
         struct inquiry *under_way; /* at the API server; the loop's */
-        int owners;                /* of them */
-        bool away;                 /* told that callers cannot be told apart */
-        struct review *self;       /* under way */
+        struct kin *kin;
+        bool away;           /* told that callers cannot be told apart */
+        struct review *self; /* under way */
         struct loop_timer self_again;
 
         pthread_mutex_t lock; /* of the box */
@@ -91,6 +88,14 @@ static void on_recall(void *arg, const struct server_wish *w)
                                        .group = mem_string(w->group),
                                        .kind = mem_string(w->kind),
                                        .name = mem_string(w->name)});
+}
+
+static void on_relay(void *arg, const struct server_errand *e)
+{
+        drop_in(arg, &(struct inquiry){.what = ASKS_LEARNER,
+                                       .ticket = e->ticket,
+                                       .token = mem_string(e->token),
+                                       .name = mem_string(e->path_query)});
 }
 
 static void on_find_owner(void *arg, const struct server_kin *k)
@@ -153,7 +158,6 @@ static void set_out(struct inquiry *q)
         if (q->next)
                 q->next->before = q;
         all->under_way = q;
-        all->owners += q->what == ASKS_OWNER;
 }
 
 static void come_back(struct inquiry *q)
@@ -162,7 +166,6 @@ static void come_back(struct inquiry *q)
         *(q->before ? &q->before->next : &all->under_way) = q->next;
         if (q->next)
                 q->next->before = q->before;
-        all->owners -= q->what == ASKS_OWNER;
         inquiry_free(q);
 }
 
@@ -249,110 +252,44 @@ static void answer_learned(struct inquiry *q)
         inquiry_free(q);
 }
 
-/* --- who owns the owner --- */
-
-struct text_room {
-        char *at;
-};
-
-static struct text put(struct text_room *room, struct text t)
-{
-        struct text copy = {room->at, t.len};
-        if (t.len)
-                memcpy(room->at, t.p, t.len);
-        room->at += t.len;
-        return copy;
-}
-
-/* In one block: the top of the chain, and its labels where it is known. */
-static struct admission_owner *owner_new(struct text group, struct text kind, struct text name,
-                                         const struct workload *known)
-{
-        struct labels own = known ? workload_own_labels(known) : (struct labels){0};
-        size_t size = group.len + kind.len + name.len;
-        for (size_t i = 0; i < own.count; i++)
-                size += own.pair[i].key.len + own.pair[i].value.len;
-        struct admission_owner *o = mem_new(sizeof *o + own.count * sizeof *o->label + size);
-        struct label_pair *label = (struct label_pair *)(o + 1);
-        struct text_room room = {(char *)(label + own.count)};
-        *o = (struct admission_owner){put(&room, group), put(&room, kind), put(&room, name), label, own.count};
-        for (size_t i = 0; i < own.count; i++) {
-                label[i].key = put(&room, own.pair[i].key);
-                label[i].value = put(&room, own.pair[i].value);
-        }
-        return o;
-}
-
-/* Upwards from a workload that is known, as far as the chain is told. */
-static struct admission_owner *climb(struct world *w, const struct workload *wl)
-{
-        for (int i = 0; i < OWNERS_MAX && wl->owner_ref.kind; i++) {
-                struct text group = kind_group(text_of(wl->owner_ref.api_version));
-                AUTO(mem_free) char *of = mem_string_n(group.p, group.len);
-                const struct workload *up = workload_find(w, of, wl->owner_ref.kind, wl->ns, wl->owner_ref.name);
-                if (!up)
-                        return owner_new(group, text_of(wl->owner_ref.kind), text_of(wl->owner_ref.name), NULL);
-                wl = up;
-        }
-        return owner_new(text_of(wl->kind->group), text_of(wl->kind->kind), text_of(wl->name), wl);
-}
-
-/* As the API server has it: the watch has not brought it yet. */
-static struct admission_owner *read_owner(struct world *w, const struct inquiry *q, struct text json)
-{
-        struct err err = {0};
-        struct object_view meta;
-        struct arena arena = {0};
-        struct admission_owner *found = NULL;
-        if (decode_object(json, &arena, &meta, &err) == 0) {
-                struct text group = kind_group(meta.owner.api_version);
-                AUTO(mem_free) char *of = string_of(group), *kind = string_of(meta.owner.kind);
-                AUTO(mem_free) char *name = string_of(meta.owner.name);
-                const struct workload *up = *kind ? workload_find(w, of, kind, q->ns, name) : NULL;
-                found = !*kind ? owner_new(kind_group(text_of(q->group)), text_of(q->kind), text_of(q->name), NULL)
-                        : up   ? climb(w, up)
-                               : owner_new(group, meta.owner.kind, meta.owner.name, NULL);
-        }
-        arena_release(&arena);
-        return found;
-}
-
-static void owner_answered(void *arg, const struct answer *a)
+static void learner_told(void *arg, const struct server_relayed *r)
 {
         struct inquiry *q = arg;
-        struct controller *c = q->all->controller;
-        server_found_owner(c->server, q->ticket, a->err.code ? NULL : read_owner(&c->world, q, a->body));
-        q->call = NULL;
+        server_relayed(q->all->controller->server, q->ticket, r);
+        q->asked = NULL;
         come_back(q);
 }
 
-static void look_up_owner(struct inquiry *q)
+static void ask_learner(struct inquiry *q)
 {
         struct controller *c = q->all->controller;
-        const struct kind *k = kind_find(kind_group(text_of(q->group)), text_of(q->kind));
-        if (!k || q->all->owners >= OWNERS_UNDER_WAY_MAX) {
-                server_found_owner(c->server, q->ticket, NULL);
+        static const struct server_relayed nobody = {
+                0, "",
+                TEXT("only the halflife that learns knows this, and the setting learner-url does not say where it is")};
+        if (!c->learner) {
+                server_relayed(c->server, q->ticket, &nobody);
                 inquiry_free(q);
                 return;
         }
-        AUTO(mem_free) char *path = path_of(k->group, k->version, q->ns, k->plural, q->name, NULL);
-        const struct call call = {
-                .method = HTTP_GET, .path = path, .deadline_ms = OWNER_MS, .body_max = OWNER_BODY_MAX, .urgent = true};
         set_out(q);
-        q->call = client_start(c->client, &call, owner_answered, q);
+        q->asked = learner_ask(c->learner, q->token, q->name, learner_told, q);
+        explicit_bzero(q->token, strlen(q->token));
 }
 
-static void answer_owner(struct inquiry *q)
+/* --- who owns the owner --- */
+
+static void owner_found(void *arg, struct admission_owner *owner)
 {
-        struct controller *c = q->all->controller;
-        AUTO(mem_free) char *group = string_of(kind_group(text_of(q->group)));
-        const struct workload *wl = workload_find(&c->world, group, q->kind, q->ns, q->name);
-        if (!wl) {
-                look_up_owner(q);
-                return;
-        }
-        server_found_owner(c->server, q->ticket, climb(&c->world, wl));
-        inquiry_free(q);
+        struct inquiry *q = arg;
+        server_found_owner(q->all->controller->server, q->ticket, owner);
+        come_back(q);
+}
+
+static void find_owner(struct inquiry *q)
+{
+        const struct kin_quest quest = {q->ns, q->group, q->kind, q->name, owner_found, q};
+        set_out(q);
+        kin_find(q->all->kin, &quest);
 }
 
 /* --- what was admitted --- */
@@ -373,7 +310,8 @@ static void open_box(void *arg)
 {
         static void (*const answer[])(struct inquiry *) = {[ASKS_REVIEW] = ask_review,
                                                            [ASKS_LEARNED] = answer_learned,
-                                                           [ASKS_OWNER] = answer_owner,
+                                                           [ASKS_LEARNER] = ask_learner,
+                                                           [ASKS_OWNER] = find_owner,
                                                            [TELLS_ADMISSION] = tell_admission};
         struct inquiries *all = arg;
         pthread_mutex_lock(&all->lock);
@@ -419,6 +357,7 @@ struct inquiries *inquiries_new(struct controller *c)
 {
         struct inquiries *all = MEM_NEW(struct inquiries);
         all->controller = c;
+        all->kin = kin_new(c->client, &c->world);
         all->end = &all->box;
         pthread_mutex_init(&all->lock, NULL);
         return all;
@@ -428,7 +367,8 @@ struct server_calls inquiries_calls(struct inquiries *all)
 {
         return (struct server_calls){
                 .review = on_review,
-                .recall = on_recall,
+                .recall = all->controller->options.replica ? NULL : on_recall,
+                .relay = all->controller->options.replica ? on_relay : NULL,
                 .find_owner = on_find_owner,
                 .admitted = on_admitted,
                 .trouble = on_trouble,
@@ -449,12 +389,13 @@ void inquiries_free(struct inquiries *all)
         loop_timer_stop(all->controller->loop, &all->self_again);
         if (all->self)
                 review_cancel(all->self);
+        kin_free(all->kin);
         while (all->under_way) {
                 struct inquiry *q = all->under_way;
                 if (q->review)
                         review_cancel(q->review);
-                if (q->call)
-                        client_cancel(all->controller->client, q->call);
+                if (q->asked)
+                        learner_cancel(q->asked);
                 come_back(q);
         }
         for (struct inquiry *q = all->box, *next; q; q = next) {

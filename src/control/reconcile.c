@@ -524,6 +524,15 @@ static void held_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->published->hold);
 }
 
+/* Whoever serves from Recommendations alone does not see the workload. */
+static void opted_out_condition(struct plan *plan)
+{
+        if (!plan->target->workload->apply_never)
+                return;
+        struct plan_condition *c = say(plan, "OptedOut", true, "ByAnnotation");
+        snprintf(c->message, sizeof c->message, "%s: Never", ANNOTATION_APPLY);
+}
+
 void reconcile(struct world *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
 {
         assert(t->workload);
@@ -546,6 +555,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         applied_condition(ret);
         denied_condition(ret);
         held_condition(ret);
+        opted_out_condition(ret);
         resource_conditions(ret);
 }
 

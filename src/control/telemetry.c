@@ -42,6 +42,7 @@ enum metric_id {
         M_HTTP_REVIEWS,
         M_HTTP_CONNECTIONS,
         M_ADMISSIONS,
+        M_CERTIFICATE,
         M_MEMORY,
         METRICS
 };
@@ -100,6 +101,10 @@ static const struct metric metrics[METRICS] = {
                             METRIC_COUNTER},
         [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Connections to --serve-listen.", METRIC_GAUGE},
         [M_ADMISSIONS] = {"halflife_admissions_total", "Objects admitted, by what became of them.", METRIC_COUNTER},
+        [M_CERTIFICATE] =
+                {"halflife_certificate_expires_seconds",
+                 "When the certificate of --webhook-certificate runs out, in seconds since 1970; 0: none yet.",
+                 METRIC_GAUGE},
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
@@ -168,13 +173,17 @@ static void requests(struct buf *out, const struct controller *c)
 
 static void states(struct buf *out, const struct controller *c)
 {
+        metric_family(out, &metrics[M_TARGETS]);
+        for (int s = 0; s < STATES; s++)
+                labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)c->by_state[s]);
+}
+
+static void learning(struct buf *out, const struct controller *c)
+{
         metric_family(out, &metrics[M_SAMPLES]);
         for (int v = 0; v < SAMPLE_VERDICTS; v++)
                 labelled(out, M_SAMPLES, "result", sample_verdict_name((enum sample_verdict)v),
                          (double)c->count.samples[v]);
-        metric_family(out, &metrics[M_TARGETS]);
-        for (int s = 0; s < STATES; s++)
-                labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)c->by_state[s]);
         metric_family(out, &metrics[M_HELD]);
         for (int r = 1; r < REASONS; r++)
                 if (c->by_reason[r])
@@ -222,20 +231,17 @@ static void door(struct buf *out, const struct controller *c)
                          (double)inquiries_admitted(c->inquiries, (enum admission_result)r));
 }
 
-static void write_all(struct buf *out, const struct controller *c)
+/* What only one who learns and writes has to tell. */
+static void write_learner(struct buf *out, const struct controller *c)
 {
-        states(out, c);
-        requests(out, c);
+        learning(out, c);
         seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
         seconds(out, M_CHECKPOINT_SECONDS, &c->count.checkpoint_seconds);
         one(out, M_UNKNOWN, (double)c->count.unknown_pods);
         one(out, M_UNREAD, (double)c->count.unread_items);
-        one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
         one(out, M_CYCLES, (double)c->count.cycles);
         one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
         one(out, M_SOURCE_UP, !c->source_away);
-        one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
-        one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
         one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
         one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
         one(out, M_KILLS, (double)c->count.kills);
@@ -249,9 +255,22 @@ static void write_all(struct buf *out, const struct controller *c)
         one(out, M_WORK, (double)queue_count(c->work));
         one(out, M_LEADER, leads(c));
         one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
+}
+
+static void write_all(struct buf *out, const struct controller *c)
+{
+        if (!c->options.replica)
+                write_learner(out, c);
+        states(out, c);
+        requests(out, c);
+        one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
+        one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
+        one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
         one(out, M_WATCH_FAILED, troubles_of(c));
         if (c->options.serve_listen)
                 door(out, c);
+        if (c->webhook)
+                one(out, M_CERTIFICATE, (double)webhook_expires_s(c->webhook));
         one(out, M_MEMORY, resident_bytes());
 }
 
@@ -268,9 +287,10 @@ void telemetry_publish(struct controller *c)
         v->metrics_len = out.len;
         v->metrics = arena_text(&v->arena, buf_text(&out));
         buf_release(&out);
-        v->ready = c->synced;
+        v->ready = c->synced && (!c->webhook || webhook_expires_s(c->webhook) > 0);
         if (!v->ready) {
-                watch_synced(c, waiting, sizeof waiting);
+                if (watch_synced(c, waiting, sizeof waiting))
+                        snprintf(waiting, sizeof waiting, "%s", c->synced ? "a certificate" : "the first cycle");
                 v->waiting_for = arena_text(&v->arena, text_of(waiting));
         }
         server_publish(c->server, v);

@@ -20,7 +20,7 @@ static bool take_begin(struct controller *c)
 
 static void take_end(struct controller *c, bool before, bool hasty)
 {
-        if (hasty && c->world.changed)
+        if ((hasty || c->options.replica) && c->world.changed)
                 nudge(c);
         c->world.changed |= before;
 }
@@ -175,6 +175,8 @@ void watch_start(struct controller *c)
                   OWNED_BY(profile));
         watch_add(c, "recommendations.halflife.dev",
                   path_of("halflife.dev", "v1alpha1", NULL, "recommendations", NULL, NULL), OWNED_BY(published));
+        if (c->options.replica)
+                return;
         watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
         for (struct watched_kind *k = c->world.kinds; k; k = k->next)
                 if (is_standard(k))

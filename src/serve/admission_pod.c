@@ -12,7 +12,8 @@ static bool find_owner(const struct admission_work *w, struct admission_owner *r
         if (w->owner)
                 *ret = *w->owner;
         else
-                *ret = (struct admission_owner){kind_group(owner->api_version), owner->kind, owner->name, NULL, 0};
+                *ret = (struct admission_owner){
+                        kind_group(owner->api_version), owner->kind, owner->name, NULL, 0, false};
         return ret->kind.len > 0;
 }
 
@@ -59,7 +60,7 @@ void admission_pod(struct admission_work *w)
                 .name = owner.name,
                 .label = label,
                 .labels = union_labels(w, &owner, pod, label),
-                .apply_never = text_is(pod->meta.annotation.apply, "Never"),
+                .apply_never = owner.apply_never || text_is(pod->meta.annotation.apply, "Never"),
                 .container = admission_containers(w->arena, pod->container, pod->containers, &pod->meta.annotation),
                 .containers = (size_t)pod->containers,
         };

@@ -16,12 +16,21 @@ enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS
 
 struct letter {
         struct letter *next;
-        enum { LETTER_REVIEWED, LETTER_RECALLED, LETTER_FOUND_OWNER, LETTER_OWN_USER, LETTER_WORKED } what;
+        enum {
+                LETTER_REVIEWED,
+                LETTER_RECALLED,
+                LETTER_RELAYED,
+                LETTER_FOUND_OWNER,
+                LETTER_OWN_USER,
+                LETTER_WORKED
+        } what;
         struct auth_key key;
         enum server_verdict verdict;
         uint64_t ticket;
         struct learned_copy *copies;
         size_t count;
+        struct server_relayed relayed;
+        char *type, *body; /* what it points to */
         struct admission_owner *owner;
         char *user;
         struct job *job;
@@ -30,6 +39,8 @@ struct letter {
 static void letter_free(struct letter *l)
 {
         mem_free(l->copies);
+        mem_free(l->type);
+        mem_free(l->body);
         mem_free(l->owner);
         mem_free(l->user);
         job_free(l->job);
@@ -65,6 +76,14 @@ void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict
 void door_recalled(struct door *d, uint64_t ticket, struct learned_copy *copies, size_t count)
 {
         post(d, &(struct letter){.what = LETTER_RECALLED, .ticket = ticket, .copies = copies, .count = count});
+}
+
+void door_relayed(struct door *d, uint64_t ticket, const struct server_relayed *r)
+{
+        struct letter l = {.what = LETTER_RELAYED, .ticket = ticket, .relayed = *r};
+        l.relayed.type = l.type = mem_string(r->type);
+        l.relayed.body.p = l.body = mem_string_n(r->body.p, r->body.len);
+        post(d, &l);
 }
 
 void door_found_owner(struct door *d, uint64_t ticket, struct admission_owner *owner)
@@ -109,6 +128,11 @@ static void read_letter(struct door *d, struct letter *l)
                 v = visit_of(d, l->ticket);
                 if (v)
                         visit_recalled(v, STEAL(&l->copies), l->count);
+                break;
+        case LETTER_RELAYED:
+                v = visit_of(d, l->ticket);
+                if (v)
+                        visit_relayed(v, &l->relayed);
                 break;
         case LETTER_FOUND_OWNER:
                 v = visit_of(d, l->ticket);

@@ -12,6 +12,7 @@ const char *door_address(const struct door *d);
 int door_set_certificate(struct door *d, const char *cert_pem, const char *key_pem, struct err *err);
 void door_set_own_user(struct door *d, const char *user);
 void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict v);
+void door_relayed(struct door *d, uint64_t ticket, const struct server_relayed *r);
 void door_recalled(struct door *d, uint64_t ticket, struct learned_copy *copies, size_t count);
 void door_found_owner(struct door *d, uint64_t ticket, struct admission_owner *owner);
 struct server_counts door_counts(const struct door *d);

@@ -120,6 +120,7 @@ enum MHD_Result visit_handle(void *door, struct MHD_Connection *c, const char *u
 void visit_end(void *door, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
 void visit_judged(struct visit *v, enum auth_say say); /* what auth says, after AUTH_SAYS_WAIT */
 void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count);
+void visit_relayed(struct visit *v, const struct server_relayed *r); /* copies */
 void visit_worked(struct visit *v);
 void visit_found_owner(struct visit *v, struct admission_owner *owner); /* NULL: not found, or not in time */
 void visit_give_up(struct visit *v, enum problem p, const char *why);   /* of one that waits for others */

@@ -14,6 +14,7 @@ enum { REQUEST_ID_MAX = 128 };
 struct job {
         struct job *next;
         struct arena arena; /* of all texts below */
+        struct text target; /* the request's, as it came: path and query */
         struct request request;
         struct route route;
         struct admission *admission; /* instead of the route; NULL */

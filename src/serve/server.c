@@ -208,6 +208,11 @@ void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *cop
         door_recalled(s->door, ticket, copies, count);
 }
 
+void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r)
+{
+        door_relayed(s->door, ticket, r);
+}
+
 void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner)
 {
         door_found_owner(s->door, ticket, owner);

@@ -1,6 +1,7 @@
 /*
  * One request, from its headers to its answer. Who asks is looked into before any of his body is taken.
  */
+#include "answer.h"
 #include "door_inner.h"
 
 #include <gnutls/gnutls.h>
@@ -413,6 +414,40 @@ void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count)
         resume(v);
 }
 
+/* Another process learns: it is asked in the caller's own name, and says itself what he may. */
+static void ask_learner(struct visit *v)
+{
+        struct door *d = v->door;
+        struct job *j = v->job;
+        struct text token;
+        if (!read_token(v, &token)) {
+                refuse(v, PROBLEM_UNAUTHENTICATED, "the bearer token is gone");
+                return;
+        }
+        j->ticket = ++d->tickets;
+        const struct server_errand e = {j->ticket, token.p, arena_text(&j->arena, j->target)};
+        suspend(v, STEP_AWAY);
+        d->o.calls.relay(d->o.calls.arg, &e);
+}
+
+void visit_relayed(struct visit *v, const struct server_relayed *r)
+{
+        struct job *j = v->job;
+        if (r->status == 0) {
+                AUTO(mem_free) char *why = mem_string_n(r->body.p, r->body.len);
+                refuse(v, PROBLEM_UNAVAILABLE, why);
+        } else {
+                j->answer = (struct answer){.status = r->status, .type = arena_text(&j->arena, text_of(r->type))};
+                buf_init(&j->answer.body, r->body.len + 1);
+                (void)buf_add(&j->answer.body, r->body.p, r->body.len); /* its most is its length */
+                if (r->status == 200)
+                        answer_tag(&j->answer, j->request.if_none_match, &j->arena);
+                j->gzipped = j->gzip && gzip_body(&v->door->gzip, &j->answer.body);
+                v->step = STEP_ANSWER;
+        }
+        resume(v);
+}
+
 static void not_ready(struct visit *v)
 {
         char why[320];
@@ -433,6 +468,8 @@ static void work(struct visit *v)
                 give_to(d->lister, v);
         else if (r->wants_learned && d->o.calls.recall)
                 ask_loop(v);
+        else if (r->wants_learned && d->o.calls.relay)
+                ask_learner(v);
         else
                 do_here(v);
 }
@@ -507,6 +544,7 @@ void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
         struct job *j = v->job = door_job(door);
         struct text all = text_of(arena_text(&j->arena, text_of(uri)));
         const char *mark = memchr(all.p, '?', all.len);
+        j->target = all;
         j->request.path = mark ? (struct text){all.p, (size_t)(mark - all.p)} : all;
         if (mark)
                 j->request.query = (struct text){mark + 1, all.len - (size_t)(mark + 1 - all.p)};

@@ -12,6 +12,7 @@ static const struct {
         {"", "v1", "namespaces", "namespace", "Namespace", false, true, false},
         {"", "v1", "pods", "pod", "Pod", true, true, false},
         {"", "v1", "nodes", "node", "Node", false, true, false},
+        {"", "v1", "secrets", "secret", "Secret", true, false, false},
         {"", "v1", "configmaps", "configmap", "ConfigMap", true, false, false},
         {"", "v1", "services", "service", "Service", true, true, false},
         {"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, false, false},
@@ -26,6 +27,8 @@ static const struct {
          true, false},
         {"coordination.k8s.io", "v1", "leases", "lease", "Lease", true, false, false},
         {"events.k8s.io", "v1", "events", "event", "Event", true, false, false},
+        {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
+         "MutatingWebhookConfiguration", false, false, false},
         {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition",
          "CustomResourceDefinition", false, true, false},
 };

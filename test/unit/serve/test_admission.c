@@ -213,7 +213,7 @@ static const struct {
 static void test_pods(void **state)
 {
         (void)state;
-        static const struct admission_owner web = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0};
+        static const struct admission_owner web = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0, false};
         for (size_t i = 0; i < sizeof pods / sizeof *pods; i++) {
                 struct scene s;
                 struct admission_outcome o;
@@ -232,7 +232,7 @@ static void test_owners_of_pods(void **state)
         (void)state;
         static const char pod[] = POD("", "containers: [{name: app, resources: {requests: {cpu: 2}}}]");
         static const struct label_pair tier[] = {{TEXT("tier"), TEXT("web")}};
-        static const struct admission_owner fresh = {TEXT("apps"), TEXT("Deployment"), TEXT("new"), tier, 1};
+        static const struct admission_owner fresh = {TEXT("apps"), TEXT("Deployment"), TEXT("new"), tier, 1, false};
         static const char other[] = "metadata: {name: x-1, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, "
                                     "name: db, uid: x, controller: true}]}\n"
                                     "spec: {containers: [{name: app, resources: {requests: {cpu: 2}}}]}\n";

@@ -1,0 +1,47 @@
+/*
+ * A certificate authority of our own, for the one certificate that our door shows: what it holds, and what is due at a
+ * time. Values in, values out, but for randomness; who stores it and tells others is control/webhook.
+ *
+ * The authority is made for 10 years, the serving certificate for 90 days; each is made anew at two thirds. A new
+ * authority is added to those that are trusted (roots) first, and signs only an hour later; the old one is dropped an
+ * hour after that. So whoever trusts the roots trusts what is shown at any time, and clocks may differ by a few
+ * minutes.
+ */
+#ifndef HALFLIFE_SRC_CONTROL_AUTHORITY_H
+#define HALFLIFE_SRC_CONTROL_AUTHORITY_H
+
+#include "base/clock.h"
+#include "base/err.h"
+
+enum {
+        AUTHORITY_ROOT_DAYS = 3650,
+        AUTHORITY_LEAF_DAYS = 90,
+        AUTHORITY_SPREAD_MS = HOUR_MS, /* until everybody trusts a new root */
+        AUTHORITY_NAMES_MAX = 16,
+};
+
+/* PEM. roots: one certificate, or the old and the new one. key: of the newest root. All NULL: nothing yet. */
+struct authority {
+        char *roots, *key;
+        char *cert, *cert_key;
+};
+void authority_release(struct authority *a);
+
+enum authority_due {
+        AUTHORITY_STANDS,
+        AUTHORITY_NEW,       /* there was none that could be used: everything is made anew */
+        AUTHORITY_ADDS_ROOT, /* trusted from now on, by whoever reads it */
+        AUTHORITY_SIGNS,     /* a new serving certificate */
+        AUTHORITY_DROPS_ROOT,
+};
+/*
+ * Do what is due, one thing at a time, for a certificate with these DNS names (count at most AUTHORITY_NAMES_MAX). What
+ * was read may be anybody's: what does not fit together is made anew. ERR_IO: it could not be made; a is as it was.
+ */
+int authority_step(struct authority *a, const char *const *names, int count, struct wall now, enum authority_due *ret,
+                   struct err *err);
+
+/* When the first certificate of a PEM text runs out; ms 0: it cannot be read. */
+struct wall authority_expiry(const char *cert_pem);
+
+#endif

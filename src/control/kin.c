@@ -1,0 +1,317 @@
+#include "kin.h"
+
+#include <string.h>
+
+enum {
+        LOOK_MS = 900, /* all steps together */
+        STEPS_MAX = 3,
+        CLIMB_MAX = 8,
+        UNDER_WAY_MAX = 64,
+        BODY_MAX = 256 << 10,
+        KEPT_MAX = 4096,
+        KEPT_MS = MINUTE_MS,
+};
+
+struct kept {
+        char *key; /* "ns/apiVersion/Kind/name" of the one below */
+        struct admission_owner *owner;
+        struct mono at;
+};
+
+struct quest {
+        struct quest *before, *next;
+        struct kin *kin;
+        char *key, *ns;
+        char *group, *kind, *name; /* the one that is asked for */
+        struct admission_owner *best;
+        int steps;
+        struct mono began;
+        struct client_call *call;
+        void (*found)(void *arg, struct admission_owner *owner);
+        void *arg;
+};
+
+struct kin {
+        struct client *client;
+        struct world *world;
+        struct quest *under_way;
+        int quests;
+        struct map kept;
+};
+
+/* --- owners in one block --- */
+
+struct text_room {
+        char *at;
+};
+
+static struct text put(struct text_room *room, struct text t)
+{
+        struct text copy = {room->at, t.len};
+        if (t.len)
+                memcpy(room->at, t.p, t.len);
+        room->at += t.len;
+        return copy;
+}
+
+static struct admission_owner *owner_copy(const struct admission_owner *o)
+{
+        size_t size = o->group.len + o->kind.len + o->name.len;
+        for (size_t i = 0; i < o->labels; i++)
+                size += o->label[i].key.len + o->label[i].value.len;
+        struct admission_owner *copy = mem_new(sizeof *copy + o->labels * sizeof *o->label + size);
+        struct label_pair *label = (struct label_pair *)(copy + 1);
+        struct text_room room = {(char *)(label + o->labels)};
+        *copy = (struct admission_owner){
+                put(&room, o->group), put(&room, o->kind), put(&room, o->name), label, o->labels, o->apply_never};
+        for (size_t i = 0; i < o->labels; i++) {
+                label[i].key = put(&room, o->label[i].key);
+                label[i].value = put(&room, o->label[i].value);
+        }
+        return copy;
+}
+
+static struct admission_owner *owner_named(struct text group, struct text kind, struct text name)
+{
+        return owner_copy(&(struct admission_owner){.group = group, .kind = kind, .name = name});
+}
+
+static struct admission_owner *owner_of_workload(const struct workload *wl)
+{
+        struct labels own = workload_own_labels(wl);
+        return owner_copy(&(struct admission_owner){text_of(wl->kind->group), text_of(wl->kind->kind),
+                                                    text_of(wl->name), own.pair, own.count, wl->apply_never});
+}
+
+/* --- what the watches brought --- */
+
+/* Does it hold a template that a profile may mean? What an operator owns by a kind of its own is the top itself. */
+static bool is_ours(const struct world *w, struct text group, struct text kind)
+{
+        for (const struct watched_kind *k = w->kinds; k; k = k->next)
+                if (text_is(group, k->group) && text_is(kind, k->kind))
+                        return true;
+        return false;
+}
+
+static const struct workload *known(struct world *w, struct text group, struct text kind, const char *ns,
+                                    struct text name)
+{
+        AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
+        AUTO(mem_free) char *own_kind = mem_string_n(kind.p, kind.len);
+        AUTO(mem_free) char *own_name = mem_string_n(name.p, name.len);
+        return workload_find(w, own_group, own_kind, ns, own_name);
+}
+
+/* Upwards from a workload that is known, as far as the chain is told. */
+static struct admission_owner *climb(struct world *w, const struct workload *wl)
+{
+        for (int i = 0; i < CLIMB_MAX && wl->owner_ref.kind; i++) {
+                struct text group = kind_group(text_of(wl->owner_ref.api_version)), kind = text_of(wl->owner_ref.kind);
+                struct text name = text_of(wl->owner_ref.name);
+                const struct workload *up = known(w, group, kind, wl->ns, name);
+                if (!up && is_ours(w, group, kind))
+                        return owner_named(group, kind, name);
+                if (!up)
+                        break;
+                wl = up;
+        }
+        return owner_of_workload(wl);
+}
+
+/* --- those kept --- */
+
+static void kept_free(struct kept *k)
+{
+        mem_free(k->key);
+        mem_free(k->owner);
+        mem_free(k);
+}
+
+static void kept_clear(struct kin *k)
+{
+        struct kept *each;
+        for (size_t at = 0; (each = map_each(&k->kept, &at));)
+                kept_free(each);
+        map_release(&k->kept);
+        k->kept = (struct map){0};
+}
+
+static void keep(struct kin *k, const char *key, const struct admission_owner *owner, struct mono now)
+{
+        struct kept *old = map_drop(&k->kept, text_of(key));
+        if (old)
+                kept_free(old);
+        if (k->kept.count >= KEPT_MAX)
+                kept_clear(k);
+        struct kept *fresh = MEM_NEW(struct kept);
+        *fresh = (struct kept){mem_string(key), owner_copy(owner), now};
+        map_put(&k->kept, text_of(fresh->key), fresh);
+}
+
+static const struct admission_owner *kept_find(const struct kin *k, const char *key, struct mono now)
+{
+        const struct kept *kept = map_get(&k->kept, text_of(key));
+        return kept && now.ns - kept->at.ns < (int64_t)KEPT_MS * 1000000 ? kept->owner : NULL;
+}
+
+/* --- at the API server --- */
+
+static void quest_free(struct quest *q)
+{
+        char *const text[] = {q->key, q->ns, q->group, q->kind, q->name};
+        for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
+                mem_free(text[i]);
+        mem_free(q->best);
+        mem_free(q);
+}
+
+static void quest_take_out(struct quest *q)
+{
+        *(q->before ? &q->before->next : &q->kin->under_way) = q->next;
+        if (q->next)
+                q->next->before = q->before;
+        q->kin->quests--;
+        quest_free(q);
+}
+
+static void quest_end(struct quest *q)
+{
+        struct mono now = loop_now(client_loop(q->kin->client)).mono;
+        if (q->best)
+                keep(q->kin, q->key, q->best, now);
+        q->found(q->arg, STEAL(&q->best));
+        quest_take_out(q);
+}
+
+static void better(struct quest *q, struct admission_owner *owner)
+{
+        mem_free(q->best);
+        q->best = owner;
+}
+
+static void ask(struct quest *q);
+
+static void step_up(struct quest *q, const struct object_view *meta, struct text group)
+{
+        struct world *w = q->kin->world;
+        const struct workload *up = known(w, group, meta->owner.kind, q->ns, meta->owner.name);
+        if (up) {
+                better(q, climb(w, up));
+                quest_end(q);
+                return;
+        }
+        better(q, owner_named(group, meta->owner.kind, meta->owner.name));
+        mem_free(q->group);
+        mem_free(q->kind);
+        mem_free(q->name);
+        q->group = mem_string_n(group.p, group.len);
+        q->kind = mem_string_n(meta->owner.kind.p, meta->owner.kind.len);
+        q->name = mem_string_n(meta->owner.name.p, meta->owner.name.len);
+        ask(q);
+}
+
+static void take(struct quest *q, const struct object_view *meta)
+{
+        struct arena arena = {0};
+        struct label_pair *label = arena_new(&arena, (size_t)(meta->labels + 1) * sizeof *label);
+        struct text group = kind_group(meta->owner.api_version);
+        for (int i = 0; i < meta->labels; i++)
+                label[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
+        better(q,
+               owner_copy(&(struct admission_owner){text_of(q->group), text_of(q->kind), text_of(q->name), label,
+                                                    (size_t)meta->labels, text_is(meta->annotation.apply, "Never")}));
+        arena_release(&arena);
+        if (meta->owner.kind.len && is_ours(q->kin->world, group, meta->owner.kind))
+                step_up(q, meta, group);
+        else
+                quest_end(q);
+}
+
+static void answered(void *arg, const struct answer *a)
+{
+        struct quest *q = arg;
+        struct arena arena = {0};
+        struct object_view meta;
+        q->call = NULL;
+        if (a->err.code == 0 && decode_object(a->body, &arena, &meta, NULL) == 0)
+                take(q, &meta);
+        else
+                quest_end(q);
+        arena_release(&arena);
+}
+
+/* One more step, where its kind is of the table and there is time; else what was found so far is the answer. */
+static void ask(struct quest *q)
+{
+        const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
+        int64_t left = LOOK_MS - (loop_now(client_loop(q->kin->client)).mono.ns - q->began.ns) / 1000000;
+        if (!k || q->steps++ >= STEPS_MAX || left <= 0) {
+                quest_end(q);
+                return;
+        }
+        AUTO(mem_free) char *path = path_of(k->group, k->version, q->ns, k->plural, q->name, NULL);
+        const struct call call = {
+                .method = HTTP_GET, .path = path, .deadline_ms = left, .body_max = BODY_MAX, .urgent = true};
+        q->call = client_start(q->kin->client, &call, answered, q);
+}
+
+static struct quest *quest_new(struct kin *k, const struct kin_quest *from, struct text group, const char *key)
+{
+        struct quest *q = MEM_NEW(struct quest);
+        *q = (struct quest){
+                .next = k->under_way,
+                .kin = k,
+                .key = mem_string(key),
+                .ns = mem_string(from->ns),
+                .group = mem_string_n(group.p, group.len),
+                .kind = mem_string(from->kind),
+                .name = mem_string(from->name),
+                .began = loop_now(client_loop(k->client)).mono,
+                .found = from->found,
+                .arg = from->arg,
+        };
+        if (q->next)
+                q->next->before = q;
+        k->under_way = q;
+        k->quests++;
+        return q;
+}
+
+void kin_find(struct kin *k, const struct kin_quest *from)
+{
+        struct text group = kind_group(text_of(from->api_version));
+        const struct workload *wl = known(k->world, group, text_of(from->kind), from->ns, text_of(from->name));
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", from->ns, from->api_version, from->kind, from->name);
+        const struct admission_owner *kept = kept_find(k, key, loop_now(client_loop(k->client)).mono);
+        if (wl)
+                from->found(from->arg, climb(k->world, wl));
+        else if (kept)
+                from->found(from->arg, owner_copy(kept));
+        else if (k->quests >= UNDER_WAY_MAX)
+                from->found(from->arg, NULL);
+        else
+                ask(quest_new(k, from, group, key));
+}
+
+struct kin *kin_new(struct client *c, struct world *w)
+{
+        struct kin *k = MEM_NEW(struct kin);
+        k->client = c;
+        k->world = w;
+        return k;
+}
+
+void kin_free(struct kin *k)
+{
+        if (!k)
+                return;
+        while (k->under_way) {
+                struct quest *q = k->under_way;
+                if (q->call)
+                        client_cancel(k->client, q->call);
+                quest_take_out(q);
+        }
+        kept_clear(k);
+        mem_free(k);
+}

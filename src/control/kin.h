@@ -1,0 +1,25 @@
+/*
+ * Who owns a pod's owner: from what the watches brought, else by a few bounded requests upwards, whose answers are kept
+ * for a minute: the pods of one rollout come together. On the loop's thread.
+ */
+#ifndef HALFLIFE_SRC_CONTROL_KIN_H
+#define HALFLIFE_SRC_CONTROL_KIN_H
+
+#include "kube/client.h"
+#include "serve/admission.h"
+#include "world.h"
+
+struct kin;
+struct kin *kin_new(struct client *c, struct world *w);
+void kin_free(struct kin *k); /* look-ups under way end without a call */
+
+/* The top of the chain that starts at a pod's controller. found is called once, perhaps from within; owner is one block
+ * (mem_free), the callee's; NULL: it was not found in 0.9 s, or too many are looked for. */
+struct kin_quest {
+        const char *ns, *api_version, *kind, *name; /* copied */
+        void (*found)(void *arg, struct admission_owner *owner);
+        void *arg;
+};
+void kin_find(struct kin *k, const struct kin_quest *q);
+
+#endif

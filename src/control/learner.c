@@ -1,0 +1,117 @@
+#include "learner.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum { ANSWER_MS = 8 * SECOND_MS /* the door waits for 10 */, ANSWER_MAX = 8 << 20, AT_ONCE = 32 };
+
+struct learner {
+        struct http *http;
+        struct http_peer peer;
+        char *ca;
+};
+
+struct learner_call {
+        struct learner *learner;
+        struct http_call *http;
+        struct buf body;
+        learner_answered *answered;
+        void *arg;
+};
+
+static bool is_safe(const char *url)
+{
+        static const char *const safe[] = {"https://", "http://127.", "http://localhost", "http://[::1]"};
+        for (size_t i = 0; i < sizeof safe / sizeof safe[0]; i++)
+                if (strncmp(url, safe[i], strlen(safe[i])) == 0)
+                        return true;
+        return false;
+}
+
+int learner_new(struct loop *loop, const char *url, const char *user_agent, struct learner **ret, struct err *err)
+{
+        const struct http_limits limits = {.user_agent = user_agent, .concurrency = AT_ONCE};
+        if (!is_safe(url))
+                return err_set(err, ERR_INVALID, "learner '%s': callers' tokens travel there, by https:// only", url);
+        struct learner *l = MEM_NEW(struct learner);
+        l->peer.base_url = url;
+        l->http = http_new(loop, &limits);
+        *ret = l;
+        return 0;
+}
+
+void learner_free(struct learner *l)
+{
+        if (!l)
+                return;
+        http_free(l->http);
+        mem_free(l->ca);
+        mem_free(l);
+}
+
+void learner_set_ca(struct learner *l, const char *ca_pem)
+{
+        if (l->ca && strcmp(l->ca, ca_pem) == 0)
+                return;
+        mem_free(l->ca);
+        l->peer.ca_pem = l->ca = mem_string(ca_pem);
+        l->peer.revision++;
+}
+
+static void call_free(struct learner_call *call)
+{
+        buf_release(&call->body);
+        mem_free(call);
+}
+
+static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+{
+        struct learner_call *call = arg;
+        (void)head;
+        return buf_add(&call->body, p, len) < 0 ? ERR_TOOBIG : 0;
+}
+
+static void on_done(void *arg, const struct http_reply *reply)
+{
+        struct learner_call *call = arg;
+        char why[ERR_TEXT_MAX + 128];
+        struct server_relayed r = {(unsigned)reply->status, reply->content_type, buf_text(&call->body)};
+        if (reply->err.code || !reply->whole) {
+                int n = snprintf(why, sizeof why,
+                                 "only the halflife that learns knows this, and it cannot be asked: %s",
+                                 reply->err.text);
+                r = (struct server_relayed){0, "", {why, (size_t)n < sizeof why ? (size_t)n : sizeof why - 1}};
+        }
+        call->answered(call->arg, &r);
+        call_free(call);
+}
+
+struct learner_call *learner_ask(struct learner *l, const char *token, const char *path_query,
+                                 learner_answered *answered, void *arg)
+{
+        struct learner_call *call = MEM_NEW(struct learner_call);
+        *call = (struct learner_call){.learner = l, .answered = answered, .arg = arg};
+        buf_init(&call->body, ANSWER_MAX);
+        const struct http_request r = {
+                .method = HTTP_GET,
+                .peer = &l->peer,
+                .path_query = path_query,
+                .bearer = token,
+                .deadline_ms = ANSWER_MS,
+                .gzip = true,
+                .data = on_data,
+                .done = on_done,
+                .arg = call,
+        };
+        call->http = http_start(l->http, &r);
+        return call;
+}
+
+void learner_cancel(struct learner_call *call)
+{
+        http_cancel(call->learner->http, call->http);
+        call_free(call);
+}

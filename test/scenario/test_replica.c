@@ -1,0 +1,270 @@
+/*
+ * halflife serve beside the halflife that learns, and alone: the same answers, soon after a change, without a write.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../support/fetch.h"
+#include "../support/halflife.h"
+#include "../support/tmp.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define SHOP "/api/v1/namespaces/shop/workloads"
+#define WEB  SHOP "/deploy/storefront"
+#define REC  "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations/deployment-storefront"
+
+static struct {
+        struct fake *fake;
+        struct halflife *learner, *replica;
+        char *learner_door, *door;
+} stage;
+
+static struct halflife *replica_start(const char *learner_url)
+{
+        AUTO(mem_free) char *kubeconfig = tmp_path("kubeconfig-replica");
+        assert_true(fake_write_kubeconfig(stage.fake, kubeconfig));
+        const char *const args[] = {"serve",
+                                    "--kubeconfig",
+                                    kubeconfig,
+                                    "--listen",
+                                    "127.0.0.1:0",
+                                    "--serve-listen",
+                                    "127.0.0.1:0",
+                                    "--namespace",
+                                    "halflife-system",
+                                    "--interval",
+                                    "1s",
+                                    learner_url ? "--learner-url" : NULL,
+                                    learner_url,
+                                    NULL};
+        return halflife_command(args);
+}
+
+static int begin(void **state)
+{
+        (void)state;
+        stage.fake = fake_new(&(struct fake_options){.seed = 3});
+        assert_true(fake_load(stage.fake, "crds"));
+        fake_world_demo(stage.fake, 60 * SECOND_MS);
+        fake_scrape_every(stage.fake, 1000);
+        fake_put(
+                stage.fake, "kubectl",
+                "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"all\"},"
+                "\"spec\":{\"overcommit\":\"StaticThenDynamic\",\"static\":{\"cpu\":\"0.5\"},\"apply\":{\"mode\":"
+                "\"OnDeploy\",\"minHistory\":\"2s\"}}}");
+        fake_person(stage.fake, "auditor", "auditor", NULL);
+        fake_grant(stage.fake, &(struct fake_grant){"auditor", NULL, NULL, NULL});
+        stage.learner =
+                halflife_start(stage.fake, "learner.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
+        stage.learner_door = halflife_door(stage.learner);
+        assert_true(halflife_await_cycles(stage.learner, stage.fake, 3, 30000));
+        AUTO(mem_free) char *url = mem_printf("http://%s", stage.learner_door);
+        stage.replica = replica_start(url);
+        stage.door = halflife_door(stage.replica);
+        assert_non_null(stage.door);
+        assert_true(halflife_await_log(stage.replica, "caches synced", 1, 20000));
+        return 0;
+}
+
+static int end(void **state)
+{
+        (void)state;
+        int result = stage.replica ? halflife_stop(stage.replica) : 0;
+        if (result != 0) {
+                AUTO(mem_free) char *log = halflife_log(stage.replica);
+                fprintf(stderr, "%s", log);
+        }
+        halflife_free(stage.replica);
+        halflife_free(stage.learner);
+        fake_free(stage.fake);
+        mem_free(stage.door);
+        mem_free(stage.learner_door);
+        memset(&stage, 0, sizeof stage);
+        return result;
+}
+
+static struct got ask(const char *door, const char *path)
+{
+        AUTO(mem_free) char *url = mem_printf("http://%s%s", door, path);
+        return fetch(&(struct fetch){.url = url, .token = "auditor"});
+}
+
+static void await(const char *path, long want, const char *says, int64_t timeout_ms)
+{
+        int64_t began = mono_read().ns;
+        for (bool so = false; !so;) {
+                AUTO(got_release) struct got g = ask(stage.door, path);
+                so = g.status == want && (strstr(g.body, says) || strstr(g.headers, says));
+                if (!so && (mono_read().ns - began) / 1000000 > timeout_ms)
+                        fail_msg("%s: %ld, not %ld with '%s'\n%s%s", path, g.status, want, says, g.headers, g.body);
+                if (!so)
+                        usleep(10000);
+        }
+}
+
+static void test_the_same_answers(void **state)
+{
+        (void)state;
+        static const char *const paths[] = {WEB "?original=cpu:2,memory:4Gi",
+                                            SHOP "/deploy/not-there?original=cpu:2,memory:4Gi",
+                                            "/api/v1/workloads?fields=metadata,profile", SHOP "/deploy/not-there"};
+        await(WEB, 200, "storefront", 5000);
+        for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
+                bool same = false;
+                char why[2048] = "";
+                for (int tries = 0; tries < 100 && !same; tries++) { /* the one who learns is ahead by a moment */
+                        AUTO(got_release) struct got a = ask(stage.learner_door, paths[i]);
+                        AUTO(got_release) struct got b = ask(stage.door, paths[i]);
+                        same = a.status == b.status && strcmp(a.body, b.body) == 0;
+                        snprintf(why, sizeof why, "%.900s\n---\n%.900s", a.body, b.body);
+                        if (!same)
+                                usleep(50000);
+                }
+                if (!same)
+                        fail_msg("%s:\n%s", paths[i], why);
+        }
+}
+
+static void test_what_the_learner_knows(void **state)
+{
+        (void)state;
+        await(WEB "/histogram?resource=cpu", 200, "bucket", 5000);
+        await(WEB "/explain", 200, "ETag", 5000);
+        await(SHOP "/deploy/not-there/explain", 404, "problems/not-found", 5000);
+        await(WEB "/explain?percentile=900", 400, "percentile", 5000);
+        AUTO(mem_free) char *log = halflife_log(stage.replica);
+        assert_null(strstr(log, "auditor"));
+}
+
+static void test_a_change_is_seen_in_half_a_second(void **state)
+{
+        (void)state;
+        assert_int_equal(fake_merge(stage.fake, REC, "kubectl",
+                                    "{\"metadata\":{\"annotations\":{\"halflife.dev/hold\":\"incident\"}}}"),
+                         200);
+        int64_t began = mono_read().ns;
+        await(WEB, 200, "\"Held\"", 5000);
+        int64_t took = (mono_read().ns - began) / 1000000;
+        assert_in_range(took, 0, 1500); /* 500 on a machine that is not shared by eight */
+        assert_int_equal(
+                fake_merge(stage.fake, REC, "kubectl", "{\"metadata\":{\"annotations\":{\"halflife.dev/hold\":null}}}"),
+                200);
+}
+
+static struct got admit(const char *uid, const char *owner)
+{
+        AUTO(mem_free) char *url = mem_printf("http://%s/admission", stage.door);
+        AUTO(mem_free)
+        char *body = mem_printf(
+                "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"%s\","
+                "\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"operation\":\"CREATE\",\"namespace\":"
+                "\"shop\",\"userInfo\":{\"username\":\"x\"},\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
+                "\"metadata\":{\"generateName\":\"a-\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
+                "\"ReplicaSet\",\"name\":\"%s\",\"uid\":\"r\",\"controller\":true}]},\"spec\":{\"containers\":[{"
+                "\"name\":\"new\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}}}",
+                uid, owner);
+        return fetch(&(struct fetch){.url = url, .type = "application/json", .body = body});
+}
+
+static void test_admission_of_an_owner_never_seen(void **state)
+{
+        (void)state;
+        static const char sets[] = "/apis/apps/v1/namespaces/shop/replicasets/shy-1";
+        static const char shy[] = "/apis/apps/v1/namespaces/shop/deployments/shy";
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{\"name\":\"shy-1\",\"namespace\":"
+                 "\"shop\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"shy\","
+                 "\"uid\":\"d\",\"controller\":true}]},\"spec\":{\"replicas\":0,\"selector\":{\"matchLabels\":{\"a\":"
+                 "\"b\"}},\"template\":{\"metadata\":{\"labels\":{\"a\":\"b\"}},\"spec\":{\"containers\":[{\"name\":"
+                 "\"new\",\"image\":\"x\"}]}}}}");
+        AUTO(got_release) struct got first = admit("u-1", "shy-1");
+        assert_int_equal(first.status, 200);
+        assert_non_null(strstr(first.body, "\"patch\"")); /* the static factor */
+        size_t gets = fake_count(stage.fake, "get", sets);
+        assert_int_equal(gets, 1);
+        assert_int_equal(fake_count(stage.fake, "get", shy), 1);
+        AUTO(got_release) struct got second = admit("u-2", "shy-1");
+        assert_non_null(strstr(second.body, "\"patch\""));
+        assert_int_equal(fake_count(stage.fake, "get", sets), gets); /* kept */
+        AUTO(got_release) struct got nobody = admit("u-3", "nobody");
+        assert_int_equal(nobody.status, 200);
+        assert_null(strstr(nobody.body, "\"patch\""));
+}
+
+/* Of a workload whose owner opted out the Recommendation tells; of one never seen, its own annotation. */
+static void test_opting_out(void **state)
+{
+        (void)state;
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"metadata\":{\"name\":\"out-1\",\"namespace\":"
+                 "\"shop\",\"annotations\":{\"halflife.dev/apply\":\"Never\"}},\"spec\":{\"replicas\":0,\"selector\":{"
+                 "\"matchLabels\":{\"c\":\"d\"}},\"template\":{\"metadata\":{\"labels\":{\"c\":\"d\"}},\"spec\":{"
+                 "\"containers\":[{\"name\":\"new\",\"image\":\"x\"}]}}}}");
+        AUTO(got_release) struct got out = admit("u-4", "out-1");
+        assert_null(strstr(out.body, "\"patch\""));
+        assert_int_equal(fake_merge(stage.fake, "/apis/apps/v1/namespaces/shop/deployments/storefront", "kubectl",
+                                    "{\"metadata\":{\"annotations\":{\"halflife.dev/apply\":\"Never\"}}}"),
+                         200);
+        await(WEB "?original=cpu:2", 200, "OptedOut", 10000);
+}
+
+static bool nobody_watches_pods(struct fake *f, void *arg)
+{
+        (void)arg;
+        return fake_watches(f, "/api/v1/pods") == 0;
+}
+
+static void test_alone(void **state)
+{
+        (void)state;
+        assert_int_equal(halflife_stop(stage.learner), 0);
+        fake_count_reset(stage.fake);
+        await(WEB "?original=cpu:2", 200, "storefront", 5000);
+        await(WEB "/explain", 503, "cannot be asked", 10000);
+        await(WEB "/explain", 503, "Retry-After", 10000);
+        await("/api/v1/workloads", 200, "invoices", 5000);
+        const struct fake_request *wrote = fake_last(stage.fake, "write", "/");
+        if (wrote)
+                fail_msg("%s %s", wrote->verb, wrote->path);
+        assert_int_equal(fake_count(stage.fake, NULL, "/apis/metrics.k8s.io"), 0);
+        assert_true(fake_wait(stage.fake, nobody_watches_pods, NULL, 20000)); /* who did has gone */
+        fake_stop(stage.fake);
+        await(WEB "?original=cpu:2", 200, "Warning: 110", 20000);
+        assert_true(fake_start(stage.fake));
+}
+
+static void test_how_it_does_not_start(void **state)
+{
+        (void)state;
+        stage.fake = fake_new(&(struct fake_options){0});
+        struct halflife *h = replica_start("http://learner.example.com");
+        assert_int_equal(halflife_await(h, 20000), 1);
+        assert_int_equal(halflife_said(h, "by https:// only"), 1);
+        halflife_free(h);
+        h = halflife_command((const char *const[]){"serve", "word", NULL});
+        assert_int_equal(halflife_await(h, 20000), 2);
+        assert_int_equal(halflife_said(h, "halflife serve: takes no words"), 1);
+        halflife_free(h);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test_setup(test_the_same_answers, begin),
+                cmocka_unit_test(test_what_the_learner_knows),
+                cmocka_unit_test(test_a_change_is_seen_in_half_a_second),
+                cmocka_unit_test(test_admission_of_an_owner_never_seen),
+                cmocka_unit_test(test_opting_out),
+                cmocka_unit_test_teardown(test_alone, end),
+                cmocka_unit_test_teardown(test_how_it_does_not_start, end),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
