@@ -41,13 +41,15 @@ static void write_row(struct writer *w, const struct render_row *row)
         writer_close(w, '}');
 }
 
-int render_report(const struct render *r, struct buf *out, struct err *err)
+int render_report(const struct render *r, size_t input, struct buf *out, struct err *err)
 {
         struct writer w = {.b = out};
         size_t count;
         const struct render_row *row = render_rows(r, &count);
         writer_open(&w, NULL, '[');
-        for (size_t i = 0; i < count && row[i].input == 0; i++) {
+        for (size_t i = 0; i < count && row[i].input <= input; i++) {
+                if (row[i].input != input)
+                        continue;
                 if (out->len > RENDER_REPORT_MAX - ROW_MOST)
                         return err_set(err, ERR_TOOBIG,
                                        "the list of what is changed is over %d MiB: ask for fewer documents at once",
