@@ -133,7 +133,7 @@ static void decide_target(struct controller *c, struct target *t)
         struct plan plan;
         clocks_mend(c, t);
         if (!t->workload) {
-                if (t->published && t->published->known && !t->busy)
+                if (!t->busy && work_delete_due(c, t))
                         work_add(c, t);
                 return;
         }
