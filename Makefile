@@ -237,6 +237,14 @@ bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife
+	ln -sf halflife $(DESTDIR)$(PREFIX)/bin/kubectl-halflife
+	ln -sf halflife $(DESTDIR)$(PREFIX)/bin/kubectl_complete-halflife
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/halflife.1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(PROGRAM) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/halflife
+	$(PROGRAM) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_halflife
+	$(PROGRAM) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/halflife.fish
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/crds crds/*.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples manifests/samples/*.yaml
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/halflife/LICENSE
