@@ -82,7 +82,11 @@ $(OUT)/%.o: %.c $(OUT)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# Only this object knows the version, so that a commit does not rebuild the rest.
+# Only this object knows the version, so that a commit does not rebuild the rest but always this.
+$(OUT)/version: force
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+$(OUT)/src/cli/cmd_version.o: $(OUT)/version
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
 # The description of the REST doors lies in the program as it is.
@@ -237,6 +241,14 @@ bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs
 
 install: all ## into $(DESTDIR)$(PREFIX)
 	install -D -m 755 $(PROGRAM) $(DESTDIR)$(PREFIX)/bin/halflife
+	ln -sf halflife $(DESTDIR)$(PREFIX)/bin/kubectl-halflife
+	ln -sf halflife $(DESTDIR)$(PREFIX)/bin/kubectl_complete-halflife
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/man/man1 man/halflife.1
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions \
+		$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+	$(PROGRAM) completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/halflife
+	$(PROGRAM) completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_halflife
+	$(PROGRAM) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/halflife.fish
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/crds crds/*.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples manifests/samples/*.yaml
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/halflife/LICENSE

@@ -1,13 +1,14 @@
 /*
  * The program's commands. Each gets its own arguments (argv[0] is the command's name) and returns the exit code: 0
- * done, 1 failed, 2 misused. The answer goes to stdout, talk to stderr.
+ * done, 1 failed, 2 misused, and 3 where it was asked whether something changes, and it does. The answer goes to
+ * stdout, talk to stderr.
  */
 #ifndef HALFLIFE_CLI_CMD_H
 #define HALFLIFE_CLI_CMD_H
 
 #include <stdbool.h>
 
-enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2 };
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_MISUSED = 2, EXIT_CHANGES = 3 };
 
 /* How the program was called, for usage texts: "halflife", or "kubectl halflife" where it is kubectl's plug-in (its own
  * name begins with "kubectl-"). */
@@ -20,6 +21,7 @@ int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_check(int argc, char **argv);
+int cmd_render(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_completion(int argc, char **argv);

@@ -2,9 +2,9 @@
  * Manifests with the requests to deploy with, as pure functions: texts and a view in, the same bytes out but for
  * requests and our annotations, and a report of what was changed and what was left, and why.
  *
- *     struct render *r AUTO(render_free) = render_new(view, &options);
- *     … render_add(r, text, len, &err) for each text …
- *     render_run(r);
+ *     struct render *r AUTO(render_free) = render_new(&options);
+ *     … render_add(r, text, &err) for each text …
+ *     render_run(r, view);
  *     … render_write(r, i, &out, &err), render_rows(r, &rows) …
  *
  * - Judged is every object of a kind that holds a pod template, by the table of kinds or because a profile names it.
@@ -53,16 +53,19 @@ struct render_row {
 };
 
 struct render;
-/* The view and the options' texts are the caller's until render_free. */
-struct render *render_new(const struct view *v, const struct render_options *o);
+/* The options' texts are the caller's until render_free. */
+struct render *render_new(const struct render_options *o);
 void render_free(struct render *r);
 MEM_AUTO(render_free, struct render *)
 
 /* One more text, which has to stay until render_free. What doc_new says: ERR_INVALID "line L, column C: reason",
  * ERR_TOOBIG. */
 int render_add(struct render *r, struct text text, struct err *err);
-/* Once, after all texts. */
-void render_run(struct render *r);
+/* The namespaces that a view has to tell of, each once: those of objects that may hold a pod template, and of
+ * autoscalers. At most max; returns how many there are, max + 1 where more. */
+size_t render_namespaces(const struct render *r, struct text *ret, size_t max);
+/* Once, after all texts. Rows point into the view. */
+void render_run(struct render *r, const struct view *v);
 /* A text as it is now. ERR_TOOBIG when out is too small for it. */
 int render_write(const struct render *r, size_t input, struct buf *out, struct err *err);
 const struct render_row *render_rows(const struct render *r, size_t *ret_count);
@@ -70,11 +73,11 @@ const struct render_row *render_rows(const struct render *r, size_t *ret_count);
 size_t render_changed(const struct render *r);
 
 /*
- * The report of the first text as a JSON list: [{"line", "kind", "namespace", "name", "changes": [{"container",
+ * The report of one text as a JSON list: [{"line", "kind", "namespace", "name", "changes": [{"container",
  * "resource", "from", "to", "reason"}]} or {…, "reason", "detail"}]; absent requests are left out. Names are cut to 253
- * bytes. ERR_TOOBIG when it is larger than RENDER_REPORT_MAX; out has room for that.
+ * bytes, details to 1024. ERR_TOOBIG when it is larger than RENDER_REPORT_MAX; out has room for that.
  */
 enum { RENDER_REPORT_MAX = 32 << 20 };
-int render_report(const struct render *r, struct buf *out, struct err *err);
+int render_report(const struct render *r, size_t input, struct buf *out, struct err *err);
 
 #endif

@@ -14,6 +14,8 @@ static const struct option_spec *setting_options(int *ret_count)
 const struct command commands[] = {
         {"run", cmd_run, setting_options, TAKES_NOTHING,
          "watch usage, publish recommendations, apply what profiles allow"},
+        {"render", cmd_render, cmd_render_options, TAKES_NOTHING,
+         "manifests in, the same manifests out with the requests to deploy with"},
         {"serve", cmd_serve, setting_options, TAKES_NOTHING,
          "answer reads, render and admission from what another halflife published"},
         {"get", cmd_get, cmd_get_options, TAKES_WORKLOADS, "the recommendations, as kubectl get shows them"},

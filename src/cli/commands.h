@@ -24,6 +24,7 @@ extern const size_t commands_count;
 const struct command *command_find(const char *name); /* NULL: there is none */
 
 /* One for each command that has a table of its own. */
+const struct option_spec *cmd_render_options(int *ret_count);
 const struct option_spec *cmd_get_options(int *ret_count);
 const struct option_spec *cmd_explain_options(int *ret_count);
 const struct option_spec *cmd_replay_options(int *ret_count);

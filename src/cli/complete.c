@@ -87,19 +87,21 @@ static const struct option_spec *wants_next(const struct completing *c, const ch
         return o && o->value && !inside ? o : NULL;
 }
 
+/* The value of an option in front of the word begun; NULL: not given. bash has "=" as a word of its own. */
 static const char *given(const struct completing *c, const char *name)
 {
         const char *value = NULL;
-        for (int i = 1; i < c->words - 1; i++) {
-                const struct option_spec *o = find_option(c, c->word[i]);
+        int last = c->words - 1;
+        for (int i = 1; i < last; i++) {
+                const char *word = c->word[i], *equals = strchr(word, '=');
+                const struct option_spec *o = find_option(c, word);
                 if (!o || strcmp(o->name, name) != 0)
                         continue;
-                const char *equals = strchr(c->word[i], '=');
-                bool next = wants_next(c, c->word[i]);
-                value = next                   ? (i + 1 < c->words - 1 ? c->word[i + 1] : NULL)
-                        : c->word[i][1] != '-' ? c->word[i] + 2
-                        : equals               ? equals + 1
-                                               : NULL;
+                int next = i + 1 + (i + 1 < last && strcmp(c->word[i + 1], "=") == 0);
+                if (wants_next(c, word))
+                        value = next < last ? c->word[next] : NULL;
+                else
+                        value = word[1] != '-' ? word + 2 : equals ? equals + 1 : NULL;
         }
         return value;
 }

@@ -10,7 +10,13 @@
 #include "net/http.h"
 #include "terminal.h"
 
-enum { ANSWER_MAX = 16 << 20, ANSWER_MS = 10 * SECOND_MS, CA_MAX = 1 << 20, TOKEN_MAX = 64 << 10 };
+enum {
+        ANSWER_MAX = 128 << 20,
+        ANSWER_MS = 10 * SECOND_MS,
+        POST_MS = 60 * SECOND_MS,
+        CA_MAX = 1 << 20,
+        TOKEN_MAX = 64 << 10
+};
 
 /* --- where --- */
 
@@ -151,25 +157,29 @@ static int refusal(int status, const json_t *answer, struct err *err)
         return err_set(err, code, "HTTP %d: %s", status, words);
 }
 
-json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
+/* One request; what came is in ret, released by the caller. */
+static void exchange(struct remote *r, struct http_request q, const char *path_query, struct waited *ret)
 {
         AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
-        struct waited w = {0};
-        buf_init(&w.body, ANSWER_MAX);
-        struct http_request q = {
-                .peer = &r->peer,
-                .path_query = url,
-                .bearer = r->bearer,
-                .passed = r->passed,
-                .gzip = true,
-                .deadline_ms = ANSWER_MS,
-                .data = on_data,
-                .done = on_done,
-                .arg = &w,
-        };
+        *ret = (struct waited){0};
+        buf_init(&ret->body, ANSWER_MAX);
+        q.peer = &r->peer;
+        q.path_query = url;
+        q.bearer = r->bearer;
+        q.passed = r->passed;
+        q.gzip = true;
+        q.data = on_data;
+        q.done = on_done;
+        q.arg = ret;
         http_start(r->http, &q);
-        while (!w.done)
+        while (!ret->done)
                 loop_turn(r->loop, -1);
+}
+
+json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
+{
+        struct waited w;
+        exchange(r, (struct http_request){.deadline_ms = ANSWER_MS}, path_query, &w);
         json_t *answer = w.reply.err.code ? NULL : json_loadb(buf_text(&w.body).p, w.body.len, 0, NULL);
         buf_release(&w.body);
         if (w.reply.err.code) {
@@ -184,4 +194,35 @@ json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
                 answer = NULL;
         }
         return answer;
+}
+
+static int refused_post(const struct waited *w, struct err *err)
+{
+        AUTO(json_decref) json_t *answer = json_loadb(buf_text(&w->body).p, w->body.len, 0, NULL);
+        const char *detail = json_string_value(json_object_get(answer, "detail"));
+        if (w->reply.status != 400 || !detail)
+                return refusal(w->reply.status, answer, err);
+        AUTO(mem_free) char *words = terminal_tame(mem_string(detail));
+        return err_set(err, ERR_INVALID, "%s", words);
+}
+
+int remote_post(struct remote *r, const char *path_query, const char *content_type, struct text body, char **ret,
+                size_t *ret_len, struct err *err)
+{
+        struct waited w;
+        const struct http_request q = {.method = HTTP_POST,
+                                       .content_type = content_type,
+                                       .accept = "*/*",
+                                       .body = body,
+                                       .deadline_ms = POST_MS};
+        exchange(r, q, path_query, &w);
+        int rc = w.reply.err.code        ? err_set(err, w.reply.err.code, "%s", w.reply.err.text)
+                 : w.reply.status != 200 ? refused_post(&w, err)
+                                         : 0;
+        if (rc == 0) {
+                *ret_len = w.body.len;
+                *ret = w.body.len ? buf_steal(&w.body) : mem_string("");
+        }
+        buf_release(&w.body);
+        return rc;
 }

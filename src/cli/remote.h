@@ -33,6 +33,13 @@ void remote_release(struct remote *r);
  * or 403), ERR_INVALID (other 4xx), else ERR_RETRY. */
 json_t *remote_get(struct remote *r, const char *path_query, struct err *err);
 
+/*
+ * POST a text; what came back, NUL-terminated and the caller's. Errors are remote_get's, but of a 400 the text is the
+ * server's own words alone: they tell the place.
+ */
+int remote_post(struct remote *r, const char *path_query, const char *content_type, struct text body, char **ret,
+                size_t *ret_len, struct err *err);
+
 /* The token to show: of the file (at most 64 KiB; "-" is no file), else of HALFLIFE_TOKEN; *ret NULL where neither says
  * one. The caller's (mem_free). 0 or an error. */
 int remote_token(const char *file, char **ret, struct err *err);

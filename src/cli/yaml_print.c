@@ -34,10 +34,9 @@ static bool emit(yaml_emitter_t *e, yaml_event_t *event, int made)
 static bool put_scalar(yaml_emitter_t *e, const char *text, yaml_scalar_style_t style)
 {
         yaml_event_t event;
-        bool plain = style == YAML_PLAIN_SCALAR_STYLE;
         return emit(e, &event,
-                    yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)strlen(text),
-                                                 plain, !plain, style));
+                    yaml_scalar_event_initialize(&event, NULL, NULL, (const yaml_char_t *)text, (int)strlen(text), 1, 1,
+                                                 style));
 }
 
 static bool put_string(yaml_emitter_t *e, const char *s)

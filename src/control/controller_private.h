@@ -217,6 +217,7 @@ int persist_close(struct controller *c, struct err *err);
 
 /* work.c */
 void work_add(struct controller *c, struct target *t);
+bool work_delete_due(const struct controller *c, const struct target *t); /* its Recommendation goes now */
 void work_pump(struct controller *c);
 void work_done(struct controller *c, struct target *t, const struct err *err, int64_t retry_after_ms);
 
@@ -256,13 +257,6 @@ void windows_forget_zones(struct controller *c); /* time zones are read afresh b
 void show_begin(struct controller *c);
 void show_target(struct controller *c, const struct plan *p);
 void show_gone(struct controller *c, const struct target *t);
-struct show_name {
-        const char *ns, *group, *version, *kind, *name, *recommendation;
-};
-struct view_target *show_row_new(struct view *v, const struct show_name *n); /* in the view's arena, not yet added */
-/* Fill in and add a row from a Recommendation alone: of a workload that is gone, but not forgotten, and of any where
- * nothing else is known. */
-void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone);
 struct view *show_end(struct controller *c); /* the caller's */
 
 /* inquiry.c: what the server's threads ask of the loop */

@@ -21,10 +21,9 @@ struct render {
         size_t rows, cap, changed;
 };
 
-struct render *render_new(const struct view *v, const struct render_options *o)
+struct render *render_new(const struct render_options *o)
 {
         struct render *r = MEM_NEW(struct render);
-        r->v = v;
         r->o = *o;
         return r;
 }
@@ -344,8 +343,36 @@ static void judge(struct work *w)
 
 /* --- all of them --- */
 
-void render_run(struct render *r)
+static bool matters(const struct doc *d, const struct doc_object *o)
 {
+        uint32_t spec = render_at(d, o->root, "spec");
+        return render_at(d, spec, "template") != DOC_NONE || render_at(d, spec, "jobTemplate") != DOC_NONE ||
+               render_at(d, spec, "scaleTargetRef") != DOC_NONE;
+}
+
+size_t render_namespaces(const struct render *r, struct text *ret, size_t max)
+{
+        size_t count = 0;
+        for (size_t i = 0; i < r->docs; i++)
+                for (size_t k = 0; k < doc_count(r->doc[i]); k++) {
+                        const struct doc_object *o = doc_object(r->doc[i], k);
+                        struct text ns = o->namespace.len ? o->namespace : r->o.ns;
+                        size_t at = 0;
+                        if (!matters(r->doc[i], o))
+                                continue;
+                        while (at < count && !text_equal(ret[at], ns))
+                                at++;
+                        if (at == max)
+                                return max + 1;
+                        ret[at] = ns;
+                        count += at == count;
+                }
+        return count;
+}
+
+void render_run(struct render *r, const struct view *v)
+{
+        r->v = v;
         for (size_t i = 0; i < r->docs; i++)
                 for (size_t k = 0; k < doc_count(r->doc[i]); k++)
                         scalers_add(&r->scalers, r->doc[i], doc_object(r->doc[i], k), r->o.ns);

@@ -57,7 +57,7 @@ static int write_body(const struct render *r, bool report, const char *type, str
 {
         *ret = (struct answer){.status = 200, .type = report ? "application/json" : type};
         buf_init(&ret->body, report ? RENDER_REPORT_MAX : OUT_MAX);
-        return report ? render_report(r, &ret->body, err) : render_write(r, 0, &ret->body, err);
+        return report ? render_report(r, 0, &ret->body, err) : render_write(r, 0, &ret->body, err);
 }
 
 void route_render(const struct route *route, const struct request *r, const struct view *v, struct arena *a,
@@ -73,12 +73,12 @@ void route_render(const struct route *route, const struct request *r, const stru
                 return;
         }
         const struct render_options o = {.ns = text_of(route->ns), .one_ns = true};
-        AUTO(render_free) struct render *done = render_new(v, &o);
+        AUTO(render_free) struct render *done = render_new(&o);
         if (render_add(done, r->body, &err) < 0) {
                 refuse(ret, &err);
                 return;
         }
-        render_run(done);
+        render_run(done, v);
         if (write_body(done, route->dry_run, type, ret, &err) < 0) {
                 refuse(ret, &err);
                 return;

@@ -117,11 +117,11 @@ struct rendered {
 
 static struct rendered rendered(const struct view *v, struct text in, const char *ns, bool one_ns)
 {
-        struct rendered to = {.r = render_new(v, &(struct render_options){text_of(ns), one_ns})};
+        struct rendered to = {.r = render_new(&(struct render_options){text_of(ns), one_ns})};
         buf_init(&to.out, OUT_MAX);
         if (render_add(to.r, in, &to.err) < 0)
                 return to;
-        render_run(to.r);
+        render_run(to.r, v);
         assert_int_equal(render_write(to.r, 0, &to.out, &to.err), 0);
         return to;
 }
@@ -420,11 +420,11 @@ static void test_autoscalers_of_other_texts(void **state)
         size_t count;
         scene_init(&s, ON_DEPLOY_POD);
         buf_init(&out, OUT_MAX);
-        AUTO(render_free) struct render *r = render_new(s.view, &(struct render_options){TEXT("shop"), false});
+        AUTO(render_free) struct render *r = render_new(&(struct render_options){TEXT("shop"), false});
         assert_int_equal(render_add(r, TEXT(WEB), &err), 0);
         assert_int_equal(render_add(r, TEXT(HPA(REF("web") UTILIZED("cpu"))), &err), 0);
         assert_int_equal(render_add(r, TEXT("# nothing\n"), &err), 0);
-        render_run(r);
+        render_run(r, s.view);
         const struct render_row *rows = render_rows(r, &count);
         assert_int_equal(count, 1);
         assert_string_equal(rows->reason, "HPAHold");
@@ -455,7 +455,7 @@ static void test_report(void **state)
         scene_init(&s, ON_DEPLOY_POD);
         struct rendered got = rendered(s.view, text_of(in), "shop", true);
         buf_init(&out, RENDER_REPORT_MAX);
-        assert_int_equal(render_report(got.r, &out, NULL), 0);
+        assert_int_equal(render_report(got.r, 0, &out, NULL), 0);
         AUTO(json_decref) json_t *report = json_loadb(out.data, out.len, 0, NULL);
         AUTO(json_decref) json_t *meant = yaml_read(want, sizeof want - 1, NULL);
         assert_non_null(report);

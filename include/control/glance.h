@@ -1,0 +1,28 @@
+/*
+ * A look at the cluster, once, for a command that answers from it: what render and others need to know, through the
+ * API server alone.
+ */
+#ifndef HALFLIFE_CONTROL_GLANCE_H
+#define HALFLIFE_CONTROL_GLANCE_H
+
+#include "kube/client.h"
+#include "serve/view.h"
+
+enum { GLANCE_NAMESPACES = 16 };
+
+struct glance_options {
+        const char *own_ns;    /* halflife's own namespace: reached only by name; NULL: none */
+        const char *const *ns; /* those that matter: what is in them is asked for, by whoever may ask there only */
+        size_t namespaces;     /* more than GLANCE_NAMESPACES: all of the cluster is asked for at once */
+};
+
+/*
+ * Lists Recommendations, Profiles, ClusterProfiles, LimitRanges and HorizontalPodAutoscalers, and reads Namespaces, one
+ * after the other; turns the client's loop meanwhile. A namespace that is not there yet is none. *ret_unread objects
+ * could not be read, and *ret_why says why the last of them. The view has one reference. < 0: what the client says,
+ * with what was asked for.
+ */
+int glance(struct client *c, const struct glance_options *o, struct view **ret, size_t *ret_unread, struct err *ret_why,
+           struct err *err);
+
+#endif

@@ -1,0 +1,469 @@
+/*
+ * halflife render: manifests with the requests to deploy with, by a halflife's server or by the cluster alone.
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "cli/cmd.h"
+#include "cli/session.h"
+#include "commands.h"
+#include "control/glance.h"
+#include "diff.h"
+#include "manifests.h"
+#include "remote.h"
+#include "serve/render.h"
+#include "table.h"
+#include "terminal.h"
+
+enum { OUT_MAX = 256 << 20 };
+
+enum {
+        OPT_FILE,
+        OPT_NAMESPACE,
+        OPT_DIFF,
+        OPT_DRY_RUN,
+        OPT_EXIT_CODE,
+        OPT_SERVER,
+        OPT_SERVER_CA,
+        OPT_TOKEN_FILE,
+        OPT_KUBECONFIG,
+        OPT_CONTEXT,
+        OPT_HELP,
+        OPTS
+};
+static const struct option_spec spec[OPTS] = {
+        {.name = "filename",
+         .letter = 'f',
+         .value = "FILE",
+         .help = "manifests: a file, - for standard input, or a folder with all *.yaml, *.yml and *.json below it; may "
+                 "be given more than once",
+         .many = true},
+        {.name = "namespace",
+         .letter = 'n',
+         .value = "NAME",
+         .help = "namespace of manifests that name none; else the context's"},
+        {.name = "diff", .help = "show what would change as a unified diff instead"},
+        {.name = "dry-run", .help = "list what would change, and what would not and why, instead"},
+        {.name = "exit-code", .help = "exit with 3 when something is changed"},
+        {.name = "server",
+         .value = "URL",
+         .help = "ask this halflife (its --serve-listen), a file at a time, rather than the cluster"},
+        {.name = "server-ca", .value = "FILE", .help = "CA of that server's certificate; else the system's"},
+        {.name = "token-file",
+         .value = "FILE",
+         .help = "token for that server; else HALFLIFE_TOKEN, else the kubeconfig's"},
+        SESSION_OPTIONS,
+        {.name = "help", .letter = 'h', .help = "this text"},
+};
+
+const struct option_spec *cmd_render_options(int *ret_count)
+{
+        *ret_count = OPT_HELP;
+        return spec;
+}
+
+struct rendering {
+        struct option_given given[OPTS];
+        bool diff, dry_run, exit_code;
+        struct session session;
+        const char *ns;
+        struct manifests in;
+        struct buf *out;    /* one a manifest */
+        json_t **report;    /* as serve/render.h writes it */
+        const char *failed; /* path of the manifest that an error is about; NULL: of none */
+        bool changed;
+};
+
+/* --- arguments --- */
+
+static int read_arguments(struct rendering *r, int argc, char **argv, struct err *err)
+{
+        struct option_words words;
+        int rc = options_parse(spec, OPTS, argc, argv, r->given, &words, err);
+        if (rc == 0)
+                rc = option_switch(&r->given[OPT_DIFF], &r->diff, err);
+        if (rc == 0)
+                rc = option_switch(&r->given[OPT_DRY_RUN], &r->dry_run, err);
+        if (rc == 0)
+                rc = option_switch(&r->given[OPT_EXIT_CODE], &r->exit_code, err);
+        if (rc < 0 || r->given[OPT_HELP].count)
+                return rc;
+        if (words.count)
+                return err_set(err, ERR_INVALID, "'%s' is no option: manifests are given with -f", words.word[0]);
+        if (r->given[OPT_FILE].count == 0)
+                return err_set(err, ERR_INVALID, "no manifests: -f FILE, -f - or -f FOLDER");
+        if (r->diff && r->dry_run)
+                return err_set(err, ERR_INVALID, "--diff and --dry-run exclude each other");
+        if (!r->given[OPT_SERVER].count && (r->given[OPT_SERVER_CA].count || r->given[OPT_TOKEN_FILE].count))
+                return err_set(err, ERR_INVALID, "--server-ca and --token-file belong to --server URL");
+        return 0;
+}
+
+static void print_help(void)
+{
+        printf("usage: %s render -f FILE [option]...\n\n"
+               "Manifests in, the same manifests out with the requests to deploy with: the same bytes but for requests "
+               "and\nhalflife's own annotations.\n\n",
+               program_name());
+        options_print(stdout, spec, OPTS);
+        printf("\nExit codes: 0 done, 1 failed (nothing is on standard output then), 2 misused, 3 with --exit-code: "
+               "something\nis changed.\n");
+}
+
+static int read_manifests(struct rendering *r, struct err *err)
+{
+        const struct option_given *files = &r->given[OPT_FILE];
+        for (int i = 0; i < files->count; i++)
+                if (manifests_add(&r->in, files->value[i], err) < 0)
+                        return err->code;
+        r->out = mem_new_array(r->in.count, sizeof *r->out);
+        r->report = mem_new_array(r->in.count, sizeof *r->report);
+        for (size_t i = 0; i < r->in.count; i++)
+                buf_init(&r->out[i], OUT_MAX);
+        return 0;
+}
+
+static void rendering_release(struct rendering *r)
+{
+        for (size_t i = 0; r->out && i < r->in.count; i++) {
+                buf_release(&r->out[i]);
+                json_decref(r->report[i]);
+        }
+        mem_free(r->out);
+        mem_free(r->report);
+        manifests_release(&r->in);
+        session_release(&r->session);
+}
+
+/* --- by the cluster --- */
+
+static const char *value_of(const struct rendering *r, int option)
+{
+        return option_value(&r->given[option]);
+}
+
+static int open_session(struct rendering *r, struct err *err)
+{
+        int rc = session_open_given(&r->session, value_of(r, OPT_KUBECONFIG), value_of(r, OPT_CONTEXT), err);
+        r->ns = value_of(r, OPT_NAMESPACE);
+        if (!r->ns)
+                r->ns = rc == 0 ? access_namespace(r->session.access) : "default";
+        return rc;
+}
+
+/* Of any other name there is none, and it would make another path. */
+static bool is_namespace(struct text t)
+{
+        bool sane = t.len > 0 && t.len <= 63;
+        for (size_t i = 0; sane && i < t.len; i++)
+                sane = (t.p[i] >= 'a' && t.p[i] <= 'z') || (t.p[i] >= '0' && t.p[i] <= '9') || t.p[i] == '-';
+        return sane;
+}
+
+static int look(struct rendering *r, const struct render *all, struct view **ret, struct err *err)
+{
+        struct text found[GLANCE_NAMESPACES + 1];
+        const char *ns[GLANCE_NAMESPACES + 1];
+        struct arena names = {0};
+        struct err why = {0};
+        size_t unread = 0, named = 0, count = render_namespaces(all, found, GLANCE_NAMESPACES);
+        for (size_t i = 0; i < count && i < GLANCE_NAMESPACES; i++)
+                if (is_namespace(found[i]))
+                        ns[named++] = arena_text(&names, found[i]);
+        const char *own = getenv("HALFLIFE_NAMESPACE");
+        const struct glance_options o = {.own_ns = own && *own ? own : "halflife",
+                                         .ns = ns,
+                                         .namespaces = count > GLANCE_NAMESPACES ? count : named};
+        int rc = count ? glance(r->session.client, &o, ret, &unread, &why, err) : 0;
+        if (unread)
+                fprintf(stderr, "halflife render: %zu objects of the cluster were passed over: %s\n", unread, why.text);
+        arena_release(&names);
+        return rc;
+}
+
+static int read_report(struct rendering *r, const struct render *all, size_t i, struct err *err)
+{
+        struct buf text;
+        buf_init(&text, RENDER_REPORT_MAX);
+        int rc = render_report(all, i, &text, err);
+        r->report[i] = rc == 0 ? json_loadb(text.data, text.len, 0, NULL) : NULL;
+        buf_release(&text);
+        return rc;
+}
+
+static int take_results(struct rendering *r, const struct render *all, struct err *err)
+{
+        int rc = 0;
+        for (size_t i = 0; rc == 0 && i < r->in.count; i++) {
+                rc = render_write(all, i, &r->out[i], err);
+                if (rc == 0)
+                        rc = read_report(r, all, i, err);
+        }
+        r->changed = render_changed(all) > 0;
+        return rc;
+}
+
+static int render_here(struct rendering *r, struct err *err)
+{
+        struct view *v = NULL;
+        int rc = open_session(r, err);
+        if (rc < 0)
+                return rc;
+        const struct render_options o = {.ns = text_of(r->ns)};
+        AUTO(render_free) struct render *all = render_new(&o);
+        for (size_t i = 0; i < r->in.count; i++)
+                if (render_add(all, r->in.item[i].text, err) < 0) {
+                        r->failed = r->in.item[i].path;
+                        return err->code;
+                }
+        rc = look(r, all, &v, err);
+        if (rc == 0) {
+                v = v ? v : view_new(); /* nothing in them is of interest */
+                render_run(all, v);
+                rc = take_results(r, all, err);
+        }
+        view_drop(v);
+        return rc;
+}
+
+/* --- by a server --- */
+
+static bool ends_in(const char *s, const char *ending)
+{
+        size_t len = strlen(s), tail = strlen(ending);
+        return len >= tail && strcmp(s + len - tail, ending) == 0;
+}
+
+static bool has_changes(const json_t *report)
+{
+        size_t i;
+        json_t *row;
+        json_array_foreach((json_t *)(uintptr_t)report, i, row) if (json_object_get(row, "changes")) return true;
+        return false;
+}
+
+static int ask(const struct rendering *r, struct remote *remote, const struct manifest *m, bool dry_run, char **ret,
+               size_t *ret_len, struct err *err)
+{
+        AUTO(mem_free) char *ns = path_escape(r->ns);
+        AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/render%s", ns, dry_run ? "?dryRun" : "");
+        return remote_post(remote, path, ends_in(m->path, ".json") ? "application/json" : "application/yaml", m->text,
+                           ret, ret_len, err);
+}
+
+/* The list first: where it holds no changes, the manifest is what it was. */
+static int ask_both(struct rendering *r, struct remote *remote, size_t i, struct err *err)
+{
+        const struct manifest *m = &r->in.item[i];
+        AUTO(mem_free) char *list = NULL;
+        AUTO(mem_free) char *text = NULL;
+        size_t len;
+        int rc = ask(r, remote, m, true, &list, &len, err);
+        if (rc < 0)
+                return rc;
+        r->report[i] = json_loadb(list, len, 0, NULL);
+        if (!json_is_array(r->report[i]))
+                return err_set(err, ERR_INVALID, "what answers there is no halflife: its answer is no list");
+        if (!has_changes(r->report[i]))
+                return buf_add(&r->out[i], m->text.p, m->text.len);
+        r->changed = true;
+        rc = ask(r, remote, m, false, &text, &len, err);
+        return rc < 0 ? rc : buf_add(&r->out[i], text, len);
+}
+
+static int ask_all(struct rendering *r, const char *token, struct err *err)
+{
+        struct remote remote = {0};
+        const char *url = value_of(r, OPT_SERVER);
+        int rc = remote_open(&remote, url, value_of(r, OPT_SERVER_CA), token, err);
+        bool open = rc == 0;
+        for (size_t i = 0; rc == 0 && i < r->in.count; i++) {
+                rc = ask_both(r, &remote, i, err);
+                if (rc == ERR_INVALID)
+                        r->failed = r->in.item[i].path;
+        }
+        remote_release(&remote);
+        return rc < 0 && open && !r->failed ? err_wrap(err, "server '%s'", url) : rc;
+}
+
+/* Without a kubeconfig it works as well: then the namespace is "default", and there is no other token. */
+static int render_there(struct rendering *r, struct err *err)
+{
+        AUTO(mem_free) char *token = NULL;
+        int rc = remote_token(value_of(r, OPT_TOKEN_FILE), &token, err);
+        if (rc < 0)
+                return rc;
+        bool known = open_session(r, &(struct err){0}) == 0;
+        return ask_all(r, token ? token : known ? access_bearer(r->session.access) : NULL, err);
+}
+
+/* --- telling --- */
+
+/* "line 3, column 7: why" of a file is "FILE:3:7: why", as compilers say it. */
+static void say_place(const char *path, unsigned line, const char *text, const char *note)
+{
+        unsigned column;
+        int behind = 0;
+        if (sscanf(text, "line %u, column %u: %n", &line, &column, &behind) == 2 && behind > 0)
+                fprintf(stderr, "%s:%u:%u: %s%s\n", path, line, column, note, text + behind);
+        else if (line)
+                fprintf(stderr, "%s:%u: %s%s\n", path, line, note, text);
+        else
+                fprintf(stderr, "%s: %s%s\n", path, note, text);
+}
+
+static int fail(const struct rendering *r, int code, struct err *err)
+{
+        fputs("halflife render: ", stderr);
+        terminal_tame(err->text);
+        if (r->failed)
+                say_place(r->failed, 0, err->text, "");
+        else
+                fprintf(stderr, "%s\n", err->text);
+        return code;
+}
+
+/* What is left because something is wrong with it; --dry-run tells of all others. */
+static bool is_trouble(const char *reason)
+{
+        static const char *const troubles[] = {"NotEditable", "Templated", "UnreadableRecord"};
+        for (size_t i = 0; reason && i < sizeof troubles / sizeof *troubles; i++)
+                if (strcmp(reason, troubles[i]) == 0)
+                        return true;
+        return false;
+}
+
+static void warn_of(const char *path, const json_t *row)
+{
+        const char *detail = json_string_value(json_object_get(row, "detail"));
+        if (!detail || !is_trouble(json_string_value(json_object_get(row, "reason"))))
+                return;
+        AUTO(mem_free) char *plain = terminal_tame(mem_string(detail));
+        fputs("halflife render: ", stderr);
+        say_place(path, (unsigned)json_integer_value(json_object_get(row, "line")), plain, "left as it is: ");
+}
+
+static void warn(const struct rendering *r)
+{
+        for (size_t i = 0; i < r->in.count; i++) {
+                size_t k;
+                json_t *row;
+                json_array_foreach(r->report[i], k, row) warn_of(r->in.item[i].path, row);
+        }
+}
+
+/* Texts one behind the other; between two of them stands a line that parts documents. */
+static void print_manifests(const struct rendering *r)
+{
+        static const char bom[] = "\xef\xbb\xbf";
+        for (size_t i = 0; i < r->in.count; i++) {
+                struct text t = buf_text(&r->out[i]), before = i ? buf_text(&r->out[i - 1]) : (struct text){0};
+                if (i && before.len && before.p[before.len - 1] != '\n')
+                        putchar('\n');
+                if (i && t.len >= 3 && memcmp(t.p, bom, 3) == 0)
+                        t = (struct text){t.p + 3, t.len - 3};
+                if (i && (t.len < 3 || memcmp(t.p, "---", 3) != 0))
+                        puts("---");
+                fwrite(t.p, 1, t.len, stdout);
+        }
+}
+
+static void print_diffs(const struct rendering *r)
+{
+        struct terminal t;
+        terminal_read(stdout, &t);
+        for (size_t i = 0; i < r->in.count; i++)
+                diff_print(stdout, r->in.item[i].path, r->in.item[i].text, buf_text(&r->out[i]), t.colour);
+}
+
+/* --- the table --- */
+
+static const char *const titles[] = {"PLACE", "NAMESPACE", "OBJECT", "CONTAINER", "RESOURCE", "FROM", "TO", "REASON"};
+enum { COLUMNS = sizeof titles / sizeof titles[0] };
+
+static const char *field(const json_t *of, const char *key, const char *absent)
+{
+        const char *text = json_string_value(json_object_get(of, key));
+        return text ? text : absent;
+}
+
+static void add_object(struct table *t, const char *path, const json_t *row)
+{
+        const char *kind = field(row, "kind", NULL), *name = field(row, "name", "");
+        table_add(t, mem_printf("%s:%lld", path, (long long)json_integer_value(json_object_get(row, "line"))));
+        table_add(t, mem_string(field(row, "namespace", "")));
+        table_add(t, kind ? mem_printf("%s/%s", kind, name) : mem_string(""));
+}
+
+static void add_row(struct table *t, const char *path, const json_t *row)
+{
+        size_t i;
+        json_t *change;
+        const json_t *changes = json_object_get(row, "changes");
+        if (!changes) {
+                add_object(t, path, row);
+                for (int k = 0; k < 4; k++)
+                        table_add(t, mem_string(""));
+                table_add(t, mem_printf("%s: %s", field(row, "reason", ""), field(row, "detail", "")));
+        }
+        json_array_foreach((json_t *)(uintptr_t)changes, i, change)
+        {
+                add_object(t, path, row);
+                table_add(t, mem_string(field(change, "container", "")));
+                table_add(t, mem_string(field(change, "resource", "")));
+                table_add(t, mem_string(field(change, "from", "none")));
+                table_add(t, mem_string(field(change, "to", "none")));
+                table_add(t, mem_string(field(change, "reason", "")));
+        }
+}
+
+static void print_table(const struct rendering *r)
+{
+        struct table t;
+        size_t rows = 0;
+        table_init(&t, COLUMNS);
+        for (int i = 0; i < COLUMNS; i++)
+                table_add(&t, mem_string(titles[i]));
+        for (size_t i = 0; i < r->in.count; i++) {
+                size_t k;
+                json_t *row;
+                json_array_foreach(r->report[i], k, row) add_row(&t, r->in.item[i].path, row);
+                rows += json_array_size(r->report[i]);
+        }
+        if (rows)
+                table_print(stdout, &t);
+        else
+                fputs("halflife render: there is no workload in it\n", stderr);
+        table_release(&t);
+}
+
+static int render(struct rendering *r, struct err *err)
+{
+        int rc = read_manifests(r, err);
+        if (rc == 0)
+                rc = r->given[OPT_SERVER].count ? render_there(r, err) : render_here(r, err);
+        if (rc < 0)
+                return fail(r, EXIT_FAILED, err);
+        if (!r->dry_run)
+                warn(r);
+        (r->dry_run ? print_table : r->diff ? print_diffs : print_manifests)(r);
+        return r->exit_code && r->changed ? EXIT_CHANGES : EXIT_DONE;
+}
+
+int cmd_render(int argc, char **argv)
+{
+        struct rendering r = {0};
+        struct err err = {0};
+        int code = EXIT_DONE;
+        if (read_arguments(&r, argc, argv, &err) < 0)
+                code = fail(&r, EXIT_MISUSED, &err);
+        else if (r.given[OPT_HELP].count)
+                print_help();
+        else
+                code = render(&r, &err);
+        rendering_release(&r);
+        return code;
+}

@@ -1,0 +1,166 @@
+#include "control/glance.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "show.h"
+
+enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 30 * SECOND_MS };
+
+struct glancing {
+        struct client *client;
+        struct world world;
+        size_t unread;
+        struct err *why;
+        struct err *err;
+};
+
+typedef int upsert(struct world *w, struct text object, uint32_t epoch, struct err *err);
+
+static int take_profile(struct world *w, struct text object, uint32_t epoch, struct err *err)
+{
+        return profile_upsert(w, false, object, epoch, err);
+}
+
+static int take_cluster_profile(struct world *w, struct text object, uint32_t epoch, struct err *err)
+{
+        return profile_upsert(w, true, object, epoch, err);
+}
+
+static const struct listed {
+        const char *group, *version, *plural;
+        bool cluster;
+        upsert *take;
+} resources[] = {
+        {"halflife.dev", "v1alpha1", "clusterprofiles", true, take_cluster_profile},
+        {"halflife.dev", "v1alpha1", "profiles", false, take_profile},
+        {"halflife.dev", "v1alpha1", "recommendations", false, published_upsert},
+        {"", "v1", "limitranges", false, range_upsert},
+        {"autoscaling", "v2", "horizontalpodautoscalers", false, hpa_upsert},
+};
+enum { RESOURCES_ASKED = sizeof resources / sizeof resources[0] };
+
+static int ask(struct glancing *g, const char *path, const char *query, char **ret_body, size_t *ret_len)
+{
+        const struct call call = {
+                .method = HTTP_GET, .path = path, .query = query, .deadline_ms = CALL_MS, .body_max = PAGE_BYTES};
+        return client_wait(g->client, &call, ret_body, ret_len, g->err);
+}
+
+static void take_object(struct glancing *g, upsert *take, struct text object)
+{
+        struct err why = {0};
+        if (take(&g->world, object, 1, &why) == 0)
+                return;
+        g->unread++;
+        *g->why = why;
+}
+
+/* --- lists --- */
+
+static int take_items(struct glancing *g, upsert *take, struct text page)
+{
+        struct json j;
+        struct text key;
+        json_init(&j, page.p, page.len);
+        if (json_peek(&j) != '{')
+                return err_set(g->err, ERR_INVALID, "the server's answer is no list");
+        if (json_enter(&j, '{'))
+                while (json_key(&j, &key)) {
+                        if (!text_is(key, "items")) {
+                                json_skip(&j);
+                                continue;
+                        }
+                        if (json_enter(&j, '['))
+                                while (json_item(&j))
+                                        take_object(g, take, json_raw(&j));
+                }
+        return json_done(&j, g->err);
+}
+
+/* *token: where the list goes on; NULL: at its beginning, and after its end. */
+static int take_page(struct glancing *g, const char *path, upsert *take, char **token)
+{
+        AUTO(mem_free) char *from = *token ? path_escape(*token) : NULL;
+        AUTO(mem_free)
+        char *query = mem_printf("limit=%d%s%s", PAGE_ITEMS, from ? "&continue=" : "", from ? from : "");
+        AUTO(mem_free) char *body = NULL;
+        struct arena scratch = {0};
+        struct list_view list;
+        size_t len;
+        int rc = ask(g, path, query, &body, &len);
+        if (rc == 0)
+                rc = take_items(g, take, (struct text){body, len});
+        if (rc == 0)
+                rc = decode_list((struct text){body, len}, &scratch, &list, g->err);
+        if (rc == 0 && *token && text_is(list.next, *token))
+                rc = err_set(g->err, ERR_INVALID, "the server's list has no end");
+        mem_free(*token);
+        *token = rc == 0 && list.next.len ? mem_string_n(list.next.p, list.next.len) : NULL;
+        arena_release(&scratch);
+        return rc;
+}
+
+static int take_list(struct glancing *g, const struct listed *r, const char *ns)
+{
+        AUTO(mem_free) char *path = path_of(r->group, r->version, ns, r->plural, NULL, NULL);
+        AUTO(mem_free) char *token = NULL;
+        int pages = 0, rc;
+        do
+                rc = take_page(g, path, r->take, &token);
+        while (rc == 0 && token && ++pages < PAGES_MAX);
+        if (rc == 0 && token)
+                rc = err_set(g->err, ERR_TOOBIG, "the server's list has no end");
+        if (rc == ERR_NOTFOUND && *r->group && strcmp(r->group, "halflife.dev") == 0)
+                return err_set(g->err, rc,
+                               "the cluster has no %s.%s: are halflife's CRDs installed? kubectl apply -k manifests",
+                               r->plural, r->group);
+        return rc < 0 ? err_wrap(g->err, "list %s%s%s", r->plural, ns ? " in " : "", ns ? ns : "") : 0;
+}
+
+/* --- namespaces --- */
+
+static int take_namespace(struct glancing *g, const char *name)
+{
+        AUTO(mem_free) char *path = path_of("", "v1", NULL, "namespaces", name, NULL);
+        AUTO(mem_free) char *body = NULL;
+        size_t len;
+        int rc = ask(g, path, NULL, &body, &len);
+        if (rc == ERR_NOTFOUND)
+                return 0;
+        if (rc < 0)
+                return err_wrap(g->err, "get namespace '%s'", name);
+        take_object(g, ns_upsert, (struct text){body, len});
+        return 0;
+}
+
+static int look_at(struct glancing *g, const struct glance_options *o)
+{
+        static const struct listed namespaces = {"", "v1", "namespaces", true, ns_upsert};
+        bool all = o->namespaces > GLANCE_NAMESPACES;
+        int rc = all ? take_list(g, &namespaces, NULL) : 0;
+        for (size_t i = 0; !all && rc == 0 && i < o->namespaces; i++)
+                rc = take_namespace(g, o->ns[i]);
+        for (int i = 0; i < RESOURCES_ASKED; i++) {
+                const struct listed *r = &resources[i];
+                if (rc == 0 && (all || r->cluster))
+                        rc = take_list(g, r, NULL);
+                for (size_t k = 0; !all && !r->cluster && rc == 0 && k < o->namespaces; k++)
+                        rc = take_list(g, r, o->ns[k]);
+        }
+        return rc;
+}
+
+int glance(struct client *c, const struct glance_options *o, struct view **ret, size_t *ret_unread, struct err *ret_why,
+           struct err *err)
+{
+        struct glancing g = {.client = c, .why = ret_why, .err = err};
+        world_init(&g.world, client_field_manager(c), o->own_ns);
+        int rc = look_at(&g, o);
+        if (rc == 0) {
+                *ret = show_world(&g.world, loop_now(client_loop(c)).wall);
+                *ret_unread = g.unread;
+        }
+        world_release(&g.world);
+        return rc;
+}

@@ -1,0 +1,239 @@
+/*
+ * What a world tells a view beside its plans; and all of a view where Recommendations are all there is.
+ */
+#include "show.h"
+
+#include <string.h>
+
+/* --- profiles, namespaces, autoscalers --- */
+
+static void drop_spec(void *spec)
+{
+        profile_spec_drop(spec);
+}
+
+void show_profiles(struct world *w, struct view *v)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
+                struct view_profile *to = arena_new(&v->arena, sizeof *to);
+                p->shown = to;
+                if (!p->valid)
+                        continue;
+                *to = (struct view_profile){
+                        .ns = view_name(v, p->ns),
+                        .name = arena_text(&v->arena, text_of(p->name)),
+                        .created_ms = p->created_ms,
+                        .unreadable = p->error != NULL,
+                        .spec = profile_spec_hold(p->spec),
+                };
+                view_keep(v, p->spec, drop_spec);
+                view_add_profile(v, to);
+        }
+}
+
+void show_namespaces(struct world *w, struct view *v)
+{
+        struct ns *ns;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
+                struct range_facts range;
+                if (!ns->known)
+                        continue;
+                struct view_ns *to = arena_new(&v->arena, sizeof *to);
+                range_facts(w, ns->name, &range);
+                to->name = view_name(v, ns->name);
+                to->labels = view_labels(v, ns->labels.pair, ns->labels.count, &to->labels_size);
+                to->system = profile_system_namespace(w, ns->name);
+                to->apply_never = ns->apply_never;
+                memcpy(to->default_request, range.default_request, sizeof to->default_request);
+                memcpy(to->range_min, range.min, sizeof to->range_min);
+                memcpy(to->range_ratio, range.ratio, sizeof to->range_ratio);
+                view_add_ns(v, to);
+        }
+}
+
+void show_hpas(struct world *w, struct view *v)
+{
+        struct hpa *h;
+        struct view_hpa *to = arena_new(&v->arena, (w->hpas.count + 1) * sizeof *to);
+        v->hpa = to;
+        for (size_t at = 0; (h = map_each(&w->hpas, &at)); to++, v->hpas++) {
+                *to = (struct view_hpa){
+                        .ns = view_name(v, h->ns),
+                        .group = view_name(v, h->target_group),
+                        .kind = view_name(v, h->target_kind),
+                        .name = arena_text(&v->arena, text_of(h->target_name)),
+                };
+                memcpy(to->utilization, h->utilization, sizeof to->utilization);
+        }
+}
+
+/* --- rows of Recommendations --- */
+
+struct view_target *show_row_new(struct view *v, const struct show_name *n)
+{
+        struct view_target *to = arena_new(&v->arena, sizeof *to);
+        *to = (struct view_target){
+                .ns = view_name(v, n->ns),
+                .group = view_name(v, n->group),
+                .version = view_name(v, n->version),
+                .kind = view_name(v, n->kind),
+                .name = arena_text(&v->arena, text_of(n->name)),
+                .recommendation = arena_text(&v->arena, text_of(n->recommendation)),
+                .labels = "",
+        };
+        return to;
+}
+
+static bool says(const struct published *p, const char *condition)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (p->condition[i].status && strcmp(p->condition[i].type, condition) == 0)
+                        return true;
+        return false;
+}
+
+static bool is_orphaned(const struct published *p)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (strcmp(p->condition[i].type, "Applied") == 0)
+                        return strcmp(p->condition[i].reason, "Orphaned") == 0;
+        return false;
+}
+
+/* The applied values of a Recommendation are what stands as ours, as far as it tells. */
+static view_amount standing(const struct view_numbers *n)
+{
+        return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
+}
+
+static const struct view_container *published_containers(struct view *v, const struct published *p, bool gone)
+{
+        struct view_container *to = arena_new(&v->arena, (size_t)(p->rows + 1) * sizeof *to);
+        for (int i = 0; i < p->rows; i++) {
+                to[i].name = view_name(v, p->row[i].container);
+                to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        to[i].of[r] = p->row[i].shown[r];
+                        to[i].of[r].applied = gone ? -1 : standing(&p->row[i].shown[r]);
+                }
+        }
+        return to;
+}
+
+static const struct view_condition *published_conditions(struct view *v, const struct published *p)
+{
+        struct view_condition *to = arena_new(&v->arena, (size_t)(p->conditions + 1) * sizeof *to);
+        for (int i = 0; i < p->conditions; i++)
+                to[i] = (struct view_condition){view_name(v, p->condition[i].type),
+                                                view_name(v, p->condition[i].reason), p->condition[i].status};
+        return to;
+}
+
+/* One made again by the name of a workload that is gone is sized at once, by the last good values. */
+void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone)
+{
+        to->labels = view_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
+        to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
+        to->contested = says(p, "Contested");
+        to->orphaned = !gone && is_orphaned(p);
+        to->samples = p->samples;
+        to->since_ms = p->since_ms;
+        to->last_ms = p->last_ms;
+        to->applied_ms = p->applied_ms;
+        to->confidence_percent = p->confidence_percent;
+        memcpy(to->saving, p->saving, sizeof to->saving);
+        to->containers = (uint16_t)p->rows;
+        to->container = published_containers(v, p, gone);
+        to->conditions = (uint16_t)p->conditions;
+        to->condition = published_conditions(v, p);
+        view_add_target(v, to);
+}
+
+static const struct view_profile *profile_of(const struct world *w, const struct published *p, struct text ns)
+{
+        bool own = strcmp(p->profile_kind, "Profile") == 0;
+        AUTO(mem_free) char *key = mem_printf("%.*s/%s", own ? (int)ns.len : 0, ns.p, p->profile_name);
+        const struct profile *profile = map_get(&w->profiles, text_of(key));
+        return profile && profile->valid ? profile->shown : NULL;
+}
+
+/* The workload's own annotation is not seen here: its Recommendation tells of it. */
+static bool opted_out(const struct published *p)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (p->condition[i].status && strcmp(p->condition[i].type, "OptedOut") == 0)
+                        return true;
+        return false;
+}
+
+static char *scaled_key(struct arena *a, struct text ns, struct text group, const char *kind, const char *name)
+{
+        AUTO(mem_free) char *key = mem_printf("%.*s/%.*s/%s/%s", TEXT_ARG(ns), TEXT_ARG(group), kind, name);
+        return arena_text(a, text_of(key));
+}
+
+/* Workloads by what an HPA scales them on: bool[RESOURCES] under "ns/group/Kind/name". */
+static void scaled_read(struct world *w, struct arena *a, struct map *ret)
+{
+        const struct hpa *h;
+        for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
+                char *key = scaled_key(a, text_of(h->ns), text_of(h->target_group), h->target_kind, h->target_name);
+                bool *on = map_get(ret, text_of(key));
+                if (!on) {
+                        on = arena_new(a, RESOURCES * sizeof *on);
+                        map_put(ret, text_of(key), on);
+                }
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        on[r] |= h->utilization[r];
+        }
+}
+
+static void show_recommendation(struct world *w, const struct published *p, const struct map *scaled,
+                                struct arena *scratch, struct view *v)
+{
+        const char *slash = strchr(p->key, '/');
+        struct text ns = {p->key, (size_t)(slash - p->key)}, group, version;
+        key_split(text_of(p->target_api_version), &group, &version);
+        AUTO(mem_free) char *own_ns = mem_string_n(ns.p, ns.len);
+        AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
+        AUTO(mem_free) char *own_version = mem_string_n(version.p, version.len);
+        struct view_target *to = show_row_new(
+                v, &(struct show_name){own_ns, own_group, own_version, p->target_kind, p->target_name, slash + 1});
+        to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
+        to->profile = profile_of(w, p, ns);
+        to->apply_never = opted_out(p);
+        if (scaled->count) {
+                char *key = scaled_key(scratch, ns, group, p->target_kind, p->target_name);
+                const bool *on = map_get(scaled, text_of(key));
+                if (on)
+                        memcpy(to->hpa_holds, on, sizeof to->hpa_holds);
+        }
+        show_published(v, p, to, false);
+}
+
+void show_recommendations(struct world *w, struct arena *scratch, struct view *v)
+{
+        struct map scaled = {0};
+        const struct published *p;
+        scaled_read(w, scratch, &scaled);
+        for (size_t at = 0; (p = map_each(&w->published, &at));)
+                if (p->known && *p->target_name)
+                        show_recommendation(w, p, &scaled, scratch, v);
+        map_release(&scaled);
+}
+
+struct view *show_world(struct world *w, struct wall at)
+{
+        struct view *v = view_new();
+        struct arena scratch = {0};
+        show_profiles(w, v);
+        show_recommendations(w, &scratch, v);
+        show_namespaces(w, v);
+        show_hpas(w, v);
+        arena_release(&scratch);
+        v->at = at;
+        v->ready = true;
+        view_finish(v);
+        return v;
+}

@@ -1,0 +1,410 @@
+/*
+ * halflife render as pipelines run it: by the cluster alone, by a halflife's server, and everything that is wrong with
+ * what it is given. Standard output holds manifests and nothing else.
+ */
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "../support/halflife.h"
+#include "../support/tmp.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+
+static struct {
+        struct fake *fake;
+        char *config, *program;
+} stage;
+
+#define OURS(kind) "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"" kind "\","
+
+static const char *const objects[] = {
+        OURS("ClusterProfile") "\"metadata\":{\"name\":\"pool\"},\"spec\":{\"overcommit\":\"StaticThenDynamic\","
+                               "\"static\":{\"cpu\":\"0.5\"},\"apply\":{\"mode\":\"OnDeploy\"}}}",
+        OURS("ClusterProfile") "\"metadata\":{\"name\":\"told\"},\"spec\":{\"priority\":7,\"selector\":{"
+                               "\"matchLabels\":"
+                               "{\"only\":\"told\"}}}}",
+        OURS("Recommendation") "\"metadata\":{\"name\":\"deployment-known\",\"namespace\":\"shop\"},\"spec\":{"
+                               "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"known\"},"
+                               "\"profileRef\":{\"kind\":\"ClusterProfile\",\"name\":\"pool\"},\"dimension\":"
+                               "\"Workload\"},\"status\":{\"state\":\"Ready\",\"containers\":[{\"name\":\"app\","
+                               "\"state\":\"Ready\",\"cpu\":{"
+                               "\"original\":\"2\",\"current\":\"2\",\"model\":\"400m\",\"target\":\"440m\",\"lower\":"
+                               "\"300m\","
+                               "\"upper\":\"600m\",\"reason\":\"Lowered\"}}]}}",
+        OURS("Recommendation") "\"metadata\":{\"name\":\"deployment-kept\",\"namespace\":\"shop\",\"annotations\":{"
+                               "\"halflife.dev/hold\":\"a sale\"}},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\","
+                               "\"kind\":\"Deployment\",\"name\":\"kept\"},\"profileRef\":{\"kind\":\"ClusterProfile\","
+                               "\"name\":\"pool\"},\"dimension\":\"Workload\"}}",
+        "{\"apiVersion\":\"autoscaling/v2\",\"kind\":\"HorizontalPodAutoscaler\",\"metadata\":{\"name\":\"h\","
+        "\"namespace\":\"shop\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
+        "\"name\":\"scaled\"},\"maxReplicas\":9,\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
+        "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
+        "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"
+        "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}",
+};
+
+static int begin(void **state)
+{
+        (void)state;
+        stage.fake = fake_new(&(struct fake_options){.seed = 3});
+        stage.config = tmp_path("kubeconfig");
+        stage.program = halflife_program();
+        assert_true(fake_load(stage.fake, "crds"));
+        fake_world_demo(stage.fake, 60 * SECOND_MS);
+        for (size_t i = 0; i < sizeof objects / sizeof *objects; i++)
+                fake_put(stage.fake, "kubectl", objects[i]);
+        return fake_write_kubeconfig(stage.fake, stage.config) ? 0 : -1;
+}
+
+static int end(void **state)
+{
+        (void)state;
+        fake_free(stage.fake);
+        mem_free(stage.config);
+        mem_free(stage.program);
+        return 0;
+}
+
+/* --- one run --- */
+
+struct run {
+        int result;
+        char *out, *err;
+        size_t len;
+};
+
+static void run_release(struct run *r)
+{
+        mem_free(r->out);
+        mem_free(r->err);
+}
+static void run_release_auto(struct run *r)
+{
+        run_release(r);
+}
+
+__attribute__((format(printf, 1, 2))) static struct run run(const char *fmt, ...)
+{
+        char args[4096];
+        struct run r = {0};
+        size_t len;
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(args, sizeof args, fmt, ap);
+        va_end(ap);
+        AUTO(mem_free) char *out = tmp_path("out"), *err = tmp_path("err");
+        AUTO(mem_free)
+        char *line =
+                mem_printf("KUBECONFIG='%s' '%s' render %s >'%s' 2>'%s'", stage.config, stage.program, args, out, err);
+        int status = system(line);
+        r.result = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+        r.out = file_read(out, 256 << 20, &r.len, NULL);
+        r.err = file_read(err, 1 << 20, &len, NULL);
+        assert_true(r.out && r.err);
+        return r;
+}
+
+static void expect(const struct run *r, int result, const char *out, const char *err)
+{
+        bool same = out ? strcmp(r->out, out) == 0 : true;
+        if (r->result != result || !same || (err ? !strstr(r->err, err) : *r->err))
+                fail_msg("exit %d, not %d\nwanted\n%s\ngot\n%s\nand said\n%s", r->result, result, out ? out : "(any)",
+                         r->out, r->err);
+}
+
+/* --- manifests --- */
+
+#define HEAD(name, more) "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: " name "\n  namespace: shop\n" more
+#define NOTES(indent, applied)                                                                                         \
+        indent "annotations:\n" indent                                                                                 \
+               "  halflife.dev/original-resources: '{\"app\":{\"requests\":{\"cpu\":\"2\"}}}'\n" indent                \
+               "  halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"" applied "\"}}}'\n" indent       \
+               "  halflife.dev/utilization-basis: \"request\"\n"
+#define SPEC(cpu)                                                                                                      \
+        "    spec:\n      containers:\n      - name: app\n        resources:\n          requests:\n            "       \
+        "cpu: " cpu "   # as ever\n"
+#define IN(name) HEAD(name, "") "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" SPEC("2")
+#define OUT(name, cpu)                                                                                                 \
+        HEAD(name, NOTES("  ", cpu))                                                                                   \
+        "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES("      ", cpu) SPEC(cpu)
+#define SERVICE "apiVersion: v1\nkind: Service\nmetadata: {name: x}\n"
+
+static const struct {
+        const char *name, *in, *out; /* out NULL: as it was */
+} row[] = {
+        {"first deploy", IN("fresh"), OUT("fresh", "1")},
+        {"what was recommended", IN("known"), OUT("known", "440m")},
+        {"rendered before", OUT("known", "440m"), NULL},
+        {"held by a person", IN("kept"), NULL},
+        {"an HPA of the cluster", IN("scaled"), NULL},
+        {"only told", HEAD("fresh", "  labels: {only: told}\n") "spec:\n  template:\n" SPEC("2"), NULL},
+        {"nothing of ours", SERVICE, NULL},
+        {"nothing at all", "", NULL},
+        {"a LimitRange of another namespace",
+         "{apiVersion: apps/v1, kind: Deployment, metadata: {name: x, namespace: billing}, spec: {template: {spec: "
+         "{containers: [{name: app, resources: {requests: {cpu: 1}}}]}}}}\n",
+         NULL},
+};
+
+static void test_by_the_cluster(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                AUTO(mem_free) char *path = tmp_file("in.yaml", row[i].in);
+                struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --exit-code", path);
+                expect(&r, row[i].out ? 3 : 0, row[i].out ? row[i].out : row[i].in, NULL);
+                struct run d __attribute__((cleanup(run_release_auto))) = run("-f - --diff < '%s'", path);
+                expect(&d, 0, row[i].out ? NULL : "", NULL);
+                if (row[i].out && !strstr(d.out, "\n-            cpu: 2   # as ever\n+            cpu: "))
+                        fail_msg("%s: %s", row[i].name, d.out);
+        }
+}
+
+static void test_dry_run(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = tmp_file("in.yaml", IN("fresh") "---\n" IN("kept") "---\n" SERVICE);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --dry-run --exit-code", path);
+        expect(&r, 3, NULL, NULL);
+        if (!strstr(r.out, "Deployment/fresh") || !strstr(r.out, "Paused: a sale") || strstr(r.out, "Service"))
+                fail_msg("%s", r.out);
+}
+
+/* Folders by name, and what parts one text from the next. */
+static void test_folders(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *folder = tmp_path("many"), *below = tmp_path("many/b");
+        assert_int_equal(mkdir(folder, 0700), 0);
+        assert_int_equal(mkdir(below, 0700), 0);
+        mem_free(tmp_file("many/c.yml", IN("fresh")));
+        mem_free(tmp_file("many/a.yaml", "# none"));
+        mem_free(tmp_file("many/b/x.json", "{\"kind\":\"Service\"}\n"));
+        mem_free(tmp_file("many/notes.txt", "not: [a manifest\n"));
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", folder);
+        expect(&r, 0, "# none\n---\n{\"kind\":\"Service\"}\n---\n" OUT("fresh", "1"), NULL);
+        /* an autoscaler in one file, what it scales in another */
+        mem_free(tmp_file("many/d.yaml", "apiVersion: autoscaling/v1\nkind: HorizontalPodAutoscaler\nmetadata: "
+                                         "{namespace: shop}\nspec:\n  scaleTargetRef: {apiVersion: apps/v1, kind: "
+                                         "Deployment, name: fresh}\n"));
+        struct run s __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", folder);
+        expect(&s, 0, "", NULL);
+        struct run two __attribute__((cleanup(run_release_auto))) = run("-f '%s/c.yml' -f '%s/b'", folder, folder);
+        expect(&two, 0, OUT("fresh", "1") "---\n{\"kind\":\"Service\"}\n", NULL);
+        struct run none __attribute__((cleanup(run_release_auto))) = run("-f '%s/nowhere'", folder);
+        expect(&none, 1, "", "nowhere': No such file");
+}
+
+/* Every file that is lying about: what is broken tells the place, everything else comes back. */
+static void test_files(void **state)
+{
+        (void)state;
+        static const char folder[] = "test/data/render";
+        DIR *d = opendir(folder);
+        assert_non_null(d);
+        for (const struct dirent *e; (e = readdir(d));) {
+                unsigned line, column;
+                char rest[2];
+                if (!strstr(e->d_name, ".in."))
+                        continue;
+                AUTO(mem_free) char *path = mem_printf("%s/%s", folder, e->d_name);
+                bool broken = strncmp(e->d_name, "bad-", 4) == 0;
+                struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+                const char *place = strstr(r.err, path);
+                if (r.result != broken ||
+                    (broken &&
+                     (r.len || !place || sscanf(place + strlen(path), ":%u:%u: %1s", &line, &column, rest) != 3)))
+                        fail_msg("%s: %d %s", path, r.result, r.err);
+                AUTO(mem_free) char *once = tmp_file("once", r.out);
+                struct run again __attribute__((cleanup(run_release_auto))) = run("-f '%s'", once);
+                if (!broken && strlen(r.out) == r.len && (again.result || strcmp(again.out, r.out) != 0))
+                        fail_msg("%s: again: %s%s", path, again.out, again.err);
+        }
+        closedir(d);
+}
+
+static void test_many_documents(void **state)
+{
+        (void)state;
+        enum { DOCUMENTS = 10000 };
+        struct buf in, want;
+        buf_init(&in, 64 << 20);
+        buf_init(&want, 64 << 20);
+        for (int i = 0; i < DOCUMENTS; i++) {
+                buf_add_text(&in, "---\n" IN("fresh"));
+                buf_add_text(&want, "---\n" OUT("fresh", "1"));
+        }
+        AUTO(mem_free) char *path = tmp_file("large.yaml", in.data);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        assert_int_equal(r.result, 0);
+        assert_true(strcmp(r.out, want.data) == 0);
+        struct run d __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", path);
+        assert_int_equal(d.result, 0);
+        buf_release(&in);
+        buf_release(&want);
+}
+
+/* --- what goes wrong --- */
+
+static void test_misuse(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *args;
+                int result;
+                const char *says;
+        } wrong[] = {
+                {"", 2, "no manifests"},
+                {"x.yaml", 2, "-f"},
+                {"-f x --diff --dry-run", 2, "exclude each other"},
+                {"-f x --bogus", 2, "unknown option '--bogus'"},
+                {"-f x --token-file y", 2, "belong to --server"},
+                {"-f - -f - </dev/null", 1, "standard input can be read once"},
+                {"-f /nowhere", 1, "/nowhere"},
+                {"-f README.md", 1, "README.md:"},
+                {"-f test/data/render/plain.in.yaml --kubeconfig /nowhere", 1, "/nowhere"},
+                {"-f test/data/render/plain.in.yaml --server http://example.com --token-file README.md", 1, "https://"},
+                {"-f test/data/render/plain.in.yaml --server example.com --token-file README.md", 1, "is no address"},
+        };
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+                struct run r __attribute__((cleanup(run_release_auto))) = run("%s", wrong[i].args);
+                expect(&r, wrong[i].result, "", wrong[i].says);
+        }
+        struct run help __attribute__((cleanup(run_release_auto))) = run("--help");
+        expect(&help, 0, NULL, NULL);
+}
+
+/* What is left because of the text is told, whatever comes out. */
+static void test_warnings(void **state)
+{
+        (void)state;
+        static const char in[] =
+                SERVICE "---\n{{ x }}: [\n---\n" HEAD("fresh", "") "spec: {template: {spec: {containers: [{name: "
+                                                                   "app, resources: {requests: {cpu: two}}}]}}}\n";
+        AUTO(mem_free) char *path = tmp_file("in.yaml", in);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        expect(&r, 0, in, "left as it is: 'two' is no quantity");
+        assert_non_null(strstr(r.err, "templated text"));
+}
+
+/* A pipeline that may only read its own namespace. */
+static void test_what_is_asked(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *path = tmp_file("in.yaml", IN("fresh"));
+        fake_count_reset(stage.fake);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        expect(&r, 0, OUT("fresh", "1"), NULL);
+        assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/recommendations"), 0);
+        assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations"),
+                         1);
+        fake_deny(stage.fake, &(struct fake_rule){"list", "", "limitranges", NULL});
+        struct run denied __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        expect(&denied, 1, "", "list limitranges in shop: ");
+}
+
+/* Of many namespaces all is asked for at once, page by page. */
+static void test_many_namespaces(void **state)
+{
+        (void)state;
+        enum { NAMESPACES = 20, RECOMMENDATIONS = 700 };
+        struct buf in;
+        buf_init(&in, 1 << 20);
+        for (int i = 0; i < RECOMMENDATIONS; i++) {
+                AUTO(mem_free)
+                char *body =
+                        mem_printf(OURS("Recommendation") "\"metadata\":{\"name\":\"deployment-a%d\",\"namespace\":"
+                                                          "\"billing\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
+                                                          "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"a%d\"},"
+                                                          "\"profileRef\":{\"kind\":\"ClusterProfile\",\"name\":"
+                                                          "\"pool\"},\"dimension\":\"Workload\"}}",
+                                   i, i);
+                fake_put(stage.fake, "halflife", body);
+        }
+        for (int i = 0; i < NAMESPACES; i++)
+                buf_printf(&in,
+                           "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: x, namespace: ns-%d}\nspec: {"
+                           "template: {spec: {containers: []}}}\n---\n",
+                           i);
+        buf_add_text(&in, IN("known"));
+        AUTO(mem_free) char *path = tmp_file("in.yaml", in.data);
+        fake_count_reset(stage.fake);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        expect(&r, 0, NULL, NULL);
+        assert_non_null(strstr(r.out, "cpu: 440m"));
+        assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/recommendations"), 2);
+        buf_release(&in);
+}
+
+/* What is no name of a namespace is not asked for. */
+static void test_odd_namespaces(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *path = tmp_file("in.yaml", "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: x, namespace: ..}\n"
+                                         "spec: {template: {spec: {containers: []}}}\n");
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", path);
+        expect(&r, 0, "", NULL);
+}
+
+/* --- by a server --- */
+
+static void test_by_a_server(void **state)
+{
+        (void)state;
+        fake_person(stage.fake, "ci", "ci", NULL);
+        fake_grant(stage.fake, &(struct fake_grant){"ci", "get", "shop", NULL});
+        AUTO(mem_free) char *token = tmp_file("token", "ci\n"), *bad = tmp_file("bad-token", "nobody\n");
+        AUTO(mem_free) char *path = tmp_file("in.yaml", IN("fresh") "---\n" SERVICE);
+        AUTO(mem_free) char *broken = tmp_file("broken.yaml", "a: 1\n b: [\n");
+        struct halflife *h =
+                halflife_start(stage.fake, "render.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
+        AUTO(mem_free) char *door = halflife_door(h);
+        assert_true(halflife_await_cycles(h, stage.fake, 1, 30000));
+        struct run r __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --exit-code --server 'http://%s/' --token-file '%s'", path, door, token);
+        expect(&r, 3, OUT("fresh", "1") "---\n" SERVICE, NULL);
+        struct run table __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --dry-run --server 'http://%s' --token-file '%s'", path, door, token);
+        expect(&table, 0, NULL, NULL);
+        assert_non_null(strstr(table.out, "Deployment/fresh"));
+        struct run again __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n billing --server 'http://%s' --token-file '%s'", path, door, token);
+        expect(&again, 1, "", "HTTP 403");
+        struct run nobody __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, door, bad);
+        expect(&nobody, 1, "", "HTTP 401");
+        struct run place __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", broken, door, token);
+        expect(&place, 1, "", "broken.yaml:2:");
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        struct run away __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, door, token);
+        expect(&away, 1, "", door);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_by_the_cluster),  cmocka_unit_test(test_dry_run),
+                cmocka_unit_test(test_folders),         cmocka_unit_test(test_files),
+                cmocka_unit_test(test_many_documents),  cmocka_unit_test(test_misuse),
+                cmocka_unit_test(test_warnings),        cmocka_unit_test(test_by_a_server),
+                cmocka_unit_test(test_many_namespaces), cmocka_unit_test(test_odd_namespaces),
+                cmocka_unit_test(test_what_is_asked), /* denies something at its end */
+        };
+        return cmocka_run_group_tests(tests, begin, end);
+}

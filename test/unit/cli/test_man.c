@@ -1,0 +1,163 @@
+/*
+ * The manual page says what the program knows: its lists are written from the tables of commands, options and settings.
+ * MANUAL=write writes them anew.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../../../src/cli/commands.h"
+#include "base/yaml.h"
+#include "cli/settings.h"
+
+#define PAGE "man/halflife.1"
+
+static char *read_page(void)
+{
+        size_t len;
+        struct err err;
+        char *text = file_read(PAGE, 1 << 20, &len, &err);
+        if (!text)
+                fail_msg("%s", err.text);
+        return text;
+}
+
+/* A line of running text: what roff would take for its own is escaped. */
+static void print_text(FILE *to, const char *text)
+{
+        if (*text == '.' || *text == '\'')
+                fputs("\\&", to);
+        for (const char *p = text; *p; p++)
+                fputs(*p == '\\' ? "\\e" : (const char[]){*p, '\0'}, to);
+        fputc('\n', to);
+}
+
+static void print_option(FILE *to, const struct option_spec *o)
+{
+        fputs(".It ", to);
+        if (o->letter)
+                fprintf(to, "Fl %c , ", o->letter);
+        fprintf(to, "Fl -%s", o->name);
+        if (o->value)
+                fprintf(to, " Ar %s", o->value);
+        fputc('\n', to);
+        print_text(to, o->help);
+}
+
+static void print_commands(FILE *to)
+{
+        static const char *const words[] = {
+                [TAKES_NOTHING] = "",
+                [TAKES_FILES] = " Ar FILE",
+                [TAKES_WORKLOADS] = " Ar KIND/NAME",
+                [TAKES_SHELLS] = " Cm bash | zsh | fish",
+        };
+        fputs(".Bl -tag -width Ds\n", to);
+        for (size_t i = 0; i < commands_count; i++) {
+                const struct command *c = &commands[i];
+                int options = 0;
+                const struct option_spec *o = c->options ? c->options(&options) : NULL;
+                bool settings = o == settings_options();
+                fprintf(to, ".It Cm %s%s%s\n", c->name, options ? " Oo Ar option ... Oc" : "", words[c->words]);
+                print_text(to, c->help);
+                if (settings)
+                        fputs(".Pp\nTakes the settings below as options.\n", to);
+                if (settings || options == 0)
+                        continue;
+                fputs(".Bl -tag -width Ds\n", to);
+                for (int k = 0; k < options; k++)
+                        print_option(to, &o[k]);
+                fputs(".El\n", to);
+        }
+        fputs(".El\n", to);
+}
+
+static void print_settings(FILE *to)
+{
+        fputs(".Bl -tag -width Ds\n", to);
+        for (int i = 0; i < SETTINGS; i++) {
+                const struct setting *s = &setting_table[i];
+                fprintf(to, ".It Fl -%s Ar %s\n", s->name, s->value);
+                print_text(to, s->help);
+                if (s->least)
+                        fprintf(to, ".Pq from %s to %s\n", s->least, s->most);
+                if (*s->standard)
+                        fprintf(to, ".Pq default %s\n", s->standard);
+                if (s->live)
+                        fputs(".Pq re-read\n", to);
+        }
+        fputs(".El\n", to);
+}
+
+static char *section(const char *name, void (*print)(FILE *to))
+{
+        char *text = NULL;
+        size_t len = 0;
+        FILE *to = open_memstream(&text, &len);
+        fprintf(to, ".\\\" begin %s\n", name);
+        print(to);
+        fprintf(to, ".\\\" end %s\n", name);
+        fclose(to);
+        return text;
+}
+
+static void write_section(const char *name, const char *text)
+{
+        AUTO(mem_free) char *page = read_page();
+        AUTO(mem_free) char *begin = mem_printf(".\\\" begin %s\n", name), *end = mem_printf(".\\\" end %s\n", name);
+        const char *from = strstr(page, begin), *to = strstr(page, end);
+        assert_true(from && to);
+        FILE *out = fopen(PAGE, "w");
+        fprintf(out, "%.*s%s%s", (int)(from - page), page, text, to + strlen(end));
+        fclose(out);
+}
+
+static void test_lists(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                void (*print)(FILE *to);
+        } row[] = {{"commands", print_commands}, {"settings", print_settings}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                char *want = section(row[i].name, row[i].print);
+                if (getenv("MANUAL"))
+                        write_section(row[i].name, want);
+                AUTO(mem_free) char *page = read_page();
+                if (!strstr(page, want))
+                        fail_msg(PAGE " wants these %s (MANUAL=write writes them):\n%s", row[i].name, want);
+                free(want);
+        }
+}
+
+/* Formatters, where there are any, have nothing to say of it. */
+static void test_formats(void **state)
+{
+        (void)state;
+        static const char *const command[] = {
+                "if command -v mandoc >/dev/null; then mandoc -T lint -W warning " PAGE " 2>&1; fi",
+                "if command -v groff >/dev/null; then groff -mdoc -ww -Tascii -z " PAGE " 2>&1; fi",
+        };
+        for (size_t i = 0; i < sizeof command / sizeof command[0]; i++) {
+                char said[4096];
+                FILE *from = popen(command[i], "r");
+                said[fread(said, 1, sizeof said - 1, from)] = '\0';
+                pclose(from);
+                assert_string_equal(said, "");
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_lists),
+                cmocka_unit_test(test_formats),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
