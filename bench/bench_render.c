@@ -1,10 +1,12 @@
-/* doc over a stream of Deployments, of which each gets new requests and two annotations: read, edited and written. */
+/* doc over a stream of Deployments, of which each gets new requests and two annotations: read, edited and written; and
+ * the whole of serve/render over the same: judged by a profile, with a report. */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "base/clock.h"
 #include "doc/doc.h"
 #include "line.h"
+#include "serve/render.h"
 
 enum { RUNS = 5, STREAM_MAX = 64 << 20 };
 
@@ -80,8 +82,60 @@ static double best_rate(int documents, void add(struct buf *b, int i))
         return best;
 }
 
+/* --- the whole --- */
+
+static struct view *view_of_one_profile(void)
+{
+        static struct profile_spec spec;
+        static struct view_profile profile = {.name = "all", .spec = &spec};
+        struct view *v = view_new();
+        resource_policy_defaults(CPU, &spec.of[CPU]);
+        resource_policy_defaults(MEMORY, &spec.of[MEMORY]);
+        apply_policy_defaults(APPLY_ON_DEPLOY, &spec.apply);
+        spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
+        spec.of[CPU].static_factor = spec.of[MEMORY].static_factor = 500;
+        spec.of[MEMORY].enabled = true;
+        view_add_profile(v, &profile);
+        view_finish(v);
+        return v;
+}
+
+static void render_once(const struct view *v, const struct buf *in, size_t documents, struct buf *out)
+{
+        struct err err = {0};
+        AUTO(render_free) struct render *r = render_new(&(struct render_options){TEXT("shop"), false});
+        if (render_add(r, buf_text(in), &err) < 0)
+                abort();
+        render_run(r, v);
+        buf_reset(out);
+        if (render_changed(r) != documents || render_write(r, 0, out, &err) < 0)
+                abort();
+}
+
+static double best_whole(int documents, void add(struct buf *b, int i))
+{
+        struct buf in __attribute__((cleanup(buf_release_auto))), out __attribute__((cleanup(buf_release_auto)));
+        struct view *v = view_of_one_profile();
+        double best = 0;
+        buf_init(&in, STREAM_MAX);
+        buf_init(&out, 4 * STREAM_MAX);
+        for (int i = 0; i < documents; i++)
+                add(&in, i);
+        for (int run = 0; run < RUNS; run++) {
+                int64_t begin = mono_read().ns;
+                render_once(v, &in, (size_t)documents, &out);
+                double rate = (double)in.len * 1e3 / (double)(mono_read().ns - begin);
+                best = rate > best ? rate : best;
+        }
+        view_drop(v);
+        return best;
+}
+
 int main(void)
 {
+        bench_line("render whole, 2 000 documents of YAML", best_whole(2000, add_yaml), "MB/s", ">= 5");
+        bench_line("render whole, 20 000 documents of YAML", best_whole(20000, add_yaml), "MB/s", ">= 5");
+        bench_line("render whole, 2 000 documents of JSON", best_whole(2000, add_json), "MB/s", ">= 5");
         bench_line("render, 2 000 documents of YAML", best_rate(2000, add_yaml), "MB/s", ">= 5");
         bench_line("render, 20 000 documents of YAML", best_rate(20000, add_yaml), "MB/s", ">= 5");
         bench_line("render, 2 000 documents of JSON", best_rate(2000, add_json), "MB/s", ">= 5");

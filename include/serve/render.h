@@ -64,7 +64,7 @@ int render_add(struct render *r, struct text text, struct err *err);
 /* The namespaces that a view has to tell of, each once: those of objects that may hold a pod template, and of
  * autoscalers. At most max; returns how many there are, max + 1 where more. */
 size_t render_namespaces(const struct render *r, struct text *ret, size_t max);
-/* Once, after all texts. The view is the caller's until render_free. */
+/* Once, after all texts. Rows point into the view. */
 void render_run(struct render *r, const struct view *v);
 /* A text as it is now. ERR_TOOBIG when out is too small for it. */
 int render_write(const struct render *r, size_t input, struct buf *out, struct err *err);
@@ -75,7 +75,7 @@ size_t render_changed(const struct render *r);
 /*
  * The report of one text as a JSON list: [{"line", "kind", "namespace", "name", "changes": [{"container",
  * "resource", "from", "to", "reason"}]} or {…, "reason", "detail"}]; absent requests are left out. Names are cut to 253
- * bytes. ERR_TOOBIG when it is larger than RENDER_REPORT_MAX; out has room for that.
+ * bytes, details to 1024. ERR_TOOBIG when it is larger than RENDER_REPORT_MAX; out has room for that.
  */
 enum { RENDER_REPORT_MAX = 32 << 20 };
 int render_report(const struct render *r, size_t input, struct buf *out, struct err *err);

@@ -217,7 +217,7 @@ static void check_permissions(struct checking *c)
                         snprintf(line, sizeof line, "may not %s %s%s%s%s%s, needed for %s", needs[i].verb,
                                  needs[i].resource, dot, needs[i].group, needs[i].own_ns ? " in namespace " : "",
                                  needs[i].own_ns ? c->ns : "", needs[i].why);
-                        tell(c, BAD, line, "add the rule to halflife's role; manifests/rbac.yaml has all of them");
+                        tell(c, BAD, line, "add the rule to halflife's role; manifests/base/rbac.yaml has all of them");
                 } else {
                         snprintf(line, sizeof line, "permissions: %s", err.text);
                         tell(c, BAD, line,
@@ -233,14 +233,25 @@ static void check_permissions(struct checking *c)
 
 /* --- the database --- */
 
+static char *folder_of(const char *file)
+{
+        const char *slash = strrchr(file, '/');
+        if (!slash)
+                return mem_string(".");
+        return mem_string_n(file, slash == file ? 1 : (size_t)(slash - file));
+}
+
+static bool has_folder(const char *file)
+{
+        AUTO(mem_free) char *folder = folder_of(file);
+        return access(folder, F_OK) == 0;
+}
+
 static bool is_writable(const char *file)
 {
-        AUTO(mem_free) char *folder = mem_string(file);
-        char *slash = strrchr(folder, '/');
-        if (slash)
-                *(slash == folder ? slash + 1 : slash) = '\0';
+        AUTO(mem_free) char *folder = folder_of(file);
         bool exists = access(file, F_OK) == 0;
-        return access(slash ? folder : ".", W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
+        return access(folder, W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
 }
 
 /* Damaged: the texts of the store tell what is wrong, the README what becomes of it. */
@@ -275,7 +286,7 @@ static void tell_facts(struct checking *c, const char *file, const struct store_
                 snprintf(line + at, sizeof line - at, ", not closed cleanly: checked at the next start");
         if (f->holder)
                 snprintf(way_out, sizeof way_out,
-                         "well where that is the halflife you mean; another halflife run needs it stopped, or a "
+                         "fine if that is the halflife you mean to check; another halflife run needs it stopped, or a "
                          "--database FILE of its own");
         else if (f->refused)
                 snprintf(way_out, sizeof way_out,
@@ -293,8 +304,12 @@ static void check_database(struct checking *c)
         if (!file) {
                 tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
         } else if (!is_writable(file)) {
-                snprintf(line, sizeof line, "database '%s' cannot be written", file);
-                tell(c, BAD, line, "make the folder writable for this user, or set --database FILE");
+                bool folder = has_folder(file);
+                snprintf(line, sizeof line, "database '%s' cannot be written%s", file,
+                         folder ? "" : ": its folder does not exist");
+                tell(c, BAD, line,
+                     folder ? "make the folder writable for this user, or set --database FILE"
+                            : "make the folder, or set --database FILE");
         } else if (store_inspect(file, &facts, &err) < 0) {
                 tell_refused(c, &err);
         } else if (!facts.exists) {

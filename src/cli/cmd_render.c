@@ -154,17 +154,29 @@ static int open_session(struct rendering *r, struct err *err)
         return rc;
 }
 
+/* Of any other name there is none, and it would make another path. */
+static bool is_namespace(struct text t)
+{
+        bool sane = t.len > 0 && t.len <= 63;
+        for (size_t i = 0; sane && i < t.len; i++)
+                sane = (t.p[i] >= 'a' && t.p[i] <= 'z') || (t.p[i] >= '0' && t.p[i] <= '9') || t.p[i] == '-';
+        return sane;
+}
+
 static int look(struct rendering *r, const struct render *all, struct view **ret, struct err *err)
 {
         struct text found[GLANCE_NAMESPACES + 1];
         const char *ns[GLANCE_NAMESPACES + 1];
         struct arena names = {0};
         struct err why = {0};
-        size_t unread = 0, count = render_namespaces(all, found, GLANCE_NAMESPACES);
+        size_t unread = 0, named = 0, count = render_namespaces(all, found, GLANCE_NAMESPACES);
         for (size_t i = 0; i < count && i < GLANCE_NAMESPACES; i++)
-                ns[i] = arena_text(&names, found[i]);
+                if (is_namespace(found[i]))
+                        ns[named++] = arena_text(&names, found[i]);
         const char *own = getenv("HALFLIFE_NAMESPACE");
-        const struct glance_options o = {.own_ns = own && *own ? own : "halflife", .ns = ns, .namespaces = count};
+        const struct glance_options o = {.own_ns = own && *own ? own : "halflife",
+                                         .ns = ns,
+                                         .namespaces = count > GLANCE_NAMESPACES ? count : named};
         int rc = count ? glance(r->session.client, &o, ret, &unread, &why, err) : 0;
         if (unread)
                 fprintf(stderr, "halflife render: %zu objects of the cluster were passed over: %s\n", unread, why.text);

@@ -3,7 +3,7 @@
 #include "serve/render.h"
 #include "writer.h"
 
-enum { NAME_MOST = 253, ROW_MOST = 512 << 10 };
+enum { NAME_MOST = 253, DETAIL_MOST = 1024, ROW_MOST = 512 << 10 };
 
 static void write_name(struct writer *w, const char *key, struct text t)
 {
@@ -31,7 +31,8 @@ static void write_row(struct writer *w, const struct render_row *row)
         write_name(w, "name", row->name);
         if (row->reason) {
                 writer_text(w, "reason", text_of(row->reason));
-                writer_text(w, "detail", text_of(row->detail));
+                size_t len = utf8_cut(row->detail, strlen(row->detail), DETAIL_MOST);
+                writer_text(w, "detail", (struct text){row->detail, len});
         } else {
                 writer_open(w, "changes", '[');
                 for (size_t i = 0; i < row->changes; i++)

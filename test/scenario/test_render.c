@@ -315,6 +315,50 @@ static void test_what_is_asked(void **state)
         expect(&denied, 1, "", "list limitranges in shop: ");
 }
 
+/* Of many namespaces all is asked for at once, page by page. */
+static void test_many_namespaces(void **state)
+{
+        (void)state;
+        enum { NAMESPACES = 20, RECOMMENDATIONS = 700 };
+        struct buf in;
+        buf_init(&in, 1 << 20);
+        for (int i = 0; i < RECOMMENDATIONS; i++) {
+                AUTO(mem_free)
+                char *body =
+                        mem_printf(OURS("Recommendation") "\"metadata\":{\"name\":\"deployment-a%d\",\"namespace\":"
+                                                          "\"billing\"},\"spec\":{\"targetRef\":{\"apiVersion\":"
+                                                          "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"a%d\"},"
+                                                          "\"profileRef\":{\"kind\":\"ClusterProfile\",\"name\":"
+                                                          "\"pool\"},\"dimension\":\"Workload\"}}",
+                                   i, i);
+                fake_put(stage.fake, "halflife", body);
+        }
+        for (int i = 0; i < NAMESPACES; i++)
+                buf_printf(&in,
+                           "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: x, namespace: ns-%d}\nspec: {"
+                           "template: {spec: {containers: []}}}\n---\n",
+                           i);
+        buf_add_text(&in, IN("known"));
+        AUTO(mem_free) char *path = tmp_file("in.yaml", in.data);
+        fake_count_reset(stage.fake);
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s'", path);
+        expect(&r, 0, NULL, NULL);
+        assert_non_null(strstr(r.out, "cpu: 440m"));
+        assert_int_equal(fake_count(stage.fake, "list", "/apis/halflife.dev/v1alpha1/recommendations"), 2);
+        buf_release(&in);
+}
+
+/* What is no name of a namespace is not asked for. */
+static void test_odd_namespaces(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *path = tmp_file("in.yaml", "kind: Deployment\napiVersion: apps/v1\nmetadata: {name: x, namespace: ..}\n"
+                                         "spec: {template: {spec: {containers: []}}}\n");
+        struct run r __attribute__((cleanup(run_release_auto))) = run("-f '%s' --diff", path);
+        expect(&r, 0, "", NULL);
+}
+
 /* --- by a server --- */
 
 static void test_by_a_server(void **state)
@@ -355,10 +399,11 @@ static void test_by_a_server(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_the_cluster), cmocka_unit_test(test_dry_run),
-                cmocka_unit_test(test_folders),        cmocka_unit_test(test_files),
-                cmocka_unit_test(test_many_documents), cmocka_unit_test(test_misuse),
-                cmocka_unit_test(test_warnings),       cmocka_unit_test(test_by_a_server),
+                cmocka_unit_test(test_by_the_cluster),  cmocka_unit_test(test_dry_run),
+                cmocka_unit_test(test_folders),         cmocka_unit_test(test_files),
+                cmocka_unit_test(test_many_documents),  cmocka_unit_test(test_misuse),
+                cmocka_unit_test(test_warnings),        cmocka_unit_test(test_by_a_server),
+                cmocka_unit_test(test_many_namespaces), cmocka_unit_test(test_odd_namespaces),
                 cmocka_unit_test(test_what_is_asked), /* denies something at its end */
         };
         return cmocka_run_group_tests(tests, begin, end);

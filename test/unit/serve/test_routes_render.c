@@ -96,6 +96,28 @@ static void test_dry_run(void **state)
         fixture_release(&f);
 }
 
+/* Who holds a workload says why in as many words as he likes. */
+static void test_long_words(void **state)
+{
+        (void)state;
+        enum { WORDS = 200 << 10 };
+        struct fixture f;
+        fixture_init(&f);
+        AUTO(mem_free) char *hold = mem_new(WORDS + 1);
+        memset(hold, 1, WORDS);
+        for (size_t i = 0; i < f.view->targets; i++)
+                ((struct view_target *)(uintptr_t)f.view->target[i])->hold = hold;
+        struct buf in;
+        buf_init(&in, 1 << 20);
+        for (int i = 0; i < 100; i++)
+                buf_add_text(&in, DEPLOYMENT("web", "shop") "---\n");
+        post(&f, "dryRun", "", in.data);
+        assert_int_equal(f.got.status, 200);
+        assert_in_range(f.got.body.len, 1000, 2 << 20);
+        buf_release(&in);
+        fixture_release(&f);
+}
+
 /* A list without an end is refused, not made. */
 static void test_a_list_too_large(void **state)
 {
@@ -138,6 +160,7 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_answers),
                 cmocka_unit_test(test_dry_run),
+                cmocka_unit_test(test_long_words),
                 cmocka_unit_test(test_a_list_too_large),
                 cmocka_unit_test(test_the_api_server_is_away),
         };
