@@ -25,6 +25,6 @@ LABEL org.opencontainers.image.title="halflife" \
       org.opencontainers.image.version="$VERSION"
 USER 65532:65532
 VOLUME /var/lib/halflife
-EXPOSE 8080
+EXPOSE 8080 8443
 ENTRYPOINT ["/usr/bin/halflife"]
 CMD ["run", "--database", "/var/lib/halflife/halflife.db", "--listen", ":8080"]

@@ -82,7 +82,11 @@ $(OUT)/%.o: %.c $(OUT)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
-# Only this object knows the version, so that a commit does not rebuild the rest.
+# Only this object knows the version, so that a commit does not rebuild the rest but always this.
+$(OUT)/version: force
+	@mkdir -p $(@D)
+	@echo '$(VERSION)' | cmp -s - $@ || echo '$(VERSION)' > $@
+$(OUT)/src/cli/cmd_version.o: $(OUT)/version
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
 # The description of the REST doors lies in the program as it is.

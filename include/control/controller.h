@@ -27,7 +27,11 @@ struct controller_options {
         const char *listen_file;        /* the addresses bound are written there, a line each; NULL */
         const char *serve_listen;       /* of the REST API and admission; NULL: none */
         const char *tls_cert, *tls_key; /* files; NULL: serve_listen is without TLS */
-        enum { CERTIFICATE_FILES, CERTIFICATE_SELF, CERTIFICATE_SECRET } certificate;  /* where the door's is from */
+        enum controller_certificate {
+                CERTIFICATE_FILES,
+                CERTIFICATE_SELF,
+                CERTIFICATE_SECRET
+        } certificate;                                                                 /* where the door's is from */
         const char *certificate_secret, *certificate_services, *webhook_configuration; /* see control/webhook */
         bool replica;
         const char *learner_ca;     /* PEM; NULL: who vouches for our own certificate, or the system's */

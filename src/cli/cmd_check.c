@@ -163,6 +163,8 @@ static const struct need needs[] = {
         {"coordination.k8s.io", "leases", "get", "leader election", true, ALWAYS},
         {"coordination.k8s.io", "leases", "create", "leader election", true, ALWAYS},
         {"coordination.k8s.io", "leases", "update", "leader election", true, ALWAYS},
+        {"apps", "replicasets", "get", "serve-listen: whose a pod is", false, TO_SERVE},
+        {"batch", "jobs", "get", "serve-listen: whose a pod is", false, TO_SERVE},
         {"authentication.k8s.io", "tokenreviews", "create", "serve-listen: whose token it is", false, TO_SERVE},
         {"authorization.k8s.io", "subjectaccessreviews", "create", "serve-listen: who may read", false, TO_SERVE},
         {"apps", "deployments", "get", "apply.mode Rollout", false, TO_WRITE},
@@ -217,7 +219,7 @@ static void check_permissions(struct checking *c)
                         snprintf(line, sizeof line, "may not %s %s%s%s%s%s, needed for %s", needs[i].verb,
                                  needs[i].resource, dot, needs[i].group, needs[i].own_ns ? " in namespace " : "",
                                  needs[i].own_ns ? c->ns : "", needs[i].why);
-                        tell(c, BAD, line, "add the rule to halflife's role; manifests/rbac.yaml has all of them");
+                        tell(c, BAD, line, "add the rule to halflife's role; manifests/base/rbac.yaml has all of them");
                 } else {
                         snprintf(line, sizeof line, "permissions: %s", err.text);
                         tell(c, BAD, line,
@@ -231,16 +233,143 @@ static void check_permissions(struct checking *c)
         tell(c, GOOD, line, NULL);
 }
 
+/* --- kinds that profiles name --- */
+
+enum { NAMED_MAX = 64 };
+struct named_kind {
+        char group[128], version[32], kind[64], plural[64];
+        bool patched; /* some profile that names it rolls out */
+};
+
+/* What manifests/base grants, and the list above has asked for. */
+static bool is_built_in(const char *group)
+{
+        return strcmp(group, "apps") == 0 || strcmp(group, "batch") == 0;
+}
+
+static void note_kind(struct named_kind *all, int *count, const json_t *target, bool patched)
+{
+        const char *api = json_string_value(json_object_get(target, "apiVersion"));
+        const char *kind = json_string_value(json_object_get(target, "kind"));
+        const char *slash = api ? strchr(api, '/') : NULL;
+        struct named_kind k = {.patched = patched};
+        if (!slash || !kind)
+                return;
+        snprintf(k.group, sizeof k.group, "%.*s", (int)(slash - api), api);
+        snprintf(k.version, sizeof k.version, "%s", slash + 1);
+        snprintf(k.kind, sizeof k.kind, "%s", kind);
+        for (int i = 0; i < *count; i++)
+                if (strcmp(all[i].group, k.group) == 0 && strcmp(all[i].kind, k.kind) == 0) {
+                        all[i].patched |= patched;
+                        return;
+                }
+        if (*count < NAMED_MAX && !is_built_in(k.group))
+                all[(*count)++] = k;
+}
+
+static void note_kinds(struct checking *c, const char *path, struct named_kind *all, int *count)
+{
+        struct err err = {0};
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
+        size_t i, j;
+        json_t *profile, *target;
+        json_array_foreach(json_object_get(list, "items"), i, profile)
+        {
+                const json_t *spec = json_object_get(profile, "spec");
+                const char *mode = json_string_value(json_object_get(json_object_get(spec, "apply"), "mode"));
+                json_array_foreach(json_object_get(spec, "targets"), j, target)
+                        note_kind(all, count, target, mode && strcmp(mode, "Rollout") == 0);
+        }
+}
+
+static bool find_plural(struct checking *c, struct named_kind *k)
+{
+        struct err err = {0};
+        AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", k->group, k->version);
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err);
+        size_t i;
+        json_t *row;
+        json_array_foreach(json_object_get(list, "resources"), i, row)
+        {
+                const char *kind = json_string_value(json_object_get(row, "kind"));
+                const char *name = json_string_value(json_object_get(row, "name"));
+                if (kind && name && strcmp(kind, k->kind) == 0 && !strchr(name, '/'))
+                        snprintf(k->plural, sizeof k->plural, "%s", name);
+        }
+        return *k->plural != '\0';
+}
+
+static bool may_all(struct checking *c, const struct named_kind *k)
+{
+        static const char *const verbs[] = {"get", "list", "watch", "patch"};
+        struct err err = {0};
+        for (int i = 0; i < 3 + k->patched; i++)
+                if (may(c, &(struct need){.group = k->group, .resource = k->plural, .verb = verbs[i]}, &err) != 1)
+                        return false;
+        return true;
+}
+
+static void print_rule(const struct named_kind *k)
+{
+        printf("      apiVersion: rbac.authorization.k8s.io/v1\n"
+               "      kind: ClusterRole\n"
+               "      metadata:\n"
+               "        name: halflife-controller-%s.%s\n"
+               "        labels: {halflife.dev/aggregate-to-controller: \"true\"}\n"
+               "      rules:\n"
+               "      - apiGroups: [%s]\n"
+               "        resources: [%s]\n"
+               "        verbs: [get, list, watch%s]\n",
+               k->plural, k->group, k->group, k->plural, k->patched ? ", patch" : "");
+}
+
+static void check_kinds(struct checking *c)
+{
+        struct named_kind all[NAMED_MAX];
+        char line[512];
+        int count = 0;
+        note_kinds(c, "/apis/halflife.dev/v1alpha1/clusterprofiles", all, &count);
+        note_kinds(c, "/apis/halflife.dev/v1alpha1/profiles", all, &count);
+        for (int i = 0; i < count; i++) {
+                struct named_kind *k = &all[i];
+                if (!find_plural(c, k)) {
+                        snprintf(line, sizeof line, "a profile names %s of %s/%s, which the server does not have",
+                                 k->kind, k->group, k->version);
+                        tell(c, DOUBTFUL, line,
+                             "it is asked for again each cycle: install its CRD, or mend the profile");
+                } else if (!may_all(c, k)) {
+                        snprintf(line, sizeof line, "may not read%s %s.%s, which a profile names",
+                                 k->patched ? " and patch" : "", k->plural, k->group);
+                        tell(c, BAD, line, "apply this:");
+                        print_rule(k);
+                } else {
+                        snprintf(line, sizeof line, "kind %s.%s of a profile", k->plural, k->group);
+                        tell(c, GOOD, line, NULL);
+                }
+        }
+}
+
 /* --- the database --- */
+
+static char *folder_of(const char *file)
+{
+        const char *slash = strrchr(file, '/');
+        if (!slash)
+                return mem_string(".");
+        return mem_string_n(file, slash == file ? 1 : (size_t)(slash - file));
+}
+
+static bool has_folder(const char *file)
+{
+        AUTO(mem_free) char *folder = folder_of(file);
+        return access(folder, F_OK) == 0;
+}
 
 static bool is_writable(const char *file)
 {
-        AUTO(mem_free) char *folder = mem_string(file);
-        char *slash = strrchr(folder, '/');
-        if (slash)
-                *(slash == folder ? slash + 1 : slash) = '\0';
+        AUTO(mem_free) char *folder = folder_of(file);
         bool exists = access(file, F_OK) == 0;
-        return access(slash ? folder : ".", W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
+        return access(folder, W_OK | X_OK) == 0 && (!exists || access(file, W_OK) == 0);
 }
 
 /* Damaged: the texts of the store tell what is wrong, the README what becomes of it. */
@@ -275,7 +404,7 @@ static void tell_facts(struct checking *c, const char *file, const struct store_
                 snprintf(line + at, sizeof line - at, ", not closed cleanly: checked at the next start");
         if (f->holder)
                 snprintf(way_out, sizeof way_out,
-                         "well where that is the halflife you mean; another halflife run needs it stopped, or a "
+                         "fine if that is the halflife you mean to check; another halflife run needs it stopped, or a "
                          "--database FILE of its own");
         else if (f->refused)
                 snprintf(way_out, sizeof way_out,
@@ -293,8 +422,12 @@ static void check_database(struct checking *c)
         if (!file) {
                 tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
         } else if (!is_writable(file)) {
-                snprintf(line, sizeof line, "database '%s' cannot be written", file);
-                tell(c, BAD, line, "make the folder writable for this user, or set --database FILE");
+                bool folder = has_folder(file);
+                snprintf(line, sizeof line, "database '%s' cannot be written%s", file,
+                         folder ? "" : ": its folder does not exist");
+                tell(c, BAD, line,
+                     folder ? "make the folder writable for this user, or set --database FILE"
+                            : "make the folder, or set --database FILE");
         } else if (store_inspect(file, &facts, &err) < 0) {
                 tell_refused(c, &err);
         } else if (!facts.exists) {
@@ -337,6 +470,7 @@ int cmd_check(int argc, char **argv)
                 if (check_reach(&c)) {
                         check_apis(&c);
                         check_permissions(&c);
+                        check_kinds(&c);
                 }
         }
         check_database(&c);

@@ -89,7 +89,7 @@ static int check_choices(const struct explaining *x, struct err *err)
                 return err_set(err, ERR_INVALID, "resource '%s' is not one of cpu, memory", resource);
         if (value_of(x, OPT_SERVER) && value_of(x, OPT_DATABASE))
                 return err_set(err, ERR_INVALID, "--server and --database exclude each other");
-        return 0;
+        return value_of(x, OPT_SERVER) ? remote_check(value_of(x, OPT_SERVER), err) : 0;
 }
 
 static int read_arguments(struct explaining *x, int argc, char **argv, struct err *err)

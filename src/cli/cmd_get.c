@@ -9,6 +9,7 @@
 #include "cli/session.h"
 #include "commands.h"
 #include "table.h"
+#include "terminal.h"
 #include "workload.h"
 #include "yaml_print.h"
 
@@ -367,7 +368,7 @@ int cmd_get(int argc, char **argv)
                 header(&g);
                 if ((g.name ? get_one : get_all)(&g, &err) < 0) {
                         bool no_kind = err.code == ERR_NOTFOUND && !g.name;
-                        fprintf(stderr, "halflife get: %s%s\n", err.text,
+                        fprintf(stderr, "halflife get: %s%s\n", terminal_tame(err.text),
                                 no_kind ? "; are halflife's CRDs installed? kubectl apply -k manifests" : "");
                         code = EXIT_FAILED;
                 } else {

@@ -48,7 +48,10 @@ static void print_help(void)
                "per entity) through the controller's own arithmetic and scores each profile: how much of what it "
                "would\n"
                "have requested was not used (slack), and how often more was used than requested (overrun). 'peak'\n"
-               "requests the highest value yet seen. Changes nothing.\n\n",
+               "requests the highest value yet seen. Changes nothing.\n\n"
+               "Rows before a profile's minHistory are learned and not scored. Of a profile its resources, minHistory\n"
+               "and minChangePercent count, memory also where it is off; selectors, containers, windows and cooldown\n"
+               "do not.\n\n",
                program_name());
         options_print(stdout, option, OPTS);
 }

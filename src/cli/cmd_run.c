@@ -80,7 +80,7 @@ static struct controller_options options_of(const struct running *r, const struc
         o.serve_listen = s->text[SET_SERVE_LISTEN];
         o.tls_cert = s->text[SET_TLS_CERT];
         o.tls_key = s->text[SET_TLS_KEY];
-        o.certificate = (int)s->number[SET_WEBHOOK_CERTIFICATE];
+        o.certificate = (enum controller_certificate)s->number[SET_WEBHOOK_CERTIFICATE];
         o.certificate_secret = s->text[SET_CERTIFICATE_SECRET];
         o.certificate_services = s->text[SET_CERTIFICATE_SERVICES];
         o.webhook_configuration = s->text[SET_WEBHOOK_CONFIGURATION];

@@ -25,18 +25,20 @@ static bool is_loopback(const char *host)
         static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
         for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
                 size_t len = strlen(names[i]);
-                if (strncmp(host, names[i], len) == 0 && (host[len] == '\0' || host[len] == ':'))
+                if (strncmp(host, names[i], len) == 0 && strchr(":/", host[len]))
                         return true;
         }
         return false;
 }
 
 /* Scheme, host and port; a path, a query or a user in it is a mistake. */
-static int check_url(const char *url, struct err *err)
+int remote_check(const char *url, struct err *err)
 {
         bool tls = strncmp(url, "https://", 8) == 0, plain = strncmp(url, "http://", 7) == 0;
-        const char *host = url + (tls ? 8 : 7);
-        if ((!tls && !plain) || !*host || strpbrk(host, "/?#@ "))
+        const char *host = url + (tls ? 8 : plain ? 7 : 0);
+        size_t len = strcspn(host, "/?#@ ");
+        bool bare = len > 0 && (host[len] == '\0' || (host[len] == '/' && host[len + 1] == '\0'));
+        if ((!tls && !plain) || !bare)
                 return err_set(err, ERR_INVALID, "server '%s' is no address such as https://halflife.halflife:8443",
                                url);
         if (plain && !is_loopback(host))
@@ -58,7 +60,7 @@ int remote_open(struct remote *r, const char *url, const char *ca, const char *t
 {
         size_t len = strlen(url);
         *r = (struct remote){.base = mem_string_n(url, len && url[len - 1] == '/' ? len - 1 : len)};
-        int rc = check_url(r->base, err);
+        int rc = remote_check(r->base, err);
         if (rc < 0)
                 return rc;
         if (ca && !(r->ca = file_read(ca, CA_MAX, &len, err)))

@@ -144,6 +144,15 @@ static void add_final(struct table *t, const struct replay *r, const struct repl
         table_add(t, f.known ? mem_printf("%.6g", f.model) : NULL);
 }
 
+static bool scored_any(const struct replay *r)
+{
+        for (int i = 0; i < r->policies; i++)
+                for (enum resource q = CPU; q < RESOURCES; q++)
+                        if (r->policy[i].score[q].requested_hours > 0)
+                                return true;
+        return false;
+}
+
 static void print_finals(const struct replay *r)
 {
         static const char *const title[] = {"ENTITY", "RESOURCE", "SAMPLES", "P50", "P90", "P95", "P99", "MODEL"};
@@ -159,7 +168,10 @@ static void print_finals(const struct replay *r)
 void replay_print_table(const struct replay *r, bool entities)
 {
         print_scores(r);
-        printf("\n%lld rows of %zu entities, %lld refused\n", (long long)r->rows, r->entities, (long long)r->refused);
+        printf("\n%lld rows of %zu entities, %lld refused, as a whole or in a value (a memory of 0 is none)\n",
+               (long long)r->rows, r->entities, (long long)r->refused);
+        if (!scored_any(r))
+                puts("nothing could be scored: no entity was Ready (after minHistory) before its rows ended");
         if (entities) {
                 putchar('\n');
                 print_finals(r);

@@ -86,7 +86,7 @@ const char *cause_cure(const struct err *err)
         switch (err->code) {
         case ERR_DENIED:
                 if (cause_is_missing_rule(err))
-                        return "grant the rule, manifests/rbac.yaml has them all; 'halflife check' names what is "
+                        return "grant the rule, manifests/base/rbac.yaml has them all; 'halflife check' names what is "
                                "missing";
                 if (strstr(err->text, "HTTP 401"))
                         return "renew the credentials; files of them are read again by themselves";

@@ -135,7 +135,7 @@ static void decide_target(struct controller *c, struct target *t)
         clocks_mend(c, t);
         if (!t->workload) {
                 show_gone(c, t);
-                if (t->published && t->published->known && !t->busy)
+                if (!t->busy && work_delete_due(c, t))
                         work_add(c, t);
                 return;
         }

@@ -217,6 +217,7 @@ int persist_close(struct controller *c, struct err *err);
 
 /* work.c */
 void work_add(struct controller *c, struct target *t);
+bool work_delete_due(const struct controller *c, const struct target *t); /* its Recommendation goes now */
 void work_pump(struct controller *c);
 void work_done(struct controller *c, struct target *t, const struct err *err, int64_t retry_after_ms);
 

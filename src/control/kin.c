@@ -218,9 +218,8 @@ static void take(struct quest *q, const struct object_view *meta)
         struct text group = kind_group(meta->owner.api_version);
         for (int i = 0; i < meta->labels; i++)
                 label[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
-        better(q,
-               owner_copy(&(struct admission_owner){text_of(q->group), text_of(q->kind), text_of(q->name), label,
-                                                    (size_t)meta->labels, text_is(meta->annotation.apply, "Never")}));
+        better(q, owner_copy(&(struct admission_owner){text_of(q->group), text_of(q->kind), text_of(q->name), label,
+                                                       (size_t)meta->labels, meta->annotation.apply.len > 0}));
         arena_release(&arena);
         if (meta->owner.kind.len && is_ours(q->kin->world, group, meta->owner.kind))
                 step_up(q, meta, group);

@@ -216,8 +216,10 @@ static void store_told(void *arg, const struct store_result *r)
 
 void persist_open(struct controller *c, struct err *err)
 {
-        if (!c->options.database)
+        if (!c->options.database) {
+                log_warn("no database: what is learned is lost at the next restart", KV("cure", "set --database FILE"));
                 return;
+        }
         char note[512] = "";
         struct store_options o = {
                 .path = c->options.database,

@@ -37,9 +37,10 @@ struct plan {
         bool apply;   /* something is to be written into the template now */
         bool carries; /* the template carries values of ours */
         bool orphaned, contested, managed, held;
-        bool unrecorded;   /* held, because the template's annotations of ours cannot be read */
-        char blocked[160]; /* why the rollout is blocked; "" */
-        enum reason hold;  /* the first hold of what would be changed; REASON_NONE */
+        bool unrecorded;       /* held, because the template's annotations of ours cannot be read */
+        char blocked[160];     /* why the rollout is blocked; "" */
+        const char *opted_out; /* what opts it out; NULL: nothing */
+        enum reason hold;      /* the first hold of what would be changed; REASON_NONE */
         struct plan_condition condition[PLAN_CONDITIONS];
         int conditions;
         int64_t samples, since_ms, last_ms;

@@ -303,14 +303,17 @@ static void contest_facts(struct plan *plan)
         if (!plan->contested)
                 return;
         struct plan_condition *c = say(plan, "Contested", true, manager ? "OwnedByApply" : "ChangedBack");
-        if (manager)
+        if (manager) {
                 snprintf(c->message, sizeof c->message,
                          "'%s' owns the requests by server-side apply; drop them from what it applies, or use OnDeploy "
                          "at Pod",
                          manager);
-        else
-                snprintf(c->message, sizeof c->message, "%s",
-                         t->deed.contest ? t->deed.contest : "put back by somebody");
+        } else {
+                char until[WALL_TEXT_MAX];
+                snprintf(c->message, sizeof c->message, "%.200s; left alone until %s",
+                         t->deed.contest ? t->deed.contest : "put back by somebody",
+                         wall_print((struct wall){t->deed.contested_ms}, until));
+        }
 }
 
 static bool is_managed(const struct target *t, struct plan *plan)
@@ -333,13 +336,17 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
         const struct workload *wl = t->workload;
         static const struct apply_policy none = {.mode = APPLY_RECOMMEND, .max_decrease_percent = 100};
         const struct ns *ns = ns_get(w, text_of(t->ns));
+        plan->opted_out = f->apply_never    ? "the controller's own setting apply: never"
+                          : wl->apply_never ? "the workload's annotation " ANNOTATION_APPLY
+                          : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
+                                            : NULL;
         struct advise_facts facts = {
                 .workload =
                         {
                                 .now = f->now.wall,
                                 .apply = t->profile ? &t->profile->spec->apply : &none,
                                 .state = plan->state,
-                                .apply_never = f->apply_never || wl->apply_never || ns->apply_never,
+                                .apply_never = plan->opted_out != NULL,
                                 .source_away = f->source_away,
                                 .paused = t->profile && (t->profile->spec->paused || t->profile->error),
                                 .immutable = wl->kind->flags & KIND_IMMUTABLE,
@@ -408,12 +415,18 @@ static void say_hpas(const struct plan *plan, char *ret, size_t size)
         }
 }
 
+static const char *who_paused(const struct plan *plan)
+{
+        if (plan->held)
+                return "the recommendation is held; condition Held says why";
+        return plan->target->profile->error ? "the profile cannot be read; its condition Ready says why"
+                                            : "the profile is paused";
+}
+
 static void applied_condition(struct plan *plan)
 {
         static const char *const why[REASONS] = {
                 [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
-                [REASON_PAUSED] = "the profile is paused, or the recommendation is held; condition Held says why",
-                [REASON_OPTED_OUT] = "halflife.dev/apply: Never, or the controller's own apply: never",
                 [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
                 [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
@@ -423,7 +436,7 @@ static void applied_condition(struct plan *plan)
                 [REASON_LEARNING] = "not enough was learned yet",
                 [REASON_STALE] = "no fresh usage",
                 [REASON_STATIC] = "a static factor acts at a deploy only",
-                [REASON_CONTESTED] = "somebody else sets these requests; condition Contested says who",
+                [REASON_CONTESTED] = "somebody else sets these requests; condition Contested tells what happened",
                 [REASON_MANAGED] = "another controller writes the template; condition Managed says which",
         };
         bool wanted = false;
@@ -453,6 +466,10 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
         else if (hold == REASON_HPA_HOLD)
                 say_hpas(plan, c->message, sizeof c->message);
+        else if (hold == REASON_OPTED_OUT)
+                snprintf(c->message, sizeof c->message, "%s", plan->opted_out);
+        else if (hold == REASON_PAUSED)
+                snprintf(c->message, sizeof c->message, "%s", who_paused(plan));
         else if (why[hold])
                 snprintf(c->message, sizeof c->message, "%s", why[hold]);
 }

@@ -92,8 +92,9 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                 snprintf(v->ready_message, sizeof v->ready_message, "%s", p->error);
         else if (p->overridden > 0 && p->by)
                 snprintf(v->ready_message, sizeof v->ready_message,
-                         "%lld of the workloads it selects: another profile comes before it, %s '%s'",
-                         (long long)p->overridden, profile_kind(p->by), p->by->name);
+                         "%lld of the workloads it selects: another profile comes before it, %s '%s%s%s'",
+                         (long long)p->overridden, profile_kind(p->by), p->by->ns ? p->by->ns : "",
+                         p->by->ns ? "/" : "", p->by->name);
         if (c->source_away) {
                 v->degraded_reason = "UsageUnavailable";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", c->source_error);

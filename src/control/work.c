@@ -12,7 +12,7 @@ void work_add(struct controller *c, struct target *t)
 
 /* A Recommendation whose target has lost workload or profile: gone at once without a profile, with its workload after
  * the retention time. */
-static bool delete_due(const struct controller *c, const struct target *t)
+bool work_delete_due(const struct controller *c, const struct target *t)
 {
         if (!t->published || !t->published->known)
                 return false;
@@ -38,7 +38,7 @@ static bool start_write(struct controller *c, struct target *t)
                         return true;
                 }
         }
-        if (!delete_due(c, t))
+        if (!work_delete_due(c, t))
                 return false;
         publish_delete(c, t);
         return true;

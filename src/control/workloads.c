@@ -215,7 +215,7 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
         workload_clear(w, wl);
         wl->generation = v->meta.generation;
         wl->created_ms = v->meta.created.ms;
-        wl->apply_never = text_is(v->meta.annotation.apply, "Never");
+        wl->apply_never = v->meta.annotation.apply.len > 0; /* Never, however it is spelt: in doubt for the owner */
         wl->digest = digest;
         if (v->meta.owner.kind.len) {
                 wl->owner_ref.api_version = intern_text(w->names, v->meta.owner.api_version);

@@ -108,7 +108,7 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
                 for (int i = 0; i < view.labels; i++)
                         pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
                 labels_set(&ns->labels, pair, (size_t)view.labels);
-                ns->apply_never = text_is(view.annotation.apply, "Never");
+                ns->apply_never = view.annotation.apply.len > 0;
                 ns->going = view.deleted.ms != 0;
                 ns->known = true;
                 ns->epoch = epoch;

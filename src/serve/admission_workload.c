@@ -114,7 +114,7 @@ static bool read_side(const struct admission_work *w, struct text object, const 
                 .name = v->meta.name,
                 .label = label,
                 .labels = union_labels(v, label),
-                .apply_never = text_is(v->meta.annotation.apply, "Never"),
+                .apply_never = v->meta.annotation.apply.len > 0,
                 .container = admission_containers(w->arena, v->container, v->containers, &v->template_annotation),
                 .containers = (size_t)v->containers,
         };

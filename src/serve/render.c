@@ -175,8 +175,7 @@ static bool read_subject(struct work *w, const char *path)
                 .group = kind_group(w->o->api_version),
                 .kind = w->o->kind,
                 .name = w->o->name,
-                .apply_never =
-                        text_is(render_text(w->d, render_at(w->d, metadata, "annotations"), ANNOTATION_APPLY), "Never"),
+                .apply_never = render_text(w->d, render_at(w->d, metadata, "annotations"), ANNOTATION_APPLY).len > 0,
         };
         int rc = template_read(w->d, w->object, path, w->template, &err);
         if (rc == 0)

@@ -150,7 +150,7 @@ static void test_everything_forbidden(void **state)
         AWAIT(s, fails, 3000);
         assert_true(halflife_metric(s->h, troubled) >= WATCHES);
         SAID(s, fails, 1);
-        SAID(s, "manifests/rbac.yaml", 1);
+        SAID(s, "manifests/base/rbac.yaml", 1);
         fake_allow_all(s->f);
         PLAY(s, STORY("forbidden", LOOK, WEB(LIMITED), EXPECT(REC, "status.state", "Ready")));
         AWAIT(s, works, LONG_MS);

@@ -142,9 +142,9 @@ static void test_by_server(void **state)
                 {{"explain", "deploy/none", "-n", "shop", "--server", door}, 1, {"HTTP 404: nothing is known of"}},
                 {{"explain", "deploy/web", "-n", "shop", "--server", "http://127.0.0.1:1"}, 1, {"halflife explain: "}},
                 {{"explain", "deploy/web", "-n", "shop", "--server", "http://example.com"},
-                 1,
+                 2,
                  {"would be shown a token without TLS"}},
-                {{"explain", "deploy/web", "--server", "example.com"}, 1, {"is no address such as https://"}},
+                {{"explain", "deploy/web", "--server", "example.com"}, 2, {"is no address such as https://"}},
         };
         EXPECT(row);
         unsetenv("HALFLIFE_TOKEN");

@@ -14,7 +14,7 @@ func init() {
 	apart = append(apart, scenario{"permission", permission})
 }
 
-const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/halflife-controller-base"
+const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/halflife-controller-apply"
 
 // A role lacking one rule is named by `check`, once in the log, and in the condition; the rest works, and the rule given
 // back is all that it takes.

@@ -229,7 +229,7 @@ static void test_profiles_and_table(void **state)
         assert_non_null(strstr(o.out, "\nProfile "));
         assert_non_null(strstr(o.out, "\npeak "));
         assert_null(strstr(o.out, "default"));
-        assert_non_null(strstr(o.out, "\n582 rows of 2 entities, 2 refused\n"));
+        assert_non_null(strstr(o.out, "\n582 rows of 2 entities, 2 refused"));
         assert_non_null(strstr(o.out, "\nENTITY"));
         assert_non_null(strstr(o.out, "\nb \"q\""));
         outcome_release(&o);

@@ -138,7 +138,6 @@ static void test_all_options(void **state)
                 const struct option_spec *o = commands[i].options ? commands[i].options(&options) : NULL;
                 for (int k = 0; k < options; k++) {
                         AUTO(mem_free) char *begun = mem_printf("--%s", o[k].name);
-                        AUTO(mem_free) char *want = mem_printf("%s :4", begun);
                         const char *word[WORDS] = {commands[i].name, begun};
                         AUTO(mem_free) char *got = completed(word);
                         if (strncmp(got, begun, strlen(begun)) != 0)

@@ -1,0 +1,362 @@
+/*
+ * manifests/ as kubectl would apply them: what must hold of the base and of each overlay, whoever edits them next.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/yaml.h"
+#include "cli/settings.h"
+#include "control/controller.h"
+
+enum { BASE, ADMISSION, READ_ONLY, MONITORING, BUILDS };
+static const char *const folder[BUILDS] = {"manifests", "manifests/overlays/admission", "manifests/overlays/read-only",
+                                           "manifests/overlays/monitoring"};
+static json_t *built[BUILDS];
+
+static int build_all(void **state)
+{
+        (void)state;
+        for (int i = 0; i < BUILDS && system("command -v kubectl >/dev/null") == 0; i++) {
+                enum { OUTPUT_MAX = 4 << 20 };
+                AUTO(mem_free) char *command = mem_printf("kubectl kustomize %s", folder[i]);
+                AUTO(mem_free) char *text = mem_new(OUTPUT_MAX);
+                struct err err = {0};
+                FILE *f = popen(command, "r");
+                size_t len = f ? fread(text, 1, OUTPUT_MAX, f) : 0;
+                if (!f || pclose(f) != 0 || !(built[i] = yaml_read_all(text, len, &err))) {
+                        fprintf(stderr, "%s: %s\n", command, err.text);
+                        return -1;
+                }
+        }
+        return 0;
+}
+
+static int drop_all(void **state)
+{
+        (void)state;
+        for (int i = 0; i < BUILDS; i++)
+                json_decref(built[i]);
+        return 0;
+}
+
+/* Without kubectl there is nothing to look at. */
+#define NEEDS_KUBECTL()                                                                                                \
+        do {                                                                                                           \
+                (void)state;                                                                                           \
+                if (!built[BASE])                                                                                      \
+                        skip();                                                                                        \
+        } while (0)
+
+/* --- finding --- */
+
+static json_t *at(const json_t *value, const char *path)
+{
+        char part[64];
+        while (value && *path) {
+                size_t len = strcspn(path, ".");
+                snprintf(part, sizeof part, "%.*s", (int)len, path);
+                value = json_is_array(value) ? json_array_get(value, strtoul(part, NULL, 10))
+                                             : json_object_get(value, part);
+                path += len + (path[len] == '.');
+        }
+        return (json_t *)(uintptr_t)value;
+}
+
+static const char *text_at(const json_t *value, const char *path)
+{
+        const char *s = json_string_value(at(value, path));
+        return s ? s : "";
+}
+
+static json_t *find(int build, const char *kind, const char *name)
+{
+        json_t *doc;
+        size_t i;
+        json_array_foreach(built[build], i,
+                           doc) if (strcmp(text_at(doc, "kind"), kind) == 0 &&
+                                    (!name || strcmp(text_at(doc, "metadata.name"), name) == 0)) return doc;
+        return NULL;
+}
+
+static bool holds(const json_t *array, const char *text)
+{
+        size_t i;
+        json_t *each;
+        json_array_foreach(array, i, each) if (strcmp(json_string_value(each) ? json_string_value(each) : "", text) ==
+                                               0) return true;
+        return false;
+}
+
+static bool within(const json_t *some, const json_t *all)
+{
+        const char *key;
+        json_t *value;
+        json_object_foreach((json_t *)(uintptr_t)some, key,
+                            value) if (!json_equal(value, json_object_get(all, key))) return false;
+        return json_object_size(some) > 0;
+}
+
+#define EACH(build, doc, of_kind)                                                                                      \
+        for (size_t i_##doc = 0; i_##doc < json_array_size(built[build]); i_##doc++)                                   \
+                for (json_t *doc = json_array_get(built[build], i_##doc);                                              \
+                     doc && strcmp(text_at(doc, "kind"), of_kind) == 0; doc = NULL)
+
+/* --- pods --- */
+
+static void check_container(const json_t *c, const char *where)
+{
+        static const char *const wanted[] = {"resources.requests.cpu", "resources.requests.memory",
+                                             "startupProbe.httpGet",   "livenessProbe.httpGet",
+                                             "readinessProbe.httpGet", "image"};
+        for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++)
+                if (!at(c, wanted[i]))
+                        fail_msg("%s: no %s", where, wanted[i]);
+        if (!json_is_false(at(c, "securityContext.allowPrivilegeEscalation")) ||
+            !json_is_true(at(c, "securityContext.readOnlyRootFilesystem")) ||
+            !holds(at(c, "securityContext.capabilities.drop"), "ALL") || at(c, "securityContext.capabilities.add"))
+                fail_msg("%s: not restricted", where);
+}
+
+/* Its arguments are settings of the program. */
+static void check_arguments(const json_t *args, const char *where)
+{
+        char *argv[32];
+        struct option_given given[SETTINGS];
+        struct option_words words;
+        struct settings s = {0};
+        struct err err = {0};
+        int argc = (int)json_array_size(args);
+        assert_in_range(argc, 1, 31);
+        for (int i = 0; i < argc; i++)
+                argv[i] = mem_string(json_string_value(json_array_get(args, (size_t)i)));
+        if (options_parse(settings_options(), SETTINGS, argc, argv, given, &words, &err) < 0 || words.count ||
+            settings_read(given, &s, &err) < 0)
+                fail_msg("%s: %s", where, err.text);
+        assert_int_equal(s.number[SET_WEBHOOK_CERTIFICATE], 1);
+        settings_release(&s);
+        for (int i = 0; i < argc; i++)
+                mem_free(argv[i]);
+}
+
+static void test_pods(void **state)
+{
+        NEEDS_KUBECTL();
+        for (int b = 0; b < BUILDS; b++)
+                EACH(b, d, "Deployment")
+                {
+                        const char *name = text_at(d, "metadata.name");
+                        const json_t *pod = at(d, "spec.template.spec"), *c = at(pod, "containers.0");
+                        assert_int_equal(json_array_size(at(pod, "containers")), 1);
+                        check_container(c, name);
+                        check_arguments(at(c, "args"), name);
+                        assert_true(json_is_true(at(pod, "securityContext.runAsNonRoot")));
+                        assert_string_equal(text_at(pod, "securityContext.seccompProfile.type"), "RuntimeDefault");
+                        assert_non_null(find(b, "ServiceAccount", text_at(pod, "serviceAccountName")));
+                        assert_true(within(at(d, "spec.selector.matchLabels"), at(d, "spec.template.metadata.labels")));
+                }
+        const json_t *learner = find(BASE, "Deployment", "halflife");
+        assert_int_equal(json_integer_value(at(learner, "spec.replicas")), 1);
+        assert_string_equal(text_at(learner, "spec.strategy.type"), "Recreate");
+        assert_string_equal(text_at(learner, "spec.template.spec.volumes.0.persistentVolumeClaim.claimName"),
+                            text_at(find(BASE, "PersistentVolumeClaim", NULL), "metadata.name"));
+        assert_null(find(BASE, "Deployment", "halflife-serve"));
+        assert_int_equal(json_integer_value(at(find(ADMISSION, "Deployment", "halflife-serve"), "spec.replicas")), 2);
+        assert_string_equal(
+                json_string_value(json_object_get(at(find(BASE, "Namespace", "halflife"), "metadata.labels"),
+                                                  "pod-security.kubernetes.io/enforce")),
+                "restricted");
+}
+
+/* What selects pods selects those of one deployment, and names ports that they have. */
+static void test_what_selects_pods(void **state)
+{
+        NEEDS_KUBECTL();
+        for (int b = 0; b < BUILDS; b++) {
+                EACH(b, s, "Service")
+                {
+                        const json_t *d = find(b, "Deployment", text_at(s, "metadata.name"));
+                        json_t *port, *own;
+                        size_t i, k;
+                        assert_true(within(at(s, "spec.selector"), at(d, "spec.template.metadata.labels")));
+                        json_array_foreach(at(s, "spec.ports"), i, port)
+                        {
+                                bool there = false;
+                                json_array_foreach(at(d, "spec.template.spec.containers.0.ports"), k, own) there |=
+                                        strcmp(text_at(own, "name"), text_at(port, "targetPort")) == 0;
+                                if (!there)
+                                        fail_msg("service %s: no port %s", text_at(s, "metadata.name"),
+                                                 text_at(port, "targetPort"));
+                        }
+                }
+                EACH(b, p, "PodDisruptionBudget")
+                {
+                        const json_t *d = find(b, "Deployment", text_at(p, "metadata.name"));
+                        assert_int_equal(json_integer_value(at(p, "spec.maxUnavailable")), 1);
+                        assert_true(json_equal(at(p, "spec.selector"), at(d, "spec.selector")));
+                }
+                const json_t *policy = find(b, "NetworkPolicy", "halflife");
+                assert_null(at(policy, "spec.ingress.0.from")); /* the API server is no pod */
+                assert_string_equal(text_at(policy, "spec.ingress.0.ports.1.port"), "https");
+        }
+}
+
+/* --- permissions --- */
+
+static bool writes(const json_t *verbs)
+{
+        static const char *const word[] = {"create", "update", "patch", "delete", "deletecollection"};
+        for (size_t i = 0; i < sizeof word / sizeof word[0]; i++)
+                if (holds(verbs, word[i]))
+                        return true;
+        return false;
+}
+
+static bool of_workloads(const json_t *groups)
+{
+        return holds(groups, "apps") || holds(groups, "batch") || holds(groups, "argoproj.io") ||
+               holds(groups, "apps.kruise.io");
+}
+
+static void check_rule(const json_t *rule, const char *kind, const char *name, bool may_write_workloads)
+{
+        static const char *const never[] = {"*", "escalate", "bind", "impersonate", "approve", "sign"};
+        for (size_t i = 0; i < sizeof never / sizeof never[0]; i++)
+                if (holds(at(rule, "verbs"), never[i]) || holds(at(rule, "resources"), never[i]) ||
+                    holds(at(rule, "apiGroups"), never[i]))
+                        fail_msg("%s %s: '%s'", kind, name, never[i]);
+        bool secrets = holds(at(rule, "resources"), "secrets");
+        if (secrets && (strcmp(kind, "Role") != 0 || holds(at(rule, "verbs"), "list") ||
+                        (!at(rule, "resourceNames") && json_array_size(at(rule, "verbs")) != 1)))
+                fail_msg("%s %s: secrets", kind, name);
+        if (of_workloads(at(rule, "apiGroups")) && writes(at(rule, "verbs")) && !may_write_workloads)
+                fail_msg("%s %s: writes workloads", kind, name);
+}
+
+static void test_permissions(void **state)
+{
+        NEEDS_KUBECTL();
+        static const char *const kinds[] = {"Role", "ClusterRole"}, *const bindings[] = {"RoleBinding",
+                                                                                         "ClusterRoleBinding"};
+        for (int b = 0; b < BUILDS; b++)
+                for (int k = 0; k < 2; k++) {
+                        EACH(b, role, kinds[k])
+                        {
+                                const char *name = text_at(role, "metadata.name");
+                                json_t *rule;
+                                size_t i;
+                                json_array_foreach(at(role, "rules"), i, rule) check_rule(
+                                        rule, kinds[k], name, b != READ_ONLY && strcmp(name, "halflife-serve") != 0);
+                        }
+                        EACH(b, binding, bindings[k])
+                        {
+                                assert_non_null(
+                                        find(b, text_at(binding, "roleRef.kind"), text_at(binding, "roleRef.name")));
+                                assert_non_null(find(b, "ServiceAccount", text_at(binding, "subjects.0.name")));
+                        }
+                }
+        assert_non_null(find(BASE, "ClusterRole", "halflife-controller-apply"));
+        assert_null(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"));
+}
+
+/* --- webhooks --- */
+
+static void test_webhooks(void **state)
+{
+        NEEDS_KUBECTL();
+        static const char *const exempt[] = {"kube-system", "kube-public", "kube-node-lease", "halflife"};
+        const json_t *c = find(ADMISSION, "MutatingWebhookConfiguration", "halflife");
+        json_t *hook;
+        size_t i;
+        assert_int_equal(json_array_size(at(c, "webhooks")), 2);
+        json_array_foreach(at(c, "webhooks"), i, hook)
+        {
+                assert_string_equal(text_at(hook, "failurePolicy"), "Ignore");
+                assert_string_equal(text_at(hook, "sideEffects"), "None");
+                assert_string_equal(text_at(hook, "reinvocationPolicy"), "IfNeeded");
+                assert_int_equal(json_integer_value(at(hook, "timeoutSeconds")), 2);
+                assert_null(at(hook, "clientConfig.caBundle")); /* a second apply would take it away */
+                assert_string_equal(text_at(hook, "clientConfig.service.path"), "/admission");
+                assert_non_null(find(ADMISSION, "Service", text_at(hook, "clientConfig.service.name")));
+                const json_t *rule = at(hook, "namespaceSelector.matchExpressions.0");
+                assert_string_equal(text_at(rule, "operator"), "NotIn");
+                for (size_t k = 0; k < sizeof exempt / sizeof exempt[0]; k++)
+                        assert_true(holds(at(rule, "values"), exempt[k]));
+        }
+        const json_t *pods = at(c, "webhooks.0.rules.0"), *workloads = at(c, "webhooks.1.rules.0");
+        assert_true(holds(at(pods, "operations"), "CREATE") && json_array_size(at(pods, "operations")) == 1);
+        assert_true(holds(at(workloads, "operations"), "UPDATE") && holds(at(workloads, "resources"), "deployments"));
+        for (int b = 0; b < BUILDS; b++)
+                assert_true((find(b, "MutatingWebhookConfiguration", NULL) != NULL) == (b == ADMISSION));
+}
+
+/* --- monitoring --- */
+
+static char *metrics_known(void)
+{
+        char *text = NULL;
+        size_t len;
+        FILE *f = open_memstream(&text, &len);
+        telemetry_print_markdown(f);
+        fclose(f);
+        return text;
+}
+
+/* Every metric that an alert reads is one that halflife has. */
+static void check_expression(const char *expr, const char *alert, const char *known)
+{
+        static const char *const ending[] = {"", "_sum", "_count", "_bucket"};
+        int metrics = 0;
+        for (const char *s = strstr(expr, "halflife_"); s; s = strstr(s + 1, "halflife_"), metrics++) {
+                size_t len = strspn(s, "abcdefghijklmnopqrstuvwxyz_");
+                bool is_known = false;
+                for (size_t e = 0; e < sizeof ending / sizeof ending[0]; e++) {
+                        size_t tail = strlen(ending[e]);
+                        AUTO(mem_free)
+                        char *row = len > tail ? mem_printf("| `%.*s` |", (int)(len - tail), s) : mem_string("none");
+                        is_known |= len > tail && strncmp(s + len - tail, ending[e], tail) == 0 && strstr(known, row);
+                }
+                if (!is_known)
+                        fail_msg("%s: no metric '%.*s'", alert, (int)len, s);
+        }
+        assert_true(metrics > 0);
+}
+
+static void test_alerts(void **state)
+{
+        NEEDS_KUBECTL();
+        char *known = metrics_known();
+        json_t *rule;
+        size_t i;
+        const json_t *rules = at(find(MONITORING, "PrometheusRule", "halflife"), "spec.groups.0.rules");
+        assert_true(json_array_size(rules) >= 10);
+        json_array_foreach(rules, i, rule)
+        {
+                const char *alert = text_at(rule, "alert");
+                check_expression(text_at(rule, "expr"), alert, known);
+                if (strncmp(alert, "Halflife", 8) != 0 || !*text_at(rule, "labels.severity") ||
+                    !*text_at(rule, "annotations.summary") || !*text_at(rule, "annotations.description"))
+                        fail_msg("alert %zu '%s' lacks something", i, alert);
+        }
+        const json_t *monitor = find(MONITORING, "ServiceMonitor", "halflife");
+        assert_true(within(at(monitor, "spec.selector.matchLabels"),
+                           at(find(MONITORING, "Service", "halflife"), "metadata.labels")));
+        assert_string_equal(text_at(monitor, "spec.endpoints.0.port"), "http");
+        free(known);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_pods),        cmocka_unit_test(test_what_selects_pods),
+                cmocka_unit_test(test_permissions), cmocka_unit_test(test_webhooks),
+                cmocka_unit_test(test_alerts),
+        };
+        return cmocka_run_group_tests(tests, build_all, drop_all);
+}
