@@ -163,6 +163,8 @@ static const struct need needs[] = {
         {"coordination.k8s.io", "leases", "get", "leader election", true, ALWAYS},
         {"coordination.k8s.io", "leases", "create", "leader election", true, ALWAYS},
         {"coordination.k8s.io", "leases", "update", "leader election", true, ALWAYS},
+        {"apps", "replicasets", "get", "serve-listen: whose a pod is", false, TO_SERVE},
+        {"batch", "jobs", "get", "serve-listen: whose a pod is", false, TO_SERVE},
         {"authentication.k8s.io", "tokenreviews", "create", "serve-listen: whose token it is", false, TO_SERVE},
         {"authorization.k8s.io", "subjectaccessreviews", "create", "serve-listen: who may read", false, TO_SERVE},
         {"apps", "deployments", "get", "apply.mode Rollout", false, TO_WRITE},
@@ -229,6 +231,122 @@ static void check_permissions(struct checking *c)
         char line[64];
         snprintf(line, sizeof line, "%d permissions granted", good);
         tell(c, GOOD, line, NULL);
+}
+
+/* --- kinds that profiles name --- */
+
+enum { NAMED_MAX = 64 };
+struct named_kind {
+        char group[128], version[32], kind[64], plural[64];
+        bool patched; /* some profile that names it rolls out */
+};
+
+/* What manifests/base grants, and the list above has asked for. */
+static bool is_built_in(const char *group)
+{
+        return strcmp(group, "apps") == 0 || strcmp(group, "batch") == 0;
+}
+
+static void note_kind(struct named_kind *all, int *count, const json_t *target, bool patched)
+{
+        const char *api = json_string_value(json_object_get(target, "apiVersion"));
+        const char *kind = json_string_value(json_object_get(target, "kind"));
+        const char *slash = api ? strchr(api, '/') : NULL;
+        struct named_kind k = {.patched = patched};
+        if (!slash || !kind)
+                return;
+        snprintf(k.group, sizeof k.group, "%.*s", (int)(slash - api), api);
+        snprintf(k.version, sizeof k.version, "%s", slash + 1);
+        snprintf(k.kind, sizeof k.kind, "%s", kind);
+        for (int i = 0; i < *count; i++)
+                if (strcmp(all[i].group, k.group) == 0 && strcmp(all[i].kind, k.kind) == 0) {
+                        all[i].patched |= patched;
+                        return;
+                }
+        if (*count < NAMED_MAX && !is_built_in(k.group))
+                all[(*count)++] = k;
+}
+
+static void note_kinds(struct checking *c, const char *path, struct named_kind *all, int *count)
+{
+        struct err err = {0};
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
+        size_t i, j;
+        json_t *profile, *target;
+        json_array_foreach(json_object_get(list, "items"), i, profile)
+        {
+                const json_t *spec = json_object_get(profile, "spec");
+                const char *mode = json_string_value(json_object_get(json_object_get(spec, "apply"), "mode"));
+                json_array_foreach(json_object_get(spec, "targets"), j, target)
+                        note_kind(all, count, target, mode && strcmp(mode, "Rollout") == 0);
+        }
+}
+
+static bool find_plural(struct checking *c, struct named_kind *k)
+{
+        struct err err = {0};
+        AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", k->group, k->version);
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err);
+        size_t i;
+        json_t *row;
+        json_array_foreach(json_object_get(list, "resources"), i, row)
+        {
+                const char *kind = json_string_value(json_object_get(row, "kind"));
+                const char *name = json_string_value(json_object_get(row, "name"));
+                if (kind && name && strcmp(kind, k->kind) == 0 && !strchr(name, '/'))
+                        snprintf(k->plural, sizeof k->plural, "%s", name);
+        }
+        return *k->plural != '\0';
+}
+
+static bool may_all(struct checking *c, const struct named_kind *k)
+{
+        static const char *const verbs[] = {"get", "list", "watch", "patch"};
+        struct err err = {0};
+        for (int i = 0; i < 3 + k->patched; i++)
+                if (may(c, &(struct need){.group = k->group, .resource = k->plural, .verb = verbs[i]}, &err) != 1)
+                        return false;
+        return true;
+}
+
+static void print_rule(const struct named_kind *k)
+{
+        printf("      apiVersion: rbac.authorization.k8s.io/v1\n"
+               "      kind: ClusterRole\n"
+               "      metadata:\n"
+               "        name: halflife-controller-%s.%s\n"
+               "        labels: {halflife.dev/aggregate-to-controller: \"true\"}\n"
+               "      rules:\n"
+               "      - apiGroups: [%s]\n"
+               "        resources: [%s]\n"
+               "        verbs: [get, list, watch%s]\n",
+               k->plural, k->group, k->group, k->plural, k->patched ? ", patch" : "");
+}
+
+static void check_kinds(struct checking *c)
+{
+        struct named_kind all[NAMED_MAX];
+        char line[512];
+        int count = 0;
+        note_kinds(c, "/apis/halflife.dev/v1alpha1/clusterprofiles", all, &count);
+        note_kinds(c, "/apis/halflife.dev/v1alpha1/profiles", all, &count);
+        for (int i = 0; i < count; i++) {
+                struct named_kind *k = &all[i];
+                if (!find_plural(c, k)) {
+                        snprintf(line, sizeof line, "a profile names %s of %s/%s, which the server does not have",
+                                 k->kind, k->group, k->version);
+                        tell(c, DOUBTFUL, line,
+                             "it is asked for again each cycle: install its CRD, or mend the profile");
+                } else if (!may_all(c, k)) {
+                        snprintf(line, sizeof line, "may not read%s %s.%s, which a profile names",
+                                 k->patched ? " and patch" : "", k->plural, k->group);
+                        tell(c, BAD, line, "apply this:");
+                        print_rule(k);
+                } else {
+                        snprintf(line, sizeof line, "kind %s.%s of a profile", k->plural, k->group);
+                        tell(c, GOOD, line, NULL);
+                }
+        }
 }
 
 /* --- the database --- */
@@ -352,6 +470,7 @@ int cmd_check(int argc, char **argv)
                 if (check_reach(&c)) {
                         check_apis(&c);
                         check_permissions(&c);
+                        check_kinds(&c);
                 }
         }
         check_database(&c);

@@ -303,6 +303,43 @@ static void test_check_knows(void **state)
         fake_free(f);
 }
 
+/* A kind of a profile that may not be read: the rule to apply is printed. */
+static void test_check_prints_the_rule(void **state)
+{
+        (void)state;
+        struct fake *f = fake_new(&(struct fake_options){0});
+        AUTO(mem_free) char *config = tmp_path("kinds"), *database = tmp_path("kinds.db");
+        const char *const args[] = {"check", "--kubeconfig", config, "--database", database, NULL};
+        assert_true(fake_load(f, "crds") && fake_write_kubeconfig(f, config));
+        fake_put(f, "kubectl",
+                 "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{"
+                 "\"name\":\"workers.example.com\"},\"spec\":{\"group\":\"example.com\",\"scope\":\"Namespaced\","
+                 "\"names\":{\"kind\":\"Worker\",\"plural\":\"workers\",\"singular\":\"worker\"},\"versions\":[{"
+                 "\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                 "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
+        fake_put(f, "kubectl",
+                 "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"w\"},"
+                 "\"spec\":{\"targets\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Worker\"},{\"apiVersion\":"
+                 "\"example.com/v1\",\"kind\":\"Ghost\"},{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}],"
+                 "\"apply\":{\"mode\":\"Rollout\"}}}");
+        static const char *const says[2][3] = {
+                {"kind workers.example.com of a profile", "names Ghost of example.com/v1, which", "ok "},
+                {"may not read and patch workers.example.com", "name: halflife-controller-workers.example.com",
+                 "verbs: [get, list, watch, patch]"}};
+        for (int denied = 0; denied < 2; denied++) {
+                if (denied)
+                        fake_deny(f, &(struct fake_rule){"patch", "example.com", "workers", NULL});
+                struct halflife *h = halflife_command(args);
+                int result = halflife_await(h, 20000);
+                AUTO(mem_free) char *log = halflife_log(h);
+                for (int i = 0; i < 3; i++)
+                        if (result != denied || !strstr(log, says[denied][i]))
+                                fail_msg("%d, no '%s': %s", result, says[denied][i], log);
+                halflife_free(h);
+        }
+        fake_free(f);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -314,6 +351,7 @@ int main(void)
                 cmocka_unit_test_teardown(test_audience_and_tls, end),
                 cmocka_unit_test(test_how_it_does_not_start),
                 cmocka_unit_test(test_check_knows),
+                cmocka_unit_test(test_check_prints_the_rule),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
