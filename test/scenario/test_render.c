@@ -29,6 +29,10 @@ static struct {
 
 #define OURS(kind) "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"" kind "\","
 
+#define LIMITS                                                                                                         \
+        "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"      \
+        "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}"
+
 static const char *const objects[] = {
         OURS("ClusterProfile") "\"metadata\":{\"name\":\"pool\"},\"spec\":{\"overcommit\":\"StaticThenDynamic\","
                                "\"static\":{\"cpu\":\"0.5\"},\"apply\":{\"mode\":\"OnDeploy\"}}}",
@@ -51,8 +55,7 @@ static const char *const objects[] = {
         "\"namespace\":\"shop\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
         "\"name\":\"scaled\"},\"maxReplicas\":9,\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
         "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
-        "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"
-        "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}",
+        LIMITS,
 };
 
 static int begin(void **state)
