@@ -50,7 +50,7 @@ static const struct option_spec spec[OPTS] = {
         {.name = "exit-code", .help = "exit with 3 when something is changed"},
         {.name = "server",
          .value = "URL",
-         .help = "ask this halflife (its --serve-listen), a file at a time, rather than the cluster"},
+         .help = "ask this halflife (its --serve-listen), file by file, rather than the cluster"},
         {.name = "server-ca", .value = "FILE", .help = "CA of that server's certificate; else the system's"},
         {.name = "token-file",
          .value = "FILE",
@@ -237,41 +237,80 @@ static bool ends_in(const char *s, const char *ending)
         return len >= tail && strcmp(s + len - tail, ending) == 0;
 }
 
-static bool has_changes(const json_t *report)
-{
-        size_t i;
-        json_t *row;
-        json_array_foreach((json_t *)(uintptr_t)report, i, row) if (json_object_get(row, "changes")) return true;
-        return false;
-}
-
-static int ask(const struct rendering *r, struct remote *remote, const struct manifest *m, bool dry_run, char **ret,
+static int ask(struct remote *remote, const char *ns, bool dry_run, bool json, struct text text, char **ret,
                size_t *ret_len, struct err *err)
 {
-        AUTO(mem_free) char *ns = path_escape(r->ns);
-        AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/render%s", ns, dry_run ? "?dryRun" : "");
-        return remote_post(remote, path, ends_in(m->path, ".json") ? "application/json" : "application/yaml", m->text,
-                           ret, ret_len, err);
+        AUTO(mem_free) char *escaped = path_escape(ns);
+        AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/render%s", escaped, dry_run ? "?dryRun" : "");
+        return remote_post(remote, path, json ? "application/json" : "application/yaml", text, ret, ret_len, err);
 }
 
-/* The list first: where it holds no changes, the manifest is what it was. */
-static int ask_both(struct rendering *r, struct remote *remote, size_t i, struct err *err)
+/* Rows of this namespace go to the report, those of none once. Returns whether something is changed in it. */
+static bool take_rows(json_t *report, const json_t *rows, const char *ns)
+{
+        bool first = json_array_size(report) == 0, changed = false;
+        size_t i;
+        json_t *row;
+        json_array_foreach((json_t *)(uintptr_t)rows, i, row)
+        {
+                const char *of = json_string_value(json_object_get(row, "namespace"));
+                if (of ? strcmp(of, ns) != 0 : !first)
+                        continue;
+                changed |= json_object_get(row, "changes") != NULL;
+                json_array_append(report, row);
+        }
+        return changed;
+}
+
+/* A server answers for one namespace. The list first, of the manifest as it was given: where it holds no changes, the
+ * text stays as it is. */
+static int ask_of(struct rendering *r, struct remote *remote, size_t i, const char *ns, struct err *err)
 {
         const struct manifest *m = &r->in.item[i];
         AUTO(mem_free) char *list = NULL;
         AUTO(mem_free) char *text = NULL;
+        bool json = ends_in(m->path, ".json");
         size_t len;
-        int rc = ask(r, remote, m, true, &list, &len, err);
+        int rc = ask(remote, ns, true, json, m->text, &list, &len, err);
         if (rc < 0)
                 return rc;
-        r->report[i] = json_loadb(list, len, 0, NULL);
-        if (!json_is_array(r->report[i]))
-                return err_set(err, ERR_INVALID, "what answers there is no halflife: its answer is no list");
-        if (!has_changes(r->report[i]))
-                return buf_add(&r->out[i], m->text.p, m->text.len);
+        AUTO(json_decref) json_t *rows = json_loadb(list, len, 0, NULL);
+        if (!json_is_array(rows))
+                return err_set(err, ERR_RETRY, "what answers there is no halflife: its answer is no list");
+        if (!take_rows(r->report[i], rows, ns))
+                return 0;
         r->changed = true;
-        rc = ask(r, remote, m, false, &text, &len, err);
+        rc = ask(remote, ns, false, json, buf_text(&r->out[i]), &text, &len, err);
+        buf_reset(&r->out[i]);
         return rc < 0 ? rc : buf_add(&r->out[i], text, len);
+}
+
+/* Namespaces are asked one after the other. What names none would be of each of them. */
+static int ask_one(struct rendering *r, struct remote *remote, size_t i, struct err *err)
+{
+        const struct manifest *m = &r->in.item[i];
+        struct text found[GLANCE_NAMESPACES + 1];
+        AUTO(render_free) struct render *parsed = render_new(&(struct render_options){.ns = TEXT("")});
+        if (render_add(parsed, m->text, err) < 0)
+                return err->code;
+        size_t count = render_namespaces(parsed, found, GLANCE_NAMESPACES);
+        bool nameless = count == 0;
+        int rc = buf_add(&r->out[i], m->text.p, m->text.len);
+        r->report[i] = json_array();
+        for (size_t k = 0; k < count && k < GLANCE_NAMESPACES; k++)
+                nameless |= found[k].len == 0;
+        if (count > GLANCE_NAMESPACES || (nameless && count > 1))
+                return err_set(err, ERR_INVALID,
+                               "a server answers for one namespace at a time: let each document name its own, %d at "
+                               "most in a file, or leave --server out",
+                               GLANCE_NAMESPACES);
+        if (nameless)
+                return rc < 0 ? rc : ask_of(r, remote, i, r->ns, err);
+        for (size_t k = 0; rc == 0 && k < count; k++) {
+                AUTO(mem_free) char *ns = mem_string_n(found[k].p, found[k].len);
+                rc = ask_of(r, remote, i, ns, err);
+        }
+        return rc;
 }
 
 static int ask_all(struct rendering *r, const char *token, struct err *err)
@@ -281,7 +320,7 @@ static int ask_all(struct rendering *r, const char *token, struct err *err)
         int rc = remote_open(&remote, url, value_of(r, OPT_SERVER_CA), token, err);
         bool open = rc == 0;
         for (size_t i = 0; rc == 0 && i < r->in.count; i++) {
-                rc = ask_both(r, &remote, i, err);
+                rc = ask_one(r, &remote, i, err);
                 if (rc == ERR_INVALID)
                         r->failed = r->in.item[i].path;
         }

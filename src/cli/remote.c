@@ -79,7 +79,7 @@ void remote_through(struct remote *r, const struct session *s, const char *ns, c
         *r = (struct remote){
                 .loop = s->loop,
                 .peer = *access_peer(s->access),
-                .prefix = mem_printf("/api/v1/namespaces/%s/services/https:halflife:serve/proxy", space),
+                .prefix = mem_printf("/api/v1/namespaces/%s/services/https:halflife:https/proxy", space),
                 .bearer = mem_string(access_bearer(s->access)),
                 .passed = mem_string(token),
         };

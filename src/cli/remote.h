@@ -26,8 +26,8 @@ int remote_check(const char *url, struct err *err);
  * is none, or what reading ca said. Release in any case.
  */
 int remote_open(struct remote *r, const char *url, const char *ca, const char *token, struct err *err);
-/* Through the API server: port "serve" of the service halflife in namespace ns. It shows its own credentials to the API
- * server alone, so who asks is told by token. */
+/* Through the API server: port "https" of the service halflife in namespace ns (manifests/base). It shows its own
+ * credentials to the API server alone, so who asks is told by token. */
 void remote_through(struct remote *r, const struct session *s, const char *ns, const char *token);
 void remote_release(struct remote *r);
 

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "show.h"
 
-enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 30 * SECOND_MS };
+enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 10 * SECOND_MS };
 
 struct glancing {
         struct client *client;

@@ -157,7 +157,7 @@ static void test_by_server(void **state)
 static void test_by_proxy(void **state)
 {
         (void)state;
-        static const char prefix[] = "/api/v1/namespaces/halflife/services/https:halflife:serve/proxy";
+        static const char prefix[] = "/api/v1/namespaces/halflife/services/https:halflife:https/proxy";
         static const char path[] = "/api/v1/namespaces/shop/workloads/deploy/web";
         const char *const part[] = {"/explain", "/histogram?resource=cpu"};
         char *body[2];

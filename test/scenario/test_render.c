@@ -29,6 +29,10 @@ static struct {
 
 #define OURS(kind) "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"" kind "\","
 
+#define LIMITS                                                                                                         \
+        "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"      \
+        "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}"
+
 static const char *const objects[] = {
         OURS("ClusterProfile") "\"metadata\":{\"name\":\"pool\"},\"spec\":{\"overcommit\":\"StaticThenDynamic\","
                                "\"static\":{\"cpu\":\"0.5\"},\"apply\":{\"mode\":\"OnDeploy\"}}}",
@@ -51,8 +55,7 @@ static const char *const objects[] = {
         "\"namespace\":\"shop\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
         "\"name\":\"scaled\"},\"maxReplicas\":9,\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
         "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
-        "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"
-        "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}",
+        LIMITS,
 };
 
 static int begin(void **state)
@@ -361,6 +364,16 @@ static void test_odd_namespaces(void **state)
 
 /* --- by a server --- */
 
+#define BILLING(notes)                                                                                                 \
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: b\n  namespace: billing\n" notes                    \
+        "spec:\n  template:\n    metadata:\n      labels: {a: b}\n"
+#define IN_BILLING  BILLING("") SPEC("2")
+#define OUT_BILLING BILLING(NOTES("  ", "1500m")) NOTES("      ", "1500m") SPEC("1500m")
+#define NAMELESS                                                                                                       \
+        "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: n\nspec:\n  template:\n    metadata:\n      "       \
+        "labels: "                                                                                                     \
+        "{a: b}\n" SPEC("2")
+
 static void test_by_a_server(void **state)
 {
         (void)state;
@@ -380,9 +393,25 @@ static void test_by_a_server(void **state)
                 run("-f '%s' -n shop --dry-run --server 'http://%s' --token-file '%s'", path, door, token);
         expect(&table, 0, NULL, NULL);
         assert_non_null(strstr(table.out, "Deployment/fresh"));
+        AUTO(mem_free) char *billing = tmp_file("billing.yaml", IN_BILLING);
         struct run again __attribute__((cleanup(run_release_auto))) =
-                run("-f '%s' -n billing --server 'http://%s' --token-file '%s'", path, door, token);
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", billing, door, token);
         expect(&again, 1, "", "HTTP 403");
+        fake_person(stage.fake, "wide", "wide", NULL);
+        fake_grant(stage.fake, &(struct fake_grant){"wide", "get", NULL, NULL});
+        AUTO(mem_free) char *wide = tmp_file("wide-token", "wide\n");
+        AUTO(mem_free) char *two = tmp_file("two.yaml", "{{ x }}: [\n---\n" IN("fresh") "---\n" IN_BILLING);
+        struct run both __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n elsewhere --server 'http://%s' --token-file '%s'", two, door, wide);
+        expect(&both, 0, "{{ x }}: [\n---\n" OUT("fresh", "1") "---\n" OUT_BILLING, "two.yaml:");
+        AUTO(mem_free) char *mixed = tmp_file("mixed.yaml", IN("fresh") "---\n" NAMELESS);
+        struct run mix __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", mixed, door, token);
+        expect(&mix, 1, "", "mixed.yaml: a server answers for one namespace");
+        AUTO(mem_free) char *none = tmp_file("none.yaml", NAMELESS);
+        struct run of_none __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' -n shop --exit-code --server 'http://%s' --token-file '%s'", none, door, token);
+        expect(&of_none, 3, NULL, NULL);
         struct run nobody __attribute__((cleanup(run_release_auto))) =
                 run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, door, bad);
         expect(&nobody, 1, "", "HTTP 401");
