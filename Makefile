@@ -140,7 +140,7 @@ $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-run check check-core check-layers check-crds check-format asan tsan coverage fuzz
+.PHONY: test test-run check check-core check-layers check-crds check-alerts check-format asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages
@@ -149,7 +149,7 @@ test: ## unit, scenario and fault tests (installs what is missing first)
 test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
 	@test/run $(OUT)
 
-check: check-core check-layers check-crds check-format ## everything that gates: purity, layers, format, tests with both compilers' warnings as errors
+check: check-core check-layers check-crds check-alerts check-format ## everything that gates: purity, layers, format, tests with both compilers' warnings as errors
 	@$(MAKE) --no-print-directory test WERROR=-Werror
 
 # Built apart, without hardening, so that nothing but what core itself calls is left undefined.
@@ -192,6 +192,9 @@ check-layers: ## includes follow the chain of modules
 
 check-crds: ## the CRDs agree with each other
 	@test/crds
+
+check-alerts: ## the alert rules of manifests fire when they should (with promtool, where it is)
+	@test/alerts
 
 check-format: ## the tree is as .clang-format wants it
 	@if command -v clang-format >/dev/null; then \

@@ -159,9 +159,9 @@ static void test_a_change_is_seen_in_half_a_second(void **state)
                 200);
 }
 
-static struct got admit(const char *uid, const char *owner)
+static struct got admit_at(const char *door, const char *uid, const char *owner)
 {
-        AUTO(mem_free) char *url = mem_printf("http://%s/admission", stage.door);
+        AUTO(mem_free) char *url = mem_printf("http://%s/admission", door);
         AUTO(mem_free)
         char *body = mem_printf(
                 "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"%s\","
@@ -172,6 +172,33 @@ static struct got admit(const char *uid, const char *owner)
                 "\"name\":\"new\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}}}",
                 uid, owner);
         return fetch(&(struct fetch){.url = url, .type = "application/json", .body = body});
+}
+
+static struct got admit(const char *uid, const char *owner)
+{
+        return admit_at(stage.door, uid, owner);
+}
+
+/* What an operator owns by a kind of its own is the top of its chain: its pods are set all the same. */
+static void test_what_an_operator_owns(void **state)
+{
+        (void)state;
+        fake_put(stage.fake, "operator",
+                 "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"metadata\":{\"name\":\"owned\",\"namespace\":"
+                 "\"shop\",\"ownerReferences\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Tenant\",\"name\":\"t\","
+                 "\"uid\":\"t\",\"controller\":true}]},\"spec\":{\"replicas\":1,\"selector\":{\"matchLabels\":{\"o\":"
+                 "\"p\"}},\"template\":{\"metadata\":{\"labels\":{\"o\":\"p\"}},\"spec\":{\"containers\":[{\"name\":"
+                 "\"new\",\"image\":\"x\"}]}}}}");
+        AUTO(mem_free) char *sets = fake_get(stage.fake, "/apis/apps/v1/namespaces/shop/replicasets");
+        char *at = sets ? strstr(sets, "\"owned-") : NULL;
+        assert_non_null(at);
+        at[1 + strcspn(at + 1, "\"")] = '\0';
+        const char *const doors[] = {stage.learner_door, stage.door};
+        for (int i = 0; i < 2; i++) {
+                AUTO(got_release) struct got g = admit_at(doors[i], "u-9", at + 1);
+                if (!strstr(g.body, "\"patch\""))
+                        fail_msg("door %d: %s", i, g.body);
+        }
 }
 
 static void test_admission_of_an_owner_never_seen(void **state)
@@ -262,6 +289,7 @@ int main(void)
                 cmocka_unit_test(test_what_the_learner_knows),
                 cmocka_unit_test(test_a_change_is_seen_in_half_a_second),
                 cmocka_unit_test(test_admission_of_an_owner_never_seen),
+                cmocka_unit_test(test_what_an_operator_owns),
                 cmocka_unit_test(test_opting_out),
                 cmocka_unit_test_teardown(test_alone, end),
                 cmocka_unit_test_teardown(test_how_it_does_not_start, end),

@@ -23,6 +23,7 @@ type Halflife struct {
 	Dir        string
 	Kubeconfig string
 	world      *World
+	command    string // "run", "serve"
 	settings   []string
 }
 
@@ -31,12 +32,21 @@ var count atomic.Int64
 // StartHalflife starts the release build under halflife's service account; settings are flags, which win over the usual
 // ones in the environment. The name tells its folder: a second start with the same name finds the same database.
 func (w *World) StartHalflife(name string, settings ...string) (*Halflife, error) {
-	h := &Halflife{Dir: filepath.Join(w.Dir, "halflife-"+name), world: w, settings: settings}
+	return w.start(name, "run", "halflife", settings)
+}
+
+// StartServe starts a replica that only serves, under its own service account.
+func (w *World) StartServe(name string, settings ...string) (*Halflife, error) {
+	return w.start(name, "serve", "halflife-serve", settings)
+}
+
+func (w *World) start(name, command, account string, settings []string) (*Halflife, error) {
+	h := &Halflife{Dir: filepath.Join(w.Dir, "halflife-"+name), world: w, command: command, settings: settings}
 	if err := os.MkdirAll(h.Dir, 0o755); err != nil {
 		return nil, err
 	}
 	h.Kubeconfig = filepath.Join(h.Dir, "kubeconfig")
-	token, err := w.ctl.Run("", "-n", ownNamespace, "create", "token", "halflife", "--duration=2h")
+	token, err := w.ctl.Run("", "-n", ownNamespace, "create", "token", account, "--duration=2h")
 	if err != nil {
 		return nil, err
 	}
@@ -58,7 +68,7 @@ func (h *Halflife) Start() error {
 	h.Process = &plane.Process{
 		Name: "halflife", Path: h.world.Binary(),
 		Log:  filepath.Join(h.Dir, fmt.Sprintf("log-%d", count.Add(1))),
-		Args: append([]string{"run"}, h.settings...),
+		Args: append([]string{h.command}, h.settings...),
 	}
 	usual := []string{
 		"HALFLIFE_KUBECONFIG=" + h.Kubeconfig, "HALFLIFE_DATABASE=" + filepath.Join(h.Dir, "halflife.db"),
@@ -94,14 +104,29 @@ func (h *Halflife) Alive() error {
 	return fmt.Errorf("halflife ended with code %d (%v):\n%s", code, err, h.Tail(3000))
 }
 
+// Door is where --serve-listen was bound.
+func (h *Halflife) Door() (string, error) { return h.address(1) }
+
+func (h *Halflife) address(line int) (string, error) {
+	text, err := os.ReadFile(filepath.Join(h.Dir, "listen"))
+	if err != nil {
+		return "", err
+	}
+	lines := strings.Fields(string(text))
+	if len(lines) <= line {
+		return "", fmt.Errorf("no address %d in '%s'", line, text)
+	}
+	return lines[line], nil
+}
+
 // Page reads one of its own pages, such as /metrics.
 func (h *Halflife) Page(path string) (string, error) {
-	address, err := os.ReadFile(filepath.Join(h.Dir, "listen"))
+	address, err := h.address(0)
 	if err != nil {
 		return "", err
 	}
 	client := http.Client{Timeout: 2 * time.Second}
-	res, err := client.Get("http://" + strings.TrimSpace(string(address)) + path)
+	res, err := client.Get("http://" + address + path)
 	if err != nil {
 		return "", err
 	}

@@ -261,8 +261,9 @@ static void test_permissions(void **state)
                                 assert_non_null(find(b, "ServiceAccount", text_at(binding, "subjects.0.name")));
                         }
                 }
-        assert_non_null(find(BASE, "ClusterRole", "halflife-controller-apply"));
-        assert_null(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"));
+        assert_int_equal(json_array_size(at(find(BASE, "ClusterRole", "halflife-controller-apply"), "rules")), 2);
+        assert_int_equal(json_array_size(at(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"), "rules")), 0);
+        assert_non_null(at(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"), "rules"));
 }
 
 /* --- webhooks --- */
