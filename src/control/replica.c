@@ -6,7 +6,7 @@
 #include "controller_private.h"
 #include "show.h"
 
-enum { SYNC_LOOK_MS = 100, PASS_SHARE = 4 /* one part of the time is for passes */ };
+enum { SYNC_LOOK_MS = 100, PASS_SHARE = 4 /* times a pass is left to the rest */, PASS_REST_MOST_MS = 250 };
 
 /* --- what cannot be seen --- */
 
@@ -62,7 +62,8 @@ void replica_pass(void *arg)
         show_rows(c);
         telemetry_publish(c);
         c->count.last_cycle_seconds = (double)(mono_read().ns - began.ns) / 1e9;
-        c->pass_ms = (int64_t)(c->count.last_cycle_seconds * 1000 * PASS_SHARE);
+        int64_t rest_ms = (int64_t)(c->count.last_cycle_seconds * 1000 * PASS_SHARE);
+        c->pass_ms = rest_ms < PASS_REST_MOST_MS ? rest_ms : PASS_REST_MOST_MS;
 }
 
 void replica_cycle(void *arg)
