@@ -268,6 +268,30 @@ static void test_alone(void **state)
         assert_true(fake_start(stage.fake));
 }
 
+/* Nobody is sent to a door that has no certificate to show yet. */
+static void test_ready_with_a_certificate(void **state)
+{
+        (void)state;
+        stage.fake = fake_new(&(struct fake_options){.seed = 3});
+        assert_true(fake_load(stage.fake, "crds"));
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"halflife-system\"}}");
+        fake_deny(stage.fake, &(struct fake_rule){NULL, "", "secrets", NULL});
+        struct halflife *h = halflife_start(
+                stage.fake, "certified.db",
+                (const char *const[]){"--serve-listen", "127.0.0.1:0", "--webhook-certificate", "self", NULL});
+        assert_true(halflife_await_log(h, "the certificate cannot be seen to", 1, 20000));
+        assert_true(halflife_await_log(h, "caches synced", 1, 20000));
+        assert_int_equal(halflife_get(h, "/readyz"), 503);
+        fake_allow_all(stage.fake);
+        assert_true(halflife_await_log(h, "certificate shown from now on", 1, 20000));
+        assert_true(halflife_await_metric(h, stage.fake, "halflife_certificate_expires_seconds", 1, 10000));
+        assert_int_equal(halflife_get(h, "/readyz"), 200);
+        assert_int_equal(halflife_said(h, "PRIVATE"), 0);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+}
+
 static void test_how_it_does_not_start(void **state)
 {
         (void)state;
@@ -292,6 +316,7 @@ int main(void)
                 cmocka_unit_test(test_what_an_operator_owns),
                 cmocka_unit_test(test_opting_out),
                 cmocka_unit_test_teardown(test_alone, end),
+                cmocka_unit_test_teardown(test_ready_with_a_certificate, end),
                 cmocka_unit_test_teardown(test_how_it_does_not_start, end),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
