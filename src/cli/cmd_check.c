@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "cli/settings.h"
 #include "store/store.h"
+#include "terminal.h"
 
 struct checking {
         struct session session;
@@ -440,11 +441,14 @@ static void check_database(struct checking *c)
 
 int cmd_check(int argc, char **argv)
 {
-        struct checking c = {.colour = isatty(STDOUT_FILENO)};
+        struct checking c = {0};
+        struct terminal terminal;
         struct option_spec spec[SETTINGS + 1];
         struct option_given given[SETTINGS + 1];
         struct option_words words;
         struct err err = {0};
+        terminal_read(stdout, &terminal);
+        c.colour = terminal.colour;
         memcpy(spec, settings_options(), SETTINGS * sizeof spec[0]);
         spec[SETTINGS] = (struct option_spec){.name = "help", .letter = 'h', .help = "this text"};
         int rc = options_parse(spec, SETTINGS + 1, argc, argv, given, &words, &err);

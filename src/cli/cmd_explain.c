@@ -268,7 +268,7 @@ static void print_json(const struct evidence *e)
                         json_object_set(all, member[i].key, member[i].value);
         if (e->note)
                 json_object_set_new(all, "note", json_string(e->note));
-        json_dumpf(all, stdout, JSON_INDENT(2));
+        json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
         fputc('\n', stdout);
         json_decref(all);
 }

@@ -287,7 +287,7 @@ static void print_items(const struct getting *g)
         if (g->output == OUTPUT_YAML)
                 yaml_print(stdout, all);
         else {
-                json_dumpf(all, stdout, JSON_INDENT(2));
+                json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
                 printf("\n");
         }
         json_decref(list);

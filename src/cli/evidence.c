@@ -99,6 +99,39 @@ int evidence_ask(struct remote *r, const struct inquiry *q, struct evidence *ret
         return evidence_collect(get_remote, r, q, ret, err);
 }
 
+/* Rules and gates judge facts that a database has not: what stands is the arithmetic, and its last value. */
+static void keep_arithmetic(json_t *number)
+{
+        json_t *steps = json_object_get(number, "steps");
+        for (size_t i = json_array_size(steps); i-- > 0;) {
+                const json_t *step = json_array_get(steps, i);
+                const char *kind = json_string_value(json_object_get(step, "step"));
+                if (kind && strcmp(kind, "rounding") == 0)
+                        json_object_set(number, "target", json_object_get(step, "value"));
+                if (!kind || strcmp(kind, "rule") == 0 || strcmp(kind, "gate") == 0 || strcmp(kind, "deployGate") == 0)
+                        json_array_remove(steps, i);
+        }
+        json_object_del(number, "reason");
+        json_object_del(number, "deploy");
+        json_object_del(number, "deployReason");
+}
+
+static void keep_what_is_known(json_t *explain)
+{
+        size_t i;
+        json_t *container;
+        json_array_foreach(json_object_get(explain, "containers"), i, container)
+        {
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        json_t *number = json_object_get(container, resource_name(r));
+                        keep_arithmetic(number);
+                        keep_arithmetic(json_object_get(number, "whatIf"));
+                }
+        }
+        json_object_del(explain, "note");
+        json_object_del(explain, "state");
+}
+
 static json_t *get_offline(void *arg, const char *path_query, struct err *err)
 {
         return offline_get(arg, path_query, err);
@@ -116,6 +149,7 @@ int evidence_read(const char *path, const struct inquiry *q, struct evidence *re
         if (rc == 0) {
                 const char *refused = offline_refused(o);
                 ret->offline = true;
+                keep_what_is_known(ret->explain);
                 ret->note = mem_printf("A database knows neither profile nor workload: this is with a profile's "
                                        "defaults, without rules and gates.%s%s",
                                        refused ? " Not readable: " : "", refused ? refused : "");

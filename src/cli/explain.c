@@ -224,7 +224,7 @@ void explain_print(FILE *to, const struct evidence *e, const struct terminal *t)
         const struct page p = {to, t};
         const json_t *containers = json_object_get(e->explain, "containers");
         print_title(&p, e->explain, e->offline);
-        if (!e->offline && json_object_get(e->explain, "note"))
+        if (json_object_get(e->explain, "note"))
                 page_printf(&p, "note", "%s", word_of(e->explain, "note"));
         for (size_t i = 0; i < json_array_size(containers); i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)

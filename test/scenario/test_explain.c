@@ -232,10 +232,10 @@ static void test_by_database(void **state)
                   "!rules  "}},
                 {{"explain", "deployments.apps/web", "--database", db, "-n", "shop", "--percentile", "50", "-c", "app"},
                  0,
-                 {"what if      model "}},
+                 {"what if      model ", "!target none", "!MemoryOff"}},
                 {{"explain", "deploy/web", "--database", db, "--resource", "memory", "-o", "json"},
                  0,
-                 {"\"note\": ", "\"app/memory\": {", "!\"app/cpu\": {"}},
+                 {"\"note\": ", "\"app/memory\": {", "!\"app/cpu\": {", "!\"rule\"", "!Gate", "!MemoryOff"}},
                 {{"explain", "deploy/web", "--database", db, "-n", "bank"},
                  1,
                  {"knows nothing of 'deploy/web' in namespace bank"}},
@@ -274,6 +274,29 @@ static void test_get(void **state)
                 {{"get", "-o", "xml"}, 2, {"not one of table, wide, json, yaml, name"}},
         };
         EXPECT(row);
+}
+
+/* Whoever answers does not write to the terminal. */
+static void test_get_tames(void **state)
+{
+        (void)state;
+        static const char *const formats[] = {"name", "table", "yaml", "json"};
+        fake_fault(stage.fake,
+                   &(struct fake_fault){.verb = "list",
+                                        .path = "/apis/halflife.dev/v1alpha1/namespaces/evil/",
+                                        .times = FAKE_ALWAYS,
+                                        .status = 200,
+                                        .body = "{\"items\":[{\"metadata\":{\"name\":\"a\\u001b[31mb\\u009bc"
+                                                "\\n\"}}]}"});
+        for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
+                AUTO(mem_free)
+                char *said = run((const char *const[]){"get", "-n", "evil", "-o", formats[i], NULL}, 0);
+                for (const char *p = said; *p; p++)
+                        if (((unsigned char)*p < ' ' && *p != '\n') || (*p == '\xc2' && (unsigned char)p[1] < 0xa0))
+                                fail_msg("%s: byte %02x in\n%s", formats[i], (unsigned char)*p, said);
+                assert_non_null(strstr(said, "31mb"));
+        }
+        fake_faults_clear(stage.fake);
 }
 
 /* A continue token that expires on the way: nothing twice, nothing missing. */
@@ -347,10 +370,15 @@ static void test_bash(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_server),  cmocka_unit_test(test_by_proxy),
-                cmocka_unit_test(test_by_object),  cmocka_unit_test(test_by_database),
-                cmocka_unit_test(test_get),        cmocka_unit_test(test_get_begins_anew),
-                cmocka_unit_test(test_completion), cmocka_unit_test(test_bash),
+                cmocka_unit_test(test_by_server),
+                cmocka_unit_test(test_by_proxy),
+                cmocka_unit_test(test_by_object),
+                cmocka_unit_test(test_by_database),
+                cmocka_unit_test(test_get),
+                cmocka_unit_test(test_get_tames),
+                cmocka_unit_test(test_get_begins_anew),
+                cmocka_unit_test(test_completion),
+                cmocka_unit_test(test_bash),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -1,10 +1,13 @@
 /* Histograms as characters, to the letter. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -209,6 +212,37 @@ static void test_terminal(void **state)
         fclose(plain);
 }
 
+/* A terminal: its width, and colours where nothing speaks against them. */
+static void test_pty(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *term, *no_color;
+                bool colour;
+        } row[] = {
+                {"xterm", NULL, true}, {"xterm", "", true}, {"xterm", "1", false},
+                {"dumb", NULL, false}, {NULL, NULL, false}, {"", NULL, false},
+        };
+        const struct winsize size = {.ws_row = 24, .ws_col = 93};
+        int master = posix_openpt(O_RDWR | O_NOCTTY);
+        if (master < 0 || grantpt(master) < 0 || unlockpt(master) < 0)
+                skip();
+        FILE *to = fopen(ptsname(master), "w");
+        assert_non_null(to);
+        assert_int_equal(ioctl(master, TIOCSWINSZ, &size), 0);
+        unsetenv("COLUMNS");
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct terminal t;
+                row[i].term ? setenv("TERM", row[i].term, 1) : unsetenv("TERM");
+                row[i].no_color ? setenv("NO_COLOR", row[i].no_color, 1) : unsetenv("NO_COLOR");
+                terminal_read(to, &t);
+                if (t.colour != row[i].colour || t.columns != 93)
+                        fail_msg("row %zu: colour %d, %d columns", i, t.colour, t.columns);
+        }
+        fclose(to);
+        close(master);
+}
+
 static void test_wrap(void **state)
 {
         (void)state;
@@ -238,7 +272,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_pictures), cmocka_unit_test(test_bounds), cmocka_unit_test(test_tame),
-                cmocka_unit_test(test_terminal), cmocka_unit_test(test_wrap),
+                cmocka_unit_test(test_terminal), cmocka_unit_test(test_wrap),   cmocka_unit_test(test_pty),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
