@@ -12,7 +12,7 @@
 #include "commands.h"
 #include "control/glance.h"
 #include "diff.h"
-#include "manifests.h"
+#include "inputs.h"
 #include "remote.h"
 #include "serve/render.h"
 #include "table.h"
@@ -70,8 +70,8 @@ struct rendering {
         bool diff, dry_run, exit_code;
         struct session session;
         const char *ns;
-        struct manifests in;
-        struct buf *out;    /* one a manifest */
+        struct inputs in;
+        struct buf *out;    /* one an input */
         json_t **report;    /* as serve/render.h writes it */
         const char *failed; /* path of the manifest that an error is about; NULL: of none */
         bool changed;
@@ -117,7 +117,7 @@ static int read_manifests(struct rendering *r, struct err *err)
 {
         const struct option_given *files = &r->given[OPT_FILE];
         for (int i = 0; i < files->count; i++)
-                if (manifests_add(&r->in, files->value[i], err) < 0)
+                if (inputs_add(&r->in, files->value[i], err) < 0)
                         return err->code;
         r->out = mem_new_array(r->in.count, sizeof *r->out);
         r->report = mem_new_array(r->in.count, sizeof *r->report);
@@ -134,7 +134,7 @@ static void rendering_release(struct rendering *r)
         }
         mem_free(r->out);
         mem_free(r->report);
-        manifests_release(&r->in);
+        inputs_release(&r->in);
         session_release(&r->session);
 }
 
@@ -266,7 +266,7 @@ static bool take_rows(json_t *report, const json_t *rows, const char *ns)
  * text stays as it is. */
 static int ask_of(struct rendering *r, struct remote *remote, size_t i, const char *ns, struct err *err)
 {
-        const struct manifest *m = &r->in.item[i];
+        const struct input *m = &r->in.item[i];
         AUTO(mem_free) char *list = NULL;
         AUTO(mem_free) char *text = NULL;
         bool json = ends_in(m->path, ".json");
@@ -288,7 +288,7 @@ static int ask_of(struct rendering *r, struct remote *remote, size_t i, const ch
 /* Namespaces are asked one after the other. What names none would be of each of them. */
 static int ask_one(struct rendering *r, struct remote *remote, size_t i, struct err *err)
 {
-        const struct manifest *m = &r->in.item[i];
+        const struct input *m = &r->in.item[i];
         struct text found[GLANCE_NAMESPACES + 1];
         AUTO(render_free) struct render *parsed = render_new(&(struct render_options){.ns = TEXT("")});
         if (render_add(parsed, m->text, err) < 0)

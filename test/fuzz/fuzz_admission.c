@@ -29,7 +29,7 @@ static struct view *view_of(struct profile_spec *spec, enum apply_at at)
 
 static void answer(const struct admission *r, enum apply_at at, struct arena *a)
 {
-        static const struct admission_owner owner = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0};
+        static const struct admission_owner owner = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0, false};
         struct profile_spec spec;
         struct view *v = view_of(&spec, at);
         struct admission_outcome o;

@@ -1,4 +1,4 @@
-#include "manifests.h"
+#include "inputs.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,37 +11,37 @@
 
 enum { DEPTH_MAX = 32 };
 
-static int keep(struct manifests *m, const char *path, char *data, size_t len, struct err *err)
+static int keep(struct inputs *m, const char *path, char *data, size_t len, struct err *err)
 {
-        if (m->count == MANIFESTS_MAX || m->bytes + len > MANIFEST_BYTES_MAX) {
+        if (m->count == INPUTS_MAX || m->bytes + len > INPUT_BYTES_MAX) {
                 mem_free(data);
                 return err_set(err, ERR_TOOBIG, "'%s': more than %d files or %d MiB at once: render them in parts",
-                               path, MANIFESTS_MAX, MANIFEST_BYTES_MAX >> 20);
+                               path, INPUTS_MAX, INPUT_BYTES_MAX >> 20);
         }
         if (m->count == m->cap) {
                 m->cap = m->cap ? m->cap * 2 : 16;
                 m->item = mem_resize(m->item, m->cap, sizeof *m->item);
         }
         m->bytes += len;
-        m->item[m->count++] = (struct manifest){mem_string(path), data, {data, len}};
+        m->item[m->count++] = (struct input){mem_string(path), data, {data, len}};
         return 0;
 }
 
-static int add_file(struct manifests *m, const char *path, struct err *err)
+static int add_file(struct inputs *m, const char *path, struct err *err)
 {
         size_t len;
-        char *data = file_read(path, MANIFEST_BYTES_MAX, &len, err);
+        char *data = file_read(path, INPUT_BYTES_MAX, &len, err);
         return data ? keep(m, path, data, len, err) : err->code;
 }
 
-static int add_stdin(struct manifests *m, struct err *err)
+static int add_stdin(struct inputs *m, struct err *err)
 {
         char *data = NULL;
         size_t len = 0, cap = 0;
         if (m->stdin_read)
                 return err_set(err, ERR_INVALID, "standard input can be read once");
         m->stdin_read = true;
-        for (ssize_t n = 1; n > 0 && len <= MANIFEST_BYTES_MAX; len += n > 0 ? (size_t)n : 0) {
+        for (ssize_t n = 1; n > 0 && len <= INPUT_BYTES_MAX; len += n > 0 ? (size_t)n : 0) {
                 if (len == cap) {
                         cap = cap ? cap * 2 : 64 << 10;
                         data = mem_resize(data, cap, 1);
@@ -95,9 +95,9 @@ static int read_names(const char *path, char ***ret, size_t *ret_count, struct e
         return 0;
 }
 
-static int add_folder(struct manifests *m, const char *path, int depth, struct err *err);
+static int add_folder(struct inputs *m, const char *path, int depth, struct err *err);
 
-static int add_entry(struct manifests *m, const char *folder, const char *name, int depth, struct err *err)
+static int add_entry(struct inputs *m, const char *folder, const char *name, int depth, struct err *err)
 {
         bool slash = folder[strlen(folder) - 1] == '/';
         AUTO(mem_free) char *path = mem_printf("%s%s%s", folder, slash ? "" : "/", name);
@@ -109,7 +109,7 @@ static int add_entry(struct manifests *m, const char *folder, const char *name, 
         return S_ISREG(st.st_mode) && is_manifest(name) ? add_file(m, path, err) : 0;
 }
 
-static int add_folder(struct manifests *m, const char *path, int depth, struct err *err)
+static int add_folder(struct inputs *m, const char *path, int depth, struct err *err)
 {
         char **name = NULL;
         size_t count = 0;
@@ -125,7 +125,7 @@ static int add_folder(struct manifests *m, const char *path, int depth, struct e
         return rc;
 }
 
-int manifests_add(struct manifests *m, const char *path, struct err *err)
+int inputs_add(struct inputs *m, const char *path, struct err *err)
 {
         struct stat st;
         size_t before = m->count;
@@ -139,12 +139,12 @@ int manifests_add(struct manifests *m, const char *path, struct err *err)
         return rc;
 }
 
-void manifests_release(struct manifests *m)
+void inputs_release(struct inputs *m)
 {
         for (size_t i = 0; i < m->count; i++) {
                 mem_free(m->item[i].path);
                 mem_free(m->item[i].data);
         }
         mem_free(m->item);
-        *m = (struct manifests){0};
+        *m = (struct inputs){0};
 }
