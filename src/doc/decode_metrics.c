@@ -46,7 +46,8 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
         struct object_view who;
         struct decoder d;
         struct text key;
-        who.ns = who.name = (struct text){"", 0};
+        who.ns = who.name = (struct text){"", 0}; /* zeroing all of it would cost more than the reading */
+        who.unnamed = false;
         ret->at = (struct wall){0};
         ret->containers = 0;
         decoder_init(&d, json, a);
