@@ -186,8 +186,8 @@ static void names_are_bounded(void **state)
         static const char *const shape[] = {
                 "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"n\"}}",
                 "{\"metadata\":{\"name\":\"p\",\"namespace\":\"%s\"}}",
-                "{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[{\"kind\":\"K\",\"name\":\"%s\",\"controller\":"
-                "true}]}}",
+                ("{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[{\"kind\":\"K\",\"name\":\"%s\",\"controller\":"
+                 "true}]}}"),
                 "{\"metadata\":{\"name\":\"p\",\"ownerReferences\":[{\"kind\":\"%s\",\"name\":\"o\"}]}}",
         };
         for (size_t i = 0; i < sizeof shape / sizeof shape[0]; i++)
