@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "../support/beside.h"
-#include "../support/story.h"
+#include "../support/play.h"
 #include "base/clock.h"
 #include "base/mem.h"
 
@@ -27,32 +27,10 @@
 enum { LONG_MS = 60000, DELAY_MS = 9000, AT_ONCE_MOST = 2 };
 static const char leads[] = "holds the Lease", deployments[] = "/apis/apps/v1/namespaces/led/deployments/";
 
-static void say_log(struct halflife *h)
-{
-        AUTO(mem_free) char *log = halflife_log(h);
-        fprintf(stderr, "%s", log);
-}
-
-static void play(struct fake *f, struct halflife *h, struct story *story)
-{
-        bool good = stories_run(f, story, 1, LONG_MS);
-        AUTO(mem_free) char *failure = mem_string(story->failure);
-        story_release(story);
-        if (!good) {
-                say_log(h);
-                fail_msg("%s: %s", story->name, failure);
-        }
-}
-#define PLAY(f, h, ...)                                                                                                \
-        do {                                                                                                           \
-                struct story told_ = __VA_ARGS__;                                                                      \
-                play(f, h, &told_);                                                                                    \
-        } while (0)
-
 #define AWAIT(h, text, ms)                                                                                             \
         do {                                                                                                           \
                 if (!halflife_await_log(h, text, 1, ms)) {                                                             \
-                        say_log(h);                                                                                    \
+                        play_say_log(h);                                                                               \
                         fail_msg("never said: '%s'", text);                                                            \
                 }                                                                                                      \
         } while (0)
@@ -69,7 +47,7 @@ static void end(struct fake *f, struct halflife *h)
 {
         int result = halflife_stop(h);
         if (result != 0) {
-                say_log(h);
+                play_say_log(h);
                 fail_msg("halflife ended with %d", result);
         }
         halflife_free(h);

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "../support/beside.h"
-#include "../support/story.h"
+#include "../support/play.h"
 #include "../support/tmp.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -28,33 +28,11 @@
 
 enum { LONG_MS = 40000 };
 
-static void say_log(struct halflife *h)
-{
-        AUTO(mem_free) char *log = halflife_log(h);
-        fprintf(stderr, "%s", log);
-}
-
-static void play(struct fake *f, struct halflife *h, struct story *story)
-{
-        bool good = stories_run(f, story, 1, LONG_MS);
-        AUTO(mem_free) char *failure = mem_string(story->failure);
-        story_release(story);
-        if (!good) {
-                say_log(h);
-                fail_msg("%s: %s", story->name, failure);
-        }
-}
-#define PLAY(f, h, ...)                                                                                                \
-        do {                                                                                                           \
-                struct story told_ = __VA_ARGS__;                                                                      \
-                play(f, h, &told_);                                                                                    \
-        } while (0)
-
 static void end(struct fake *f, struct halflife *h)
 {
         int result = halflife_stop(h);
         if (result != 0) {
-                say_log(h);
+                play_say_log(h);
                 fail_msg("halflife ended with %d", result);
         }
         halflife_free(h);
@@ -127,7 +105,7 @@ static void test_budget_of_workloads(void **state)
                       TEAM("{paused: true, apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, budget: "
                            "{workloads: 1}}}"),
                       WEB(LIMITED), WORK("Deployment", "api", "{replicas: 2}", "{containers: " LIMITED "}"));
-        play(f, h, &s);
+        play(f, h, &s, LONG_MS);
         fake_settle(f);
         PLAY(f, h,
              STORY("budget", EXPECT(REC, "status.state", "Ready"),
@@ -280,7 +258,7 @@ static void test_bad_starts(void **state)
                 struct halflife *h = halflife_command(row[i].args);
                 int result = halflife_await(h, LONG_MS);
                 if (result != row[i].result || halflife_said(h, row[i].says) == 0) {
-                        say_log(h);
+                        play_say_log(h);
                         fail_msg("row %zu (%s): ended with %d", i, row[i].says, result);
                 }
                 halflife_free(h);
@@ -317,7 +295,7 @@ static void test_get_of_bad_answers(void **state)
                         (const char *const[]){"get", "--kubeconfig", kubeconfig, "-n", "n", row[i].name, NULL});
                 int result = halflife_await(h, LONG_MS);
                 if (result != row[i].result || !halflife_await_log(h, row[i].says, 1, LONG_MS)) {
-                        say_log(h);
+                        play_say_log(h);
                         fail_msg("%s: ended with %d", row[i].body, result);
                 }
                 halflife_free(h);
@@ -371,7 +349,7 @@ static void test_bad_credentials(void **state)
                 struct halflife *h = halflife_start(f, NULL, (const char *const[]){"--kubeconfig", kubeconfig, NULL});
                 if (!halflife_await_log(h, row[i].says, 1, LONG_MS) || halflife_get(h, "/healthz") != 200 ||
                     halflife_get(h, "/readyz") != 503) {
-                        say_log(h);
+                        play_say_log(h);
                         fail_msg("row %zu: says nothing of '%s', or is %ld and %ld", i, row[i].says,
                                  halflife_get(h, "/healthz"), halflife_get(h, "/readyz"));
                 }

@@ -13,7 +13,7 @@
 
 #include "../support/beside.h"
 #include "../support/pick.h"
-#include "../support/story.h"
+#include "../support/play.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/yaml.h"
@@ -22,22 +22,6 @@
 #define LOOK    TEAM("{apply: {minHistory: 2s}}")
 
 enum { LONG_MS = 60000, PATIENCE_MS = 5 * MINUTE_MS, BEFORE_MS = 20 * SECOND_MS };
-
-static void play(struct fake *f, struct halflife *h, struct story *story)
-{
-        bool good = stories_run(f, story, 1, LONG_MS);
-        AUTO(mem_free) char *failure = mem_string(story->failure);
-        story_release(story);
-        if (!good) {
-                AUTO(mem_free) char *log = halflife_log(h);
-                fail_msg("%s: %s\n%s", story->name, failure, log);
-        }
-}
-#define PLAY(f, h, ...)                                                                                                \
-        do {                                                                                                           \
-                struct story told_ = __VA_ARGS__;                                                                      \
-                play(f, h, &told_);                                                                                    \
-        } while (0)
 
 static void end(struct fake *f, struct halflife *h)
 {
