@@ -10,6 +10,15 @@ import (
 // Object is a JSON object as it came; its getters give the zero value for what is not there.
 type Object map[string]any
 
+// Parse reads a JSON object; nil where it is none.
+func Parse(text string) Object {
+	var o Object
+	if json.Unmarshal([]byte(text), &o) != nil {
+		return nil
+	}
+	return o
+}
+
 // At walks along keys; a number is an index of a list.
 func (o Object) At(path ...string) any {
 	var v any = map[string]any(o)

@@ -18,8 +18,9 @@ type scenario struct {
 }
 
 // The lists. On one control plane: those without a halflife side by side, then those that have one in common side by side,
-// then those that load it, one at a time. Beside them on another: those that take it apart, one at a time.
-var without, shared, alone, apart []scenario
+// then those that load it, one at a time. Beside them on another: those that have in common one whose doors are open to
+// the API server, side by side, then those that take it apart, one at a time.
+var without, shared, alone, doored, apart []scenario
 
 // T is one run of one scenario: its world, its namespace, its verdict.
 type T struct {
@@ -27,7 +28,9 @@ type T struct {
 	Name string
 	NS   string // its namespace, made by the first Namespace()
 
-	halflife *Halflife
+	halflife *Halflife // the one that learns
+	replica  *Halflife // doored: the one that the API server calls
+	opened   bool      // doors of its own
 	notes    []string
 }
 
@@ -101,13 +104,13 @@ func (r *runner) together(names []string, begin func(string) (*World, error)) er
 	if err != nil {
 		return err
 	}
-	r.all(w, pick(without, names), nil)
+	r.all(pick(without, names), T{World: w})
 	if list := pick(shared, names); len(list) > 0 {
 		h, err := w.StartHalflife("shared")
 		if err != nil {
 			return err
 		}
-		r.all(w, list, h)
+		r.all(list, T{World: w, halflife: h})
 		h.Stop()
 	}
 	r.each(w, pick(alone, names))
@@ -115,27 +118,56 @@ func (r *runner) together(names []string, begin func(string) (*World, error)) er
 }
 
 func (r *runner) apart(names []string, begin func(string) (*World, error)) error {
-	list := pick(apart, names)
-	if len(list) == 0 {
+	behind, list := pick(doored, names), pick(apart, names)
+	if len(behind)+len(list) == 0 {
 		return nil
 	}
 	w, err := begin("apart")
-	if err == nil {
-		r.each(w, list)
+	if err != nil {
+		return err
 	}
-	return err
+	if len(behind) > 0 {
+		if err := r.behindDoors(w, behind); err != nil {
+			return err
+		}
+	}
+	r.each(w, list)
+	return nil
+}
+
+// behindDoors runs a list as the overlay admission has it: one learns, another one is called by the API server.
+func (r *runner) behindDoors(w *World, list []scenario) error {
+	if err := w.InstallDoors(); err != nil {
+		return err
+	}
+	defer w.CloseDoors()
+	learner, err := w.StartHalflife("doors", Doored...)
+	if err != nil {
+		return err
+	}
+	defer learner.Stop()
+	replica, err := w.StartServe("doors-serve", Doored...)
+	if err != nil {
+		return err
+	}
+	defer replica.Stop()
+	if err := w.OpenDoors(replica); err != nil {
+		return err
+	}
+	r.all(list, T{World: w, halflife: learner, replica: replica})
+	return nil
 }
 
 func (r *runner) each(w *World, list []scenario) {
 	for _, s := range list {
-		r.all(w, []scenario{s}, nil)
+		r.all([]scenario{s}, T{World: w})
 	}
 }
 
 // Names of all scenarios, in order.
 func Names() []string {
 	var names []string
-	for _, list := range [][]scenario{without, shared, alone, apart} {
+	for _, list := range [][]scenario{without, shared, alone, doored, apart} {
 		for _, s := range list {
 			names = append(names, s.name)
 		}
@@ -173,17 +205,18 @@ type runner struct {
 	passed, failed int
 }
 
-// all runs a list side by side and waits for its end.
-func (r *runner) all(w *World, list []scenario, h *Halflife) {
+// all runs a list side by side, each with what is given to all, and waits for its end.
+func (r *runner) all(list []scenario, given T) {
 	var wait sync.WaitGroup
 	for _, s := range list {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			start := time.Now()
-			t := &T{World: w, Name: s.name, halflife: h}
+			t := given
+			t.Name = s.name
 			err := t.play(s.run)
-			r.tell(t, err, time.Since(start))
+			r.tell(&t, err, time.Since(start))
 		}()
 	}
 	wait.Wait()
@@ -192,6 +225,9 @@ func (r *runner) all(w *World, list []scenario, h *Halflife) {
 func (t *T) play(run func(*T)) (err error) {
 	given := t.halflife
 	defer func() {
+		if t.opened {
+			t.CloseDoors()
+		}
 		if t.halflife != given {
 			t.halflife.Stop()
 		}
@@ -206,16 +242,31 @@ func (t *T) play(run func(*T)) (err error) {
 			err = fmt.Errorf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
-	if t.halflife != nil {
-		if err := t.halflife.Alive(); err != nil {
+	if err := t.alive(); err != nil {
+		return err
+	}
+	run(t)
+	return t.alive()
+}
+
+func (t *T) alive() error {
+	for _, h := range t.mine() {
+		if err := h.Alive(); err != nil {
 			return err
 		}
 	}
-	run(t)
-	if t.halflife != nil {
-		return t.halflife.Alive()
-	}
 	return nil
+}
+
+// mine are the programs under test that the scenario has.
+func (t *T) mine() []*Halflife {
+	var list []*Halflife
+	for _, h := range []*Halflife{t.halflife, t.replica} {
+		if h != nil {
+			list = append(list, h)
+		}
+	}
+	return list
 }
 
 func (r *runner) tell(t *T, err error, took time.Duration) {
@@ -234,9 +285,9 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 	}
 	if err != nil {
 		fmt.Fprintf(r.out, "    %s\n", strings.ReplaceAll(err.Error(), "\n", "\n    "))
-		if t.halflife != nil {
-			said := t.halflife.Said(t.NS, 15)
-			fmt.Fprintf(r.out, "    halflife said of it:\n      %s\n", strings.ReplaceAll(said, "\n", "\n      "))
+		for _, h := range t.mine() {
+			said := h.Said(t.NS, 15)
+			fmt.Fprintf(r.out, "    halflife %s said of it:\n      %s\n", h.command, strings.ReplaceAll(said, "\n", "\n      "))
 		}
 	}
 }
