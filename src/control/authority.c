@@ -285,6 +285,45 @@ static int make(const char *const *names, int count, gnutls_x509_crt_t root, gnu
         return rc < 0 ? rc : print(c, k, ret_cert, ret_key);
 }
 
+/* --- whom else to trust --- */
+
+/* The root that signed it; NULL: none of them. */
+static gnutls_x509_crt_t signer_of(const char *roots_pem, const char *cert_pem)
+{
+        struct held h = {.roots = ROOTS_MAX};
+        gnutls_x509_crt_t signer = NULL;
+        gnutls_datum_t roots = datum_of(roots_pem);
+        if (gnutls_x509_crt_list_import(h.root, &h.roots, &roots, GNUTLS_X509_FMT_PEM,
+                                        GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED) < 1)
+                return NULL;
+        h.cert = crt_read(cert_pem);
+        for (unsigned i = 0; h.cert && !signer && i < h.roots; i++)
+                if (is_signed_by(h.cert, h.root[i])) {
+                        signer = h.root[i];
+                        h.root[i] = h.root[--h.roots];
+                }
+        held_release(&h);
+        return signer;
+}
+
+bool authority_vouches(const char *roots_pem, const char *cert_pem)
+{
+        AUTO(crt_free) gnutls_x509_crt_t signer = signer_of(roots_pem, cert_pem);
+        return signer != NULL;
+}
+
+void authority_keep(struct authority *a, const char *roots_pem, const char *cert_pem)
+{
+        AUTO(crt_free) gnutls_x509_crt_t signer = signer_of(roots_pem, cert_pem);
+        gnutls_datum_t pem;
+        if (!signer || gnutls_x509_crt_export2(signer, GNUTLS_X509_FMT_PEM, &pem) < 0)
+                return;
+        AUTO(mem_free) char *kept = text_of_datum(&pem);
+        char *roots = mem_printf("%s%s", kept, a->roots);
+        mem_free(a->roots);
+        a->roots = roots;
+}
+
 /* --- what is due --- */
 
 static int sign(struct authority *a, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key, const char *const *names,

@@ -41,6 +41,14 @@ enum authority_due {
 int authority_step(struct authority *a, const char *const *names, int count, struct wall now, enum authority_due *ret,
                    struct err *err);
 
+/* Does one of these roots vouch for the certificate? Their times do not count. */
+bool authority_vouches(const char *roots_pem, const char *cert_pem);
+/*
+ * What was made anew takes the place of what is still shown: go on to trust the one of those roots that signed it,
+ * until the new root is dropped a companion (see above). Nothing where none did.
+ */
+void authority_keep(struct authority *a, const char *roots_pem, const char *cert_pem);
+
 /* When the first certificate of a PEM text runs out; ms 0: it cannot be read. */
 struct wall authority_expiry(const char *cert_pem);
 

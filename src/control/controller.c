@@ -376,17 +376,20 @@ static int write_addresses(const struct controller *c, struct err *err)
         return 0;
 }
 
-static int show_certificate(void *arg, const char *cert_pem, const char *key_pem, const char *roots_pem,
-                            struct err *err)
+static int show_certificate(void *arg, const char *cert_pem, const char *key_pem, struct err *err)
 {
         struct controller *c = arg;
         int rc = server_set_certificate(c->server, cert_pem, key_pem, err);
-        if (rc < 0)
-                return rc;
-        if (c->learner && !c->options.learner_ca && *roots_pem)
+        if (rc == 0)
+                nudge(c);
+        return rc;
+}
+
+static void trust_roots(void *arg, const char *roots_pem)
+{
+        struct controller *c = arg;
+        if (c->learner && !c->options.learner_ca)
                 learner_set_ca(c->learner, roots_pem);
-        nudge(c);
-        return 0;
 }
 
 static int webhook_start(struct controller *c, struct err *err)
@@ -399,6 +402,7 @@ static int webhook_start(struct controller *c, struct err *err)
                 .configuration = co->webhook_configuration,
                 .services = co->certificate_services,
                 .show = show_certificate,
+                .trust = trust_roots,
                 .arg = c,
         };
         return co->certificate == CERTIFICATE_FILES ? 0 : webhook_new(c->client, &o, &c->webhook, err);

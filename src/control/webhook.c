@@ -11,7 +11,7 @@
 #include "base/yaml.h"
 #include "kube/patch.h"
 
-enum { LOOK_MS = MINUTE_MS, RETRY_MS = 5 * SECOND_MS, RACE_MS = 200, HOOKS_MAX = 32 };
+enum { RETRY_MS = 5 * SECOND_MS, RACE_MS = 200, HOOKS_MAX = 32 };
 
 struct webhook {
         struct client *client;
@@ -30,7 +30,9 @@ struct webhook {
         struct authority held, next;
         enum authority_due due;
 
-        char *shown; /* the certificate */
+        char *roots;         /* that the configuration has, or would have */
+        struct wall trusted; /* since when */
+        char *shown;         /* the certificate */
         struct wall expires;
         char trouble[ERR_TEXT_MAX]; /* as told; "" : none */
         bool hooks_told;
@@ -150,11 +152,29 @@ static void write_secret(struct webhook *w)
 
 /* --- shown at the door --- */
 
+static void trust(struct webhook *w)
+{
+        const char *roots = w->held.roots ? w->held.roots : "";
+        if (w->roots && strcmp(w->roots, roots) == 0)
+                return;
+        mem_free(w->roots);
+        w->roots = mem_string(roots);
+        w->trusted = w->now;
+        if (*roots && w->o.trust)
+                w->o.trust(w->o.arg, roots);
+}
+
+/* For how long what is shown goes on, so that everybody may learn to trust the next. */
+static int64_t wait_ms(const struct webhook *w)
+{
+        int64_t waited = w->now.ms - w->trusted.ms;
+        bool good = w->shown && w->now.ms < w->expires.ms && (w->o.given || authority_vouches(w->roots, w->shown));
+        return good && waited >= 0 && waited < WEBHOOK_SPREAD_MS ? WEBHOOK_SPREAD_MS - waited : 0;
+}
+
 static int show(struct webhook *w, struct err *err)
 {
-        if (w->shown && strcmp(w->shown, w->held.cert) == 0)
-                return 0;
-        int rc = w->o.show(w->o.arg, w->held.cert, w->held.cert_key, w->held.roots ? w->held.roots : "", err);
+        int rc = w->o.show(w->o.arg, w->held.cert, w->held.cert_key, err);
         if (rc < 0)
                 return rc;
         mem_free(w->shown);
@@ -168,7 +188,10 @@ static int show(struct webhook *w, struct err *err)
 static void show_and_go_on(struct webhook *w)
 {
         struct err err = {0};
-        if (show(w, &err) < 0) {
+        trust(w);
+        bool same = w->shown && strcmp(w->shown, w->held.cert) == 0;
+        int64_t wait = same ? 0 : wait_ms(w);
+        if (!same && wait == 0 && show(w, &err) < 0) {
                 fail(w, &err, w->o.secret);
                 return;
         }
@@ -176,7 +199,7 @@ static void show_and_go_on(struct webhook *w)
         if (w->due != AUTHORITY_STANDS)
                 write_secret(w);
         else
-                finish(w, LOOK_MS);
+                finish(w, wait > 0 && wait < WEBHOOK_LOOK_MS ? wait : WEBHOOK_LOOK_MS);
 }
 
 /* --- who vouches for it, in the configuration --- */
@@ -308,7 +331,10 @@ static int take(struct webhook *w, struct err *err)
                                : err_set(err, ERR_INVALID, "secret '%s/%s' has no tls.crt and tls.key yet", w->o.ns,
                                          w->o.secret);
         w->next = authority_of(w->secret);
-        return authority_step(&w->next, (const char *const *)w->name, w->names, w->now, &w->due, err);
+        int rc = authority_step(&w->next, (const char *const *)w->name, w->names, w->now, &w->due, err);
+        if (rc == 0 && w->due == AUTHORITY_NEW && w->shown && w->now.ms < w->expires.ms)
+                authority_keep(&w->next, w->roots, w->shown);
+        return rc;
 }
 
 static void secret_read(void *arg, const struct answer *a)
@@ -409,6 +435,7 @@ void webhook_free(struct webhook *w)
         mem_free(w->secret_path);
         mem_free(w->secrets_path);
         mem_free(w->configuration_path);
+        mem_free(w->roots);
         mem_free(w->shown);
         mem_free(w);
 }

@@ -53,22 +53,41 @@ static char *bundle(void)
         return s;
 }
 
-static int show(void *arg, const char *cert, const char *key, const char *roots, struct err *err)
+static bool has_hooks(void)
+{
+        return fake_objects(stage.api.fake, "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations") > 0;
+}
+
+static int show(void *arg, const char *cert, const char *key, struct err *err)
 {
         struct replica *r = arg;
         assert_non_null(strstr(key, "PRIVATE KEY"));
         if (r->refuses)
                 return err_set(err, ERR_INVALID, "it does not please");
-        if (fake_objects(stage.api.fake, "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations") > 0) {
+        assert_true(authority_vouches(r->roots, cert));
+        mem_free(r->cert);
+        r->cert = mem_string(cert);
+        r->shown++;
+        return 0;
+}
+
+static void trust(void *arg, const char *roots)
+{
+        struct replica *r = arg;
+        if (has_hooks()) {
                 AUTO(mem_free) char *trusted = bundle();
                 assert_non_null(strstr(trusted, roots));
         }
-        mem_free(r->cert);
         mem_free(r->roots);
-        r->cert = mem_string(cert);
         r->roots = mem_string(roots);
-        r->shown++;
-        return 0;
+}
+
+static int roots_in(const char *pem)
+{
+        int count = 0;
+        for (const char *at = pem; (at = strstr(at, "BEGIN CERTIFICATE")) != NULL; at++)
+                count++;
+        return count;
 }
 
 static void put_hooks(void)
@@ -89,7 +108,8 @@ static void begin(int replicas, bool given)
                                           .secret = "halflife-certificate",
                                           .configuration = "halflife",
                                           .services = "halflife,halflife-serve",
-                                          .show = show};
+                                          .show = show,
+                                          .trust = trust};
         stage.replicas = replicas;
         for (int i = 0; i < replicas; i++) {
                 struct webhook_options mine = o;
@@ -185,7 +205,38 @@ static void test_renewal_and_a_new_authority(void **state)
         assert_true(all_agree(NULL));
         AUTO(mem_free) char *trusted = bundle();
         assert_null(strstr(trusted, first_root));
-        assert_string_equal(strstr(trusted + 1, "BEGIN"), strstr(trusted, "BEGIN")); /* one root */
+        assert_int_equal(roots_in(trusted), 1);
+}
+
+/* The Secret is lost: whatever is shown, by whom, is trusted at any time, and within two minutes it is all new. */
+static void test_a_lost_secret(void **state)
+{
+        (void)state;
+        int64_t now = now_read().wall.ms;
+        put_hooks();
+        begin(REPLICAS, false);
+        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        AUTO(mem_free) char *first_root = mem_string(stage.replica[0].roots);
+        AUTO(mem_free) char *first = mem_string(stage.replica[0].cert);
+        fake_delete(stage.api.fake, SECRET);
+        for (int64_t at = 0; at <= 3 * MINUTE_MS; at += 15 * SECOND_MS) {
+                look_at(now + at);
+                AUTO(mem_free) char *trusted = bundle();
+                for (int i = 0; i < REPLICAS; i++)
+                        if (!authority_vouches(trusted, stage.replica[i].cert))
+                                fail_msg("replica %d is not trusted after %lld ms", i, (long long)at);
+                assert_int_equal(roots_in(trusted), 2);
+                if (at == 0)
+                        assert_string_equal(first, stage.replica[0].cert);
+        }
+        assert_true(all_agree(NULL));
+        assert_string_not_equal(first, stage.replica[0].cert);
+        look_at(now + 2 * HOUR_MS);
+        look_at(now + 2 * HOUR_MS);
+        AUTO(mem_free) char *trusted = bundle();
+        assert_int_equal(roots_in(trusted), 1);
+        assert_null(strstr(trusted, first_root));
+        assert_true(authority_vouches(trusted, stage.replica[0].cert));
 }
 
 static void test_put_right(void **state)
@@ -290,6 +341,8 @@ static void test_a_given_secret(void **state)
         assert_string_equal(stage.replica[0].cert, a[0].cert);
         put_secret(&a[1]);
         look_at(now);
+        assert_string_equal(stage.replica[1].cert, a[0].cert);
+        look_at(now + WEBHOOK_SPREAD_MS + SECOND_MS); /* now everybody has learnt to trust it */
         assert_string_equal(stage.replica[1].cert, a[1].cert);
         AUTO(mem_free) char *trusted = bundle();
         assert_non_null(strstr(trusted, a[0].roots)); /* who still shows the old one is trusted */
@@ -317,6 +370,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup_teardown(test_replicas_that_race_share_one, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_renewal_and_a_new_authority, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_a_lost_secret, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_put_right, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_without_the_right_to_hooks, set_up, tear_down),

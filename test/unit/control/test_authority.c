@@ -52,6 +52,13 @@ static bool trusts(const char *roots_pem, const char *cert_pem, const char *name
         return good;
 }
 
+static bool has_two_roots(const struct authority *a)
+{
+        static const char begin[] = "BEGIN CERTIFICATE";
+        const char *first = strstr(a->roots, begin);
+        return strstr(first + 1, begin) != NULL;
+}
+
 static struct authority copy(const struct authority *a)
 {
         return (struct authority){mem_string(a->roots), mem_string(a->key), mem_string(a->cert),
@@ -85,8 +92,7 @@ static void test_years(void **state)
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
         while (hour < 19 * 365 * 24) {
                 int64_t left = (authority_expiry(a.cert).ms - start.ms) / HOUR_MS - hour;
-                bool changing = strstr(a.roots + 1, "BEGIN") != NULL;
-                hour += changing ? 1 : left < 35 * 24 ? 24 : 25 * 24;
+                hour += has_two_roots(&a) || left <= 31 * 24 ? 1 : left - 31 * 24;
                 int64_t at = hour * HOUR_MS;
                 authority_release(&before);
                 before = copy(&a);
@@ -166,6 +172,34 @@ static void test_what_does_not_fit(void **state)
         authority_release(&b);
 }
 
+/* What was lost is made anew beside the root that vouches for what is still shown. */
+static void test_what_was_lost(void **state)
+{
+        (void)state;
+        struct authority lost = {0}, a = {0}, other = {0};
+        assert_int_equal(step(&lost, 0), AUTHORITY_NEW);
+        assert_int_equal(step(&other, 0), AUTHORITY_NEW);
+        assert_int_equal(step(&a, 0), AUTHORITY_NEW);
+        assert_true(authority_vouches(lost.roots, lost.cert));
+        assert_false(authority_vouches(a.roots, lost.cert));
+        assert_false(authority_vouches("nonsense", lost.cert));
+        assert_false(authority_vouches(a.roots, "nonsense"));
+        authority_keep(&a, other.roots, lost.cert);
+        assert_false(has_two_roots(&a));
+        AUTO(mem_free) char *both = mem_printf("%s%s", other.roots, lost.roots);
+        authority_keep(&a, both, lost.cert);
+        assert_true(authority_vouches(a.roots, lost.cert));
+        assert_false(authority_vouches(a.roots, other.cert));
+        assert_true(trusts(a.roots, a.cert, names[0], 0));
+        assert_int_equal(step(&a, 0), AUTHORITY_STANDS);
+        assert_int_equal(step(&a, HOUR_MS - 1000), AUTHORITY_STANDS);
+        assert_int_equal(step(&a, HOUR_MS), AUTHORITY_DROPS_ROOT);
+        assert_false(authority_vouches(a.roots, lost.cert));
+        authority_release(&lost);
+        authority_release(&other);
+        authority_release(&a);
+}
+
 static void test_other_names_and_clocks(void **state)
 {
         (void)state;
@@ -188,11 +222,9 @@ static void test_other_names_and_clocks(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_first),
-                cmocka_unit_test(test_years),
-                cmocka_unit_test(test_a_root_in_its_order),
-                cmocka_unit_test(test_what_does_not_fit),
-                cmocka_unit_test(test_other_names_and_clocks),
+                cmocka_unit_test(test_the_first),           cmocka_unit_test(test_years),
+                cmocka_unit_test(test_a_root_in_its_order), cmocka_unit_test(test_what_does_not_fit),
+                cmocka_unit_test(test_what_was_lost),       cmocka_unit_test(test_other_names_and_clocks),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
