@@ -26,6 +26,7 @@ struct advise_facts {
         struct gate_facts workload; /* its workload-wide part; the resource's part is filled in by advise */
         bool hpa_holds[RESOURCES];
         struct amount range_min[RESOURCES], range_ratio[RESOURCES];
+        struct amount pod_min[RESOURCES], pod_ratio[RESOURCES]; /* the LimitRange's of type Pod */
 };
 
 struct advice {
@@ -52,6 +53,8 @@ struct deploy_advice {
         struct amount request[RESOURCES]; /* to write; unset: nothing is known to ask for, leave it absent */
         enum reason reason[RESOURCES];
         bool ours[RESOURCES]; /* the request is below the original, so it is to be recorded as ours */
+        /* The same for all: its QoS class by the originals; a LimitRange of type Pod would refuse less than those. */
+        bool guaranteed, pod_refused[RESOURCES];
 };
 /* Returns whether any is ours. */
 bool advise_deploy(const struct advise_facts *f, const struct advise_container *c, size_t n, struct deploy_advice *ret);

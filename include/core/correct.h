@@ -70,7 +70,8 @@ enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
  * 4. what the profile does not manage stands at its original: an init container (`Init`), an ignored container
  *    (`ContainerIgnored`), a resource turned off (`MemoryOff`, `CPUOff`).
  * 5. raised to the LimitRange's min and to limit / ratio, at most to the original (`LimitRange`, also where it stays
- *    below the original): admission would refuse the pod otherwise.
+ *    below the original): admission would refuse the pod otherwise. Where it would refuse the pod as a whole
+ *    (pod_refused), to the original.
  * 6. no original: nothing to lower (`NoOriginal`); the target is then what the container needs, set only where the
  *    model or last_good tells it.
  * 7. a Guaranteed pod: with keep_guaranteed the original (`QoS`), else qos_changes.
@@ -91,6 +92,7 @@ struct correct_facts {
         struct amount limit;
         struct amount range_min;   /* LimitRange min */
         struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
+        bool pod_refused;          /* less than the originals of all containers together: a LimitRange of type Pod */
         struct amount last_good;   /* target published before that was below its original then (an owner who raised his
                                       request since is not held to the old one); for Stale and a lost database */
         bool unasked;              /* no profile selects the workload any more */
@@ -126,7 +128,8 @@ enum rule {
 const char *rule_name(enum rule r); /* "Static", "Model", "LastGood", "Clamp", … */
 void correct_steps(const struct correct_facts *f, struct correction ret[static RULES]);
 
-/* The least request that admission lets through: the LimitRange's min, and limit / ratio; 0: any. */
+/* The least request that admission lets through: the LimitRange's min, limit / ratio, and the original where the pod as
+ * a whole would be refused; 0: any. */
 int64_t correct_floor(const struct correct_facts *f);
 
 /* ceil(value * thousandths / 1000), up to a multiple of step (>= 1); saturates at INT64_MAX. value, thousandths >= 0.

@@ -116,10 +116,11 @@ struct hpa_view {
         int metrics;
 };
 
-struct limit_range_view { /* of type Container; several items: the strictest */
+struct limit_range_view { /* of types Container and Pod; several items: the strictest */
         struct object_view meta;
         struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], max[RESOURCES],
-                ratio[RESOURCES]; /* ratio: thousandths */
+                ratio[RESOURCES];                               /* ratio: thousandths */
+        struct amount pod_min[RESOURCES], pod_ratio[RESOURCES]; /* of all containers together */
 };
 
 struct pod_metrics_container_view {

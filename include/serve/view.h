@@ -78,7 +78,8 @@ struct view_ns {
         uint32_t labels_size;
         bool system;      /* reached only by naming kubernetes.io/metadata.name */
         bool apply_never; /* its annotation halflife.dev/apply */
-        struct amount default_request[RESOURCES], range_min[RESOURCES], range_ratio[RESOURCES];
+        struct amount default_request[RESOURCES], default_limit[RESOURCES];
+        struct amount range_min[RESOURCES], range_ratio[RESOURCES], pod_min[RESOURCES], pod_ratio[RESOURCES];
 };
 
 /* An autoscaler by utilization: a workload that it names may not have been seen yet. */

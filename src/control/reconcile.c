@@ -43,7 +43,7 @@ static void originate(const struct target *t, const struct container_spec *spec,
                 c->raw_limit[r] = spec->limit[r];
                 c->facts.original[r] = o.effective;
                 c->facts.current[r] = o.current;
-                c->facts.limit[r] = spec->limit[r];
+                c->facts.limit[r] = spec->limit[r].set ? spec->limit[r] : range->default_limit[r];
         }
 }
 
@@ -366,6 +366,8 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                 facts.hpa_holds[r] = holds && wl->hpa[r];
                 facts.range_min[r] = range->min[r];
                 facts.range_ratio[r] = range->ratio[r];
+                facts.pod_min[r] = range->pod_min[r];
+                facts.pod_ratio[r] = range->pod_ratio[r];
         }
         size_t n = (size_t)plan->containers;
         struct advise_container *c = arena_new(a, (n + 1) * sizeof *c);

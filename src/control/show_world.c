@@ -48,6 +48,9 @@ void show_namespaces(struct world *w, struct view *v)
                 memcpy(to->default_request, range.default_request, sizeof to->default_request);
                 memcpy(to->range_min, range.min, sizeof to->range_min);
                 memcpy(to->range_ratio, range.ratio, sizeof to->range_ratio);
+                memcpy(to->default_limit, range.default_limit, sizeof to->default_limit);
+                memcpy(to->pod_min, range.pod_min, sizeof to->pod_min);
+                memcpy(to->pod_ratio, range.pod_ratio, sizeof to->pod_ratio);
                 view_add_ns(v, to);
         }
 }

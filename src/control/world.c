@@ -167,6 +167,18 @@ static void range_free(struct limit_range *r)
         mem_free(r);
 }
 
+static void range_read(const struct limit_range_view *view, struct range_facts *ret)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                ret->default_request[r] = view->default_request[r];
+                ret->default_limit[r] = view->default_limit[r];
+                ret->min[r] = view->min[r];
+                ret->ratio[r] = view->ratio[r];
+                ret->pod_min[r] = view->pod_min[r];
+                ret->pod_ratio[r] = view->pod_ratio[r];
+        }
+}
+
 int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct limit_range_view view;
@@ -177,9 +189,7 @@ int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *
                 struct limit_range *r = MEM_NEW(struct limit_range);
                 r->name = mem_string_n(view.meta.name.p, view.meta.name.len);
                 r->epoch = epoch;
-                memcpy(r->default_request, view.default_request, sizeof r->default_request);
-                memcpy(r->min, view.min, sizeof r->min);
-                memcpy(r->ratio, view.ratio, sizeof r->ratio);
+                range_read(&view, &r->says);
                 r->next = ns->ranges;
                 ns->ranges = r;
                 w->changed = true;
@@ -232,9 +242,12 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
         const struct ns *ns = map_get(&w->namespaces, text_of(name));
         for (const struct limit_range *r = ns ? ns->ranges : NULL; r; r = r->next)
                 for (int i = 0; i < RESOURCES; i++) {
-                        keep_larger(&ret->min[i], r->min[i]);
-                        keep_smaller(&ret->ratio[i], r->ratio[i]);
-                        keep_larger(&ret->default_request[i], r->default_request[i]);
+                        keep_larger(&ret->min[i], r->says.min[i]);
+                        keep_smaller(&ret->ratio[i], r->says.ratio[i]);
+                        keep_larger(&ret->pod_min[i], r->says.pod_min[i]);
+                        keep_smaller(&ret->pod_ratio[i], r->says.pod_ratio[i]);
+                        keep_larger(&ret->default_request[i], r->says.default_request[i]);
+                        keep_larger(&ret->default_limit[i], r->says.default_limit[i]);
                 }
 }
 

@@ -30,11 +30,15 @@ struct labels {
         size_t count;
 };
 
+struct range_facts {
+        struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], ratio[RESOURCES],
+                pod_min[RESOURCES], pod_ratio[RESOURCES];
+};
 struct limit_range {
         struct limit_range *next;
         char *name;
         uint32_t epoch;
-        struct amount default_request[RESOURCES], min[RESOURCES], ratio[RESOURCES];
+        struct range_facts says;
 };
 
 struct ns {
@@ -359,9 +363,6 @@ struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);
 
 /* What the namespace's LimitRanges say, the strictest of several. */
-struct range_facts {
-        struct amount default_request[RESOURCES], min[RESOURCES], ratio[RESOURCES];
-};
 void range_facts(struct world *w, const char *ns, struct range_facts *ret);
 struct published *published_get(struct world *w, struct text key); /* made when unknown */
 void published_set_status(struct world *w, struct published *p, const json_t *status);

@@ -18,8 +18,42 @@ bool advise_guaranteed(const struct advise_container *c, size_t n)
         return n > 0 && fixed == n;
 }
 
+/* What is the same for all containers of a pod. */
+struct pod_facts {
+        bool guaranteed;
+        bool refused[RESOURCES]; /* less than the originals would be, as a whole */
+};
+
+/* What a pod asks for and may use of a resource, a container at a time. */
+struct pod_sum {
+        __int128 request, limit, sidecars, init;
+};
+
+static void sum_add(struct pod_sum *sum, const struct advise_container *c, enum resource r, struct amount request)
+{
+        int64_t limit = c->limit[r].set ? c->limit[r].value : 0;
+        if (c->role == ROLE_INIT) {
+                sum->init = limit > sum->init ? limit : sum->init;
+                return;
+        }
+        sum->request += request.set ? request.value : 0;
+        sum->limit += limit;
+        sum->sidecars += c->role == ROLE_SIDECAR ? limit : 0;
+}
+
+/*
+ * By a LimitRange of type Pod. What an init container asks for, should it be more than the others together, is left
+ * out: that is only more careful.
+ */
+static bool is_refused(const struct advise_facts *f, enum resource r, const struct pod_sum *sum)
+{
+        struct amount least = f->pod_min[r], ratio = f->pod_ratio[r];
+        __int128 limit = sum->init + sum->sidecars > sum->limit ? sum->init + sum->sidecars : sum->limit;
+        return (least.set && sum->request < least.value) || (ratio.set && limit * 1000 > sum->request * ratio.value);
+}
+
 static struct correct_facts correct_facts_of(const struct advise_facts *f, const struct advise_container *c,
-                                             enum resource r, bool guaranteed)
+                                             enum resource r, const struct pod_facts *pod)
 {
         return (struct correct_facts){
                 .resource = r,
@@ -35,7 +69,8 @@ static struct correct_facts correct_facts_of(const struct advise_facts *f, const
                 .range_min = f->range_min[r],
                 .range_ratio = f->range_ratio[r],
                 .last_good = c->last_good[r],
-                .guaranteed = guaranteed,
+                .pod_refused = pod->refused[r],
+                .guaranteed = pod->guaranteed,
                 .keep_guaranteed = f->workload.apply->keep_guaranteed,
         };
 }
@@ -74,28 +109,43 @@ static enum reason reason_shown(const struct advise_facts *f, enum resource r, c
         return g->step_limited ? REASON_STEP_LIMITED : of->reason;
 }
 
+static void judge(const struct advise_facts *f, const struct advise_container *c, enum resource r,
+                  const struct pod_facts *pod, struct advice *ret)
+{
+        struct correct_facts facts = correct_facts_of(f, c, r, pod);
+        correct(&facts, &ret->of[r]);
+        struct gate_facts change = gate_facts_of(f, c, r, &ret->of[r]);
+        if (f->workload.apply->mode == APPLY_ON_DEPLOY)
+                pass_deploy_gates(&change, &ret->gate[r]);
+        else
+                gate(&change, &ret->gate[r]);
+        ret->reason[r] = reason_shown(f, r, &ret->of[r], &ret->gate[r]);
+}
+
 bool advise(const struct advise_facts *f, const struct advise_container *c, size_t n, struct advice *ret)
 {
-        bool guaranteed = advise_guaranteed(c, n), any = false, deploys = f->workload.apply->mode == APPLY_ON_DEPLOY;
-        for (size_t i = 0; i < n; i++)
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        struct correct_facts facts = correct_facts_of(f, &c[i], r, guaranteed);
-                        correct(&facts, &ret[i].of[r]);
-                        struct gate_facts change = gate_facts_of(f, &c[i], r, &ret[i].of[r]);
-                        if (deploys)
-                                pass_deploy_gates(&change, &ret[i].gate[r]);
-                        else
-                                gate(&change, &ret[i].gate[r]);
-                        ret[i].reason[r] = reason_shown(f, r, &ret[i].of[r], &ret[i].gate[r]);
+        struct pod_facts pod = {.guaranteed = advise_guaranteed(c, n)};
+        bool any = false, deploys = f->workload.apply->mode == APPLY_ON_DEPLOY;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct pod_sum sum = {0};
+                for (size_t i = 0; i < n; i++) {
+                        judge(f, &c[i], r, &pod, &ret[i]);
+                        sum_add(&sum, &c[i], r, ret[i].of[r].target);
+                }
+                pod.refused[r] = is_refused(f, r, &sum);
+                for (size_t i = 0; i < n; i++) {
+                        if (pod.refused[r])
+                                judge(f, &c[i], r, &pod, &ret[i]);
                         any |= !deploys && !ret[i].gate[r].hold;
                 }
+        }
         return any;
 }
 
-static void answer(const struct advise_facts *f, const struct advise_container *c, enum resource r, bool guaranteed,
-                   struct deploy_advice *ret)
+static void answer(const struct advise_facts *f, const struct advise_container *c, enum resource r,
+                   const struct pod_facts *pod, struct deploy_advice *ret)
 {
-        struct correct_facts facts = correct_facts_of(f, c, r, guaranteed);
+        struct correct_facts facts = correct_facts_of(f, c, r, pod);
         correct(&facts, &ret->of[r]);
         struct gate_facts deploy = gate_facts_of(f, c, r, &ret->of[r]);
         if (deploy.current.set && deploy.current.value < correct_floor(&facts))
@@ -107,15 +157,26 @@ static void answer(const struct advise_facts *f, const struct advise_container *
                          : verdict.below_min_change ? REASON_BELOW_MIN_CHANGE
                                                     : ret->of[r].reason;
         ret->ours[r] = verdict.value.set && verdict.value.value < c->original[r].value;
+        ret->guaranteed = pod->guaranteed;
+        ret->pod_refused[r] = pod->refused[r];
 }
 
 bool advise_deploy(const struct advise_facts *f, const struct advise_container *c, size_t n, struct deploy_advice *ret)
 {
-        bool guaranteed = advise_guaranteed(c, n), any = false;
-        for (size_t i = 0; i < n; i++)
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        answer(f, &c[i], r, guaranteed, &ret[i]);
+        struct pod_facts pod = {.guaranteed = advise_guaranteed(c, n)};
+        bool any = false;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct pod_sum sum = {0};
+                for (size_t i = 0; i < n; i++) {
+                        answer(f, &c[i], r, &pod, &ret[i]);
+                        sum_add(&sum, &c[i], r, ret[i].request[r]);
+                }
+                pod.refused[r] = is_refused(f, r, &sum);
+                for (size_t i = 0; i < n; i++) {
+                        if (pod.refused[r])
+                                answer(f, &c[i], r, &pod, &ret[i]);
                         any |= ret[i].ours[r];
                 }
+        }
         return any;
 }

@@ -171,7 +171,7 @@ int64_t correct_floor(const struct correct_facts *f)
                 if (by_ratio > least)
                         least = by_ratio;
         }
-        return least;
+        return f->pod_refused && f->original.set && f->original.value > least ? f->original.value : least;
 }
 
 static void raise_to_range(const struct correct_facts *f, struct correction *c)

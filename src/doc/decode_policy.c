@@ -95,7 +95,7 @@ int decode_hpa(struct text json, struct arena *a, struct hpa_view *ret, struct e
 
 /* One element of spec.limits. */
 struct limit_item {
-        bool of_container;
+        bool of_container, of_pod;
         struct amount default_request[RESOURCES], default_limit[RESOURCES], min[RESOURCES], max[RESOURCES],
                 ratio[RESOURCES];
 };
@@ -115,11 +115,11 @@ static void read_ratios(struct decoder *d, struct amount ret[RESOURCES])
 
 static void read_limit_item(struct decoder *d, struct limit_item *ret)
 {
-        struct text key;
+        struct text key, type = {"", 0};
         *ret = (struct limit_item){.of_container = false};
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
-                        ret->of_container = text_is(json_text(&d->j, d->arena), "Container");
+                        type = json_text(&d->j, d->arena);
                 else if (text_is(key, "defaultRequest"))
                         decoder_amounts(d, "defaultRequest", ret->default_request);
                 else if (text_is(key, "default"))
@@ -132,6 +132,8 @@ static void read_limit_item(struct decoder *d, struct limit_item *ret)
                         read_ratios(d, ret->ratio);
                 else
                         json_skip(&d->j);
+        ret->of_container = text_is(type, "Container");
+        ret->of_pod = text_is(type, "Pod");
 }
 
 static void keep_last(struct amount *kept, struct amount seen)
@@ -161,6 +163,10 @@ static void limit_range_add(struct limit_range_view *l, const struct limit_item 
                 keep_higher(&l->min[r], i->min[r]);
                 keep_lower(&l->max[r], i->max[r]);
                 keep_lower(&l->ratio[r], i->ratio[r]);
+        }
+        for (int r = 0; i->of_pod && r < RESOURCES; r++) {
+                keep_higher(&l->pod_min[r], i->min[r]);
+                keep_lower(&l->pod_ratio[r], i->ratio[r]);
         }
 }
 

@@ -38,7 +38,7 @@ static void read_origin(const struct deploy_container *from, const struct view_n
                         .original = from->recorded_original[r],
                 });
                 c->original[r] = row->origin[r].effective;
-                c->limit[r] = from->limit[r];
+                c->limit[r] = from->limit[r].set || !ns ? from->limit[r] : ns->default_limit[r];
                 if (row->origin[r].ours)
                         c->current[r] = row->origin[r].current;
         }
@@ -83,6 +83,8 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
                 ret->hpa_holds[r] = d->profile->spec->apply.hpa == HPA_HOLD && hpa_scales(v, t, s, r);
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};
+                ret->pod_min[r] = ns ? ns->pod_min[r] : (struct amount){0};
+                ret->pod_ratio[r] = ns ? ns->pod_ratio[r] : (struct amount){0};
         }
 }
 

@@ -92,16 +92,9 @@ struct scene {
         struct resource_policy defaults[RESOURCES];
         struct apply_policy apply;
         const struct view_ns *ns;
-        bool guaranteed;
         struct deploy_subject subject;
         struct deploy_answer deploy;
 };
-
-static bool is_fixed(const struct deploy_container *c, enum resource r)
-{
-        return c->request[r].set && c->limit[r].set && c->request[r].value == c->limit[r].value &&
-               c->limit[r].value > 0;
-}
 
 static void scene_init(struct scene *s, struct ask *k)
 {
@@ -115,9 +108,6 @@ static void scene_init(struct scene *s, struct ask *k)
         s->ns = view_find_ns(k->v, text_of(k->target->ns));
         s->subject = subject_of(k);
         deploy_answer(k->v, &s->subject, k->a, &s->deploy);
-        s->guaranteed = s->subject.containers > 0;
-        for (size_t i = 0; i < s->subject.containers; i++)
-                s->guaranteed &= is_fixed(&s->subject.container[i], CPU) && is_fixed(&s->subject.container[i], MEMORY);
 }
 
 static struct explain_facts facts_of(const struct scene *s, int at, enum resource r)
@@ -147,7 +137,8 @@ static struct explain_facts facts_of(const struct scene *s, int at, enum resourc
                                 .range_min = s->ns ? s->ns->range_min[r] : (struct amount){0},
                                 .range_ratio = s->ns ? s->ns->range_ratio[r] : (struct amount){0},
                                 .last_good = n->learned ? amount_of_view(n->target) : (struct amount){0},
-                                .guaranteed = s->guaranteed,
+                                .pod_refused = s->deploy.advice[at].pod_refused[r],
+                                .guaranteed = s->deploy.advice[at].guaranteed,
                                 .keep_guaranteed = s->apply.keep_guaranteed,
                         },
                 .shown = (enum reason)n->reason,

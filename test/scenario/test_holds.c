@@ -77,6 +77,17 @@ static struct story stories[] = {
                   "maxLimitRequestRatio: {cpu: '4'}}]}}"),
               WEB(LIMITED), EXPECT("deployments/web", CPU_REQUEST, "500m"),
               EXPECT(REC, "status.containers[app].cpu.reason", "LimitRange")),
+        STORY("range-of-the-pod", AT_ONCE(""),
+              PUT("{apiVersion: v1, kind: LimitRange, metadata: {name: sizes}, spec: {limits: [{type: Pod, min: "
+                  "{cpu: 400m}}]}}"),
+              WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.reason", "LimitRange"),
+              CHECK(REC, "status.containers[app].cpu.target", "1"), CYCLES(2),
+              CHECK("deployments/web", "metadata.generation", "1")),
+        STORY("range-of-a-default-limit", AT_ONCE(""),
+              PUT("{apiVersion: v1, kind: LimitRange, metadata: {name: sizes}, spec: {limits: [{type: Container, "
+                  "default: {cpu: '2'}, maxLimitRequestRatio: {cpu: '4'}}]}}"),
+              WEB("[{name: app, resources: {requests: {cpu: '1'}}}]"), EXPECT("deployments/web", CPU_REQUEST, "500m"),
+              EXPECT(REC, "status.containers[app].cpu.reason", "LimitRange")),
         STORY("guaranteed-kept",
               TEAM("{apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, keepGuaranteed: true}}"),
               WEB("[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '1', memory: 1Gi}}}]"),

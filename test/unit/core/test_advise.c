@@ -330,6 +330,69 @@ static void test_deploy_keeps(void **state)
         assert_false(d.ours[MEMORY]);
 }
 
+/* A LimitRange of type Pod looks at all containers together: where it would refuse what we ask for, the originals
+ * stand. */
+static void test_whole_pod(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                int64_t pod_min, pod_ratio, limit; /* limit: of each container */
+                enum container_role other;
+                bool hpa;
+                int64_t want;
+                enum reason reason;
+        } row[] = {
+                {"no word of it", 0, 0, 4000, ROLE_MAIN, false, 1320, REASON_LOWERED},
+                {"enough together", 2640, 0, 4000, ROLE_MAIN, false, 1320, REASON_LOWERED},
+                {"a unit short", 2641, 0, 4000, ROLE_MAIN, false, 2000, REASON_LIMIT_RANGE},
+                {"the originals are short too", 9000, 0, 4000, ROLE_MAIN, false, 2000, REASON_LIMIT_RANGE},
+                {"an init container is not beside them", 1321, 0, 4000, ROLE_INIT, false, 2000, REASON_LIMIT_RANGE},
+                {"a sidecar is", 2640, 0, 4000, ROLE_SIDECAR, false, 1320, REASON_LOWERED},
+                {"the ratio just holds", 0, 3031, 4000, ROLE_MAIN, false, 1320, REASON_LOWERED},
+                {"the ratio does not", 0, 3030, 4000, ROLE_MAIN, false, 2000, REASON_LIMIT_RANGE},
+                {"a limit of an init container counts", 0, 2000, 2640, ROLE_INIT, false, 1320, REASON_LOWERED},
+                {"and is too much", 0, 1999, 2640, ROLE_INIT, false, 2000, REASON_LIMIT_RANGE},
+                {"held is held", 2641, 0, 4000, ROLE_MAIN, true, 2000, REASON_HPA_HOLD},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                struct deploy_advice d[2];
+                scene_init(&s);
+                apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+                s.facts.pod_min[CPU] = (struct amount){row[i].pod_min > 0, row[i].pod_min};
+                s.facts.pod_ratio[CPU] = (struct amount){row[i].pod_ratio > 0, row[i].pod_ratio};
+                s.facts.hpa_holds[CPU] = row[i].hpa;
+                s.c[1].role = row[i].other;
+                s.c[0].limit[CPU] = s.c[1].limit[CPU] = YES(row[i].limit);
+                s.c[0].current[CPU].set = s.c[1].current[CPU].set = false;
+                s.c[0].current[MEMORY].set = s.c[1].current[MEMORY].set = false;
+                assert_true(advise_deploy(&s.facts, s.c, 2, d));
+                (void)judge(&s);
+                if (d[0].request[CPU].value != row[i].want || d[0].reason[CPU] != row[i].reason ||
+                    d[0].pod_refused[CPU] != (row[i].reason == REASON_LIMIT_RANGE) ||
+                    s.advice[0].reason[CPU] != row[i].reason)
+                        fail_msg("%s: %lld, '%s', status '%s'", row[i].name, (long long)d[0].request[CPU].value,
+                                 reason_name(d[0].reason[CPU]), reason_name(s.advice[0].reason[CPU]));
+                assert_int_equal(d[0].request[MEMORY].value, 2356 * MI);
+        }
+}
+
+/* What a deploy before wrote is not kept where the pod as a whole would be refused with it. */
+static void test_whole_pod_keeps_nothing(void **state)
+{
+        (void)state;
+        struct scene s;
+        struct deploy_advice d[2];
+        scene_init(&s);
+        apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+        s.facts.pod_min[CPU] = YES(2600);
+        s.c[0].current[CPU] = s.c[1].current[CPU] = YES(1250); /* the targets are 1320 each */
+        (void)advise_deploy(&s.facts, s.c, 2, d);
+        assert_int_equal(d[0].request[CPU].value, 2000);
+        assert_int_equal(d[0].reason[CPU], REASON_LIMIT_RANGE);
+}
+
 /* Nothing is invented where the owner asks for nothing. */
 static void test_deploy_without_original(void **state)
 {
@@ -350,6 +413,7 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_all_is_lowered), cmocka_unit_test(test_each_judged_by_its_own_facts),
                 cmocka_unit_test(test_reasons_shown),  cmocka_unit_test(test_namespace_range),
+                cmocka_unit_test(test_whole_pod),      cmocka_unit_test(test_whole_pod_keeps_nothing),
                 cmocka_unit_test(test_last_good),      cmocka_unit_test(test_guaranteed_pod),
                 cmocka_unit_test(test_guaranteed),     cmocka_unit_test(test_deploy_states),
                 cmocka_unit_test(test_deploy_holds),   cmocka_unit_test(test_deploy_ignores_rollout_gates),

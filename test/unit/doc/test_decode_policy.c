@@ -19,6 +19,8 @@ static void say_limit_range(struct buf *b, const struct limit_range_view *l)
         say_amounts(b, "min", l->min);
         say_amounts(b, "max", l->max);
         say_amounts(b, "ratio", l->ratio);
+        say_amounts(b, "pod.min", l->pod_min);
+        say_amounts(b, "pod.ratio", l->pod_ratio);
 }
 
 #define HPA(metrics)                                                                                                   \
@@ -62,6 +64,11 @@ static const struct {
                "{\"cpu\":\"60m\"},\"max\":{\"cpu\":3},\"maxLimitRequestRatio\":{\"cpu\":3},\"defaultRequest\":{\"cpu\":"
                "\"2m\"}}"),
          "n/l request.cpu=2 min.cpu=60 max.cpu=2000 ratio.cpu=3000"},
+        /* the type may come last */
+        {false,
+         RANGE("{\"min\":{\"cpu\":1},\"maxLimitRequestRatio\":{\"memory\":2},\"default\":{\"cpu\":3},\"type\":\"Pod\"},"
+               "{\"min\":{\"cpu\":\"1500m\"},\"type\":\"Pod\"}"),
+         "n/l pod.min.cpu=1500 pod.ratio.memory=2000"},
         {false, RANGE("{\"type\":\"Container\",\"min\":{\"cpu\":\"lots\"}}"),
          "!LimitRange 'n/l': limits[0]: min 'lots' is not a quantity"},
 };

@@ -128,6 +128,10 @@ enum {
         NEVER_ALL,
         RANGE_DEFAULT,
         RANGE_MIN,
+        RANGE_LIMIT,
+        RANGE_RATIO,
+        RANGE_POD,
+        RANGE_POD_ROOM,
         NOTHING_ASKED,
         LIMIT_ONLY,
         IGNORED,
@@ -168,6 +172,10 @@ static void test_each_fact_counts(void **state)
                 {NEVER_ALL, 2000, REASON_OPTED_OUT},
                 {RANGE_DEFAULT, 440, REASON_LOWERED},
                 {RANGE_MIN, 700, REASON_LIMIT_RANGE},
+                {RANGE_LIMIT, 300, REASON_LIMIT_BOUND},
+                {RANGE_RATIO, 1500, REASON_LIMIT_RANGE},
+                {RANGE_POD, 2000, REASON_LIMIT_RANGE},
+                {RANGE_POD_ROOM, 440, REASON_LOWERED},
                 {NOTHING_ASKED, -1, REASON_NO_ORIGINAL},
                 {LIMIT_ONLY, 440, REASON_LOWERED},
                 {IGNORED, 2000, REASON_CONTAINER_IGNORED},
@@ -261,6 +269,20 @@ static void test_each_fact_counts(void **state)
                         break;
                 case RANGE_MIN:
                         s.ns.range_min[CPU] = (struct amount)YES(700);
+                        break;
+                case RANGE_LIMIT: /* a container without a limit gets the LimitRange's as it is admitted */
+                        s.ns.default_limit[CPU] = (struct amount)YES(300);
+                        break;
+                case RANGE_RATIO:
+                        s.ns.default_limit[CPU] = (struct amount)YES(3000);
+                        s.ns.range_ratio[CPU] = (struct amount)YES(2000);
+                        break;
+                case RANGE_POD:
+                        s.ns.pod_min[CPU] = (struct amount)YES(441);
+                        break;
+                case RANGE_POD_ROOM:
+                        s.ns.pod_min[CPU] = (struct amount)YES(440);
+                        s.ns.pod_ratio[CPU] = (struct amount)YES(1000);
                         break;
                 case NOTHING_ASKED:
                         s.container.request[CPU].set = false;
