@@ -159,6 +159,7 @@ static void read_letter(struct door *d, struct letter *l)
 static bool read_letters(struct door *d)
 {
         uint64_t count;
+        (void)!read(d->wake, &count, sizeof count); /* first: who leaves a letter from here on wakes us again */
         pthread_mutex_lock(&d->lock);
         struct letter *l = d->letter;
         bool stopping = d->stopping;
@@ -169,7 +170,6 @@ static bool read_letters(struct door *d)
                 next = l->next;
                 read_letter(d, l);
         }
-        (void)!read(d->wake, &count, sizeof count);
         return !stopping;
 }
 
@@ -211,6 +211,7 @@ static int wait_ms(const struct door *d)
 /* Whoever waits for others is told to come again; what can be sent at once still is. */
 static void say_goodbye(struct door *d)
 {
+        d->ending = true;
         for (struct visit *v = d->busy.first; v; v = v->after)
                 if (v->suspended && v->admission)
                         visit_found_owner(v, NULL);

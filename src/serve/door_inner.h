@@ -83,7 +83,8 @@ struct door {
         struct gzip gzip;
         pthread_t thread;
         bool running;
-        int wake;                            /* written to by whoever leaves a letter */
+        bool ending; /* nobody is to wait any more: MHD cannot be stopped while a connection is suspended */
+        int wake;    /* written to by whoever leaves a letter */
         struct pollfd polled[2 + DRAIN_MAX]; /* MHD's descriptor, ours, and those drained */
         struct drain drain;
         struct now now;

@@ -64,6 +64,12 @@ static void refuse_overloaded(struct visit *v, const char *why)
         refuse(v, PROBLEM_OVERLOADED, why);
 }
 
+/* Nothing is begun any more that others would have to end. */
+static void refuse_at_the_end(struct visit *v)
+{
+        refuse_overloaded(v, "this instance ends: try again");
+}
+
 static void suspend(struct visit *v, enum visit_step step)
 {
         v->step = step;
@@ -124,6 +130,10 @@ static void ask_who(struct visit *v)
         const char *name = v->by_name ? r->recommendation : "";
         struct text token;
         bool ask;
+        if (d->ending) {
+                refuse_at_the_end(v);
+                return;
+        }
         if (!read_token(v, &token)) {
                 refuse(v, PROBLEM_UNAUTHENTICATED,
                        "send a bearer token that the API server knows, as in "
@@ -460,7 +470,9 @@ static void work(struct visit *v)
 {
         const struct door *d = v->door;
         const struct route *r = &v->job->route;
-        if (r->verb && !v->job->view->ready)
+        if (d->ending)
+                refuse_at_the_end(v);
+        else if (r->verb && !v->job->view->ready)
                 not_ready(v);
         else if (r->name == ROUTE_RENDER)
                 give_to(d->renderer, v);
@@ -523,7 +535,7 @@ static void work_admission(struct visit *v)
         }
         j->admission = a;
         j->own_user = d->own_user;
-        if (admission_wants_owner(a) && d->o.calls.find_owner)
+        if (admission_wants_owner(a) && d->o.calls.find_owner && !d->ending)
                 ask_owner(v);
         else
                 admit(v);

@@ -40,7 +40,8 @@ static void on_recall(void *arg, const struct server_wish *w)
 {
         struct stand *s = arg;
         pthread_mutex_lock(&s->lock);
-        bool answer = !s->no_answer;
+        bool answer = !s->no_answer && !s->late;
+        s->ticket = w->ticket;
         s->recalled++;
         pthread_mutex_unlock(&s->lock);
         if (answer)
@@ -67,7 +68,10 @@ static void on_admitted(void *arg, const struct admission_outcome *o, bool dry_r
         pthread_mutex_lock(&s->lock);
         s->admitted[o->result]++;
         s->dry_runs += dry_run;
+        uint64_t ticket = s->late ? s->ticket : 0;
         pthread_mutex_unlock(&s->lock);
+        if (ticket)
+                server_recalled(s->server, ticket, NULL, 0);
 }
 
 static void on_trouble(void *arg, const struct err *why)

@@ -25,6 +25,8 @@ struct stand {
         int holds, asked, recalled, owners, troubles, renewals, dry_runs;
         int admitted[ADMISSION_RESULTS];
         bool no_answer; /* nothing is ever recalled, no owner found */
+        bool late; /* what was asked last is recalled as soon as something is admitted, by the server's own thread */
+        uint64_t ticket; /* of what was asked last */
         char trouble[ERR_TEXT_MAX];
 };
 

@@ -166,6 +166,24 @@ static void test_it_closes_on_those_who_wait(void **state)
         close(fd);
 }
 
+/* What comes in behind a request that waits is not begun any more. */
+static void test_it_closes_on_what_is_pipelined(void **state)
+{
+        (void)state;
+        struct stand s;
+        bool ended;
+        stand_begin(&s, &(struct door_options){0});
+        s.hold = true;
+        int fd = wire_open(s.address);
+        assert_true(wire_say(fd, STAND_GET_WEB("") STAND_GET_WEB("") STAND_GET_WEB("")));
+        assert_true(stand_until(&s, one_is_held, 10000));
+        stand_end(&s);
+        AUTO(mem_free) char *answer = wire_hear(fd, NULL, 10000, &ended);
+        assert_true(ended);
+        assert_non_null(strstr(answer, "HTTP/1.1 503"));
+        close(fd);
+}
+
 static void test_nobody_answers(void **state)
 {
         (void)state;
@@ -508,6 +526,42 @@ static void test_an_owner_nobody_finds(void **state)
         stand_end(&s);
 }
 
+static bool one_is_recalled(struct stand *s)
+{
+        pthread_mutex_lock(&s->lock);
+        bool recalled = s->recalled == 1;
+        s->recalled -= recalled;
+        pthread_mutex_unlock(&s->lock);
+        return recalled;
+}
+
+/* A letter that is left while letters are read is read at once, too. */
+static void test_no_letter_lies_about(void **state)
+{
+        (void)state;
+        enum { ROUNDS = 4 };
+        static const char histogram[] = "GET " STAND_WEB "/histogram?resource=cpu HTTP/1.1\r\nHost: x\r\n"
+                                        "Authorization: Bearer good\r\n\r\n";
+        struct stand s;
+        bool ended;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        s.late = true;
+        int fd = wire_open(s.address);
+        for (int i = 0; i < ROUNDS; i++) {
+                assert_true(wire_say(fd, histogram));
+                assert_true(stand_until(&s, one_is_recalled, 10000));
+                AUTO(got_release)
+                struct got g =
+                        stand_ask(&s, "/admission",
+                                  (struct fetch){.method = "POST", .type = "application/json", .body = REVIEW(OWNED)});
+                assert_int_equal(g.status, 200);
+                AUTO(mem_free) char *answer = wire_hear(fd, "\"percentiles\"", 10000, &ended);
+                assert_non_null(strstr(answer, " 200 "));
+        }
+        close(fd);
+        stand_end(&s);
+}
+
 /* --- what the view says of itself --- */
 
 static void test_news_are_old(void **state)
@@ -579,6 +633,7 @@ int main(void)
                 cmocka_unit_test(test_one_question_for_all),
                 cmocka_unit_test(test_one_question_for_a_namespace),
                 cmocka_unit_test(test_it_closes_on_those_who_wait),
+                cmocka_unit_test(test_it_closes_on_what_is_pipelined),
                 cmocka_unit_test(test_nobody_answers),
                 cmocka_unit_test(test_request_ids),
                 cmocka_unit_test(test_head_and_gzip),
@@ -591,6 +646,7 @@ int main(void)
                 cmocka_unit_test(test_news_are_old),
                 cmocka_unit_test(test_admission),
                 cmocka_unit_test(test_an_owner_nobody_finds),
+                cmocka_unit_test(test_no_letter_lies_about),
                 cmocka_unit_test(test_where_it_may_listen),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
