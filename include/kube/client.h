@@ -44,7 +44,7 @@ struct call {
         bool urgent;         /* see http_request */
 };
 
-struct answer {
+struct client_answer {
         int status; /* 0: none */
         struct wall date;
         int64_t retry_after_ms; /* -1: none */
@@ -57,7 +57,7 @@ struct answer {
          */
         struct err err;
 };
-typedef void client_done(void *arg, const struct answer *a);
+typedef void client_done(void *arg, const struct client_answer *a);
 
 /* Start a call. The handle is valid until done is called; done may be NULL. */
 struct client_call;
@@ -87,7 +87,7 @@ struct client_stream_request {
         int (*data)(void *arg, const char *p, size_t len); /* of a 2xx answer only; < 0 ends it with that code */
         /* whole: the body ended properly; where a 2xx answer did not, a->err says why (ERR_RETRY, or what data
          * returned). */
-        void (*done)(void *arg, const struct answer *a, bool whole);
+        void (*done)(void *arg, const struct client_answer *a, bool whole);
         void *arg;
 };
 struct client_call *client_stream(struct client *c, const struct client_stream_request *r);

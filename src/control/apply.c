@@ -247,7 +247,7 @@ static bool denied(struct target *t, const char *text)
         return true;
 }
 
-static void refused(struct applying *a, const struct answer *answer)
+static void refused(struct applying *a, const struct client_answer *answer)
 {
         struct target *t = a->target;
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
@@ -257,7 +257,7 @@ static void refused(struct applying *a, const struct answer *answer)
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
 
-static void patched(void *arg, const struct answer *answer)
+static void patched(void *arg, const struct client_answer *answer)
 {
         struct applying *a = arg;
         struct controller *c = a->controller;
@@ -291,7 +291,7 @@ static void patched(void *arg, const struct answer *answer)
 }
 
 /* Decide on what was just read: only what still wants to be changed is. */
-static void fetched(void *arg, const struct answer *answer)
+static void fetched(void *arg, const struct client_answer *answer)
 {
         struct applying *a = arg;
         struct controller *c = a->controller;

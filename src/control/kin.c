@@ -227,7 +227,7 @@ static void take(struct quest *q, const struct object_view *meta)
                 quest_end(q);
 }
 
-static void answered(void *arg, const struct answer *a)
+static void answered(void *arg, const struct client_answer *a)
 {
         struct quest *q = arg;
         struct arena arena = {0};

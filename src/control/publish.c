@@ -21,7 +21,7 @@ static char *path_of_recommendation(const struct target *t, const char *subresou
         return path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, subresource);
 }
 
-static void publishing_end(struct publishing *p, const struct answer *a)
+static void publishing_end(struct publishing *p, const struct client_answer *a)
 {
         struct controller *c = p->controller;
         struct target *t = p->target;
@@ -30,7 +30,7 @@ static void publishing_end(struct publishing *p, const struct answer *a)
         work_done(c, t, &a->err, a->retry_after_ms);
 }
 
-static void status_written(void *arg, const struct answer *a)
+static void status_written(void *arg, const struct client_answer *a)
 {
         struct publishing *p = arg;
         struct target *t = p->target;
@@ -55,7 +55,7 @@ static void send_status(struct publishing *p)
         mem_free(path);
 }
 
-static void head_written(void *arg, const struct answer *a)
+static void head_written(void *arg, const struct client_answer *a)
 {
         struct publishing *p = arg;
         if (a->err.code != 0) {
@@ -64,7 +64,7 @@ static void head_written(void *arg, const struct answer *a)
         }
         struct world *w = &p->controller->world;
         struct target *t = p->target;
-        struct answer said = *a;
+        struct client_answer said = *a;
         AUTO(mem_free) char *key = mem_printf("%s/%s", t->ns, t->recommendation);
         if (published_upsert(w, a->body, t->published ? t->published->epoch : 0, &said.err) < 0) {
                 publishing_end(p, &said);
@@ -100,10 +100,10 @@ void publish_status(struct controller *c, const struct plan *plan)
                 send_status(p);
 }
 
-static void deleted(void *arg, const struct answer *a)
+static void deleted(void *arg, const struct client_answer *a)
 {
         struct publishing *p = arg;
-        struct answer said = *a;
+        struct client_answer said = *a;
         if (said.err.code == ERR_NOTFOUND)
                 said.err.code = 0; /* somebody was faster */
         if (said.err.code == 0 && p->target->published)

@@ -154,7 +154,7 @@ static void refused(struct controller *c, struct profile *p, const struct err *e
         refusal_tell(c, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
-static void written(void *arg, const struct answer *a)
+static void written(void *arg, const struct client_answer *a)
 {
         struct standing *s = arg;
         struct profile *p = map_get(&s->controller->world.profiles, text_of(s->key));

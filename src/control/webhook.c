@@ -103,7 +103,7 @@ static const char *due_text(enum authority_due due)
         return text[due];
 }
 
-static void written(void *arg, const struct answer *a)
+static void written(void *arg, const struct client_answer *a)
 {
         struct webhook *w = arg;
         w->call = NULL;
@@ -258,7 +258,7 @@ static json_t *patch_for(const struct webhook *w, const json_t *configuration)
         return patch;
 }
 
-static void patched(void *arg, const struct answer *a)
+static void patched(void *arg, const struct client_answer *a)
 {
         struct webhook *w = arg;
         w->call = NULL;
@@ -281,7 +281,7 @@ static void tell_no_hooks(struct webhook *w, const struct err *err)
         w->hooks_told = true;
 }
 
-static void configuration_read(void *arg, const struct answer *a)
+static void configuration_read(void *arg, const struct client_answer *a)
 {
         struct webhook *w = arg;
         w->call = NULL;
@@ -337,7 +337,7 @@ static int take(struct webhook *w, struct err *err)
         return rc;
 }
 
-static void secret_read(void *arg, const struct answer *a)
+static void secret_read(void *arg, const struct client_answer *a)
 {
         struct webhook *w = arg;
         struct err err = {0};

@@ -111,7 +111,7 @@ static void call_free(struct client_call *k)
         mem_free(k);
 }
 
-static void call_finish(struct client_call *k, const struct answer *a, bool whole)
+static void call_finish(struct client_call *k, const struct client_answer *a, bool whole)
 {
         if (k->stream.data)
                 k->stream.done(k->arg, a, whole);
@@ -183,7 +183,7 @@ static void on_renewed(void *arg)
 }
 
 /* Once a call. Credentials that another call had renewed since this one was sent are tried as they are. */
-static bool renew(struct client_call *k, const struct answer *a)
+static bool renew(struct client_call *k, const struct client_answer *a)
 {
         struct client *c = k->client;
         bool untrusted = a->status == 0 && a->err.code == ERR_DENIED;
@@ -200,7 +200,7 @@ static bool renew(struct client_call *k, const struct answer *a)
         return true;
 }
 
-static bool may_try_again(const struct client_call *k, const struct answer *a)
+static bool may_try_again(const struct client_call *k, const struct client_answer *a)
 {
         if (k->r.stream || k->fed || k->tries_again >= (k->stream.data ? TRIES_AGAIN_READ : TRIES_AGAIN_MAX))
                 return false; /* watches have an owner who backs off for as long as it takes */
@@ -211,7 +211,7 @@ static bool may_try_again(const struct client_call *k, const struct answer *a)
         return a->err.code == ERR_RETRY && a->status < 300; /* no answer, or it was cut */
 }
 
-static bool try_again(struct client_call *k, const struct answer *a)
+static bool try_again(struct client_call *k, const struct client_answer *a)
 {
         if (!may_try_again(k, a))
                 return false;
@@ -237,7 +237,7 @@ static void tell_watchers(struct client_call *k, const struct http_reply *reply)
 static void on_done(void *arg, const struct http_reply *reply)
 {
         struct client_call *k = arg;
-        struct answer a;
+        struct client_answer a;
         k->http = NULL;
         tell_watchers(k, reply);
         AUTO(mem_free) char *what = mem_printf("%s %s", http_method_name(k->r.method), k->path);
@@ -348,7 +348,7 @@ void client_drop_writes(struct client *c, const char *why)
         for (k = c->calls; k; k = k->after)
                 k->dropped = k->r.method != HTTP_GET && !k->r.urgent;
         while ((k = first_dropped(c))) { /* an end may begin and cancel others */
-                struct answer a = {.retry_after_ms = -1};
+                struct client_answer a = {.retry_after_ms = -1};
                 err_set(&a.err, ERR_RETRY, "%s %s: given up: %s", http_method_name(k->r.method), k->path, why);
                 k->dropped = false;
                 loop_timer_stop(c->loop, &k->again);
@@ -416,7 +416,7 @@ struct waited {
         size_t *ret_len;
 };
 
-static void on_waited(void *arg, const struct answer *a)
+static void on_waited(void *arg, const struct client_answer *a)
 {
         struct waited *w = arg;
         w->done = true;

@@ -101,7 +101,7 @@ static void ask(struct lookup *u, const char *path, client_done *done)
         u->call = client_start(u->in->client, &call, done, u);
 }
 
-static json_t *read_answer(struct lookup *u, const struct answer *a)
+static json_t *read_answer(struct lookup *u, const struct client_answer *a)
 {
         json_error_t why;
         json_t *doc = json_loadb(a->body.p, a->body.len, 0, &why);
@@ -137,7 +137,7 @@ static bool find_kind(const json_t *doc, struct lookup *u)
 
 static void ask_version(struct lookup *u);
 
-static void on_version(void *arg, const struct answer *a)
+static void on_version(void *arg, const struct client_answer *a)
 {
         struct lookup *u = arg;
         u->call = NULL;
@@ -178,7 +178,7 @@ static void add_version(struct lookup *u, const char *version)
         fit(u->version[u->versions++], sizeof u->version[0], version);
 }
 
-static void on_group(void *arg, const struct answer *a)
+static void on_group(void *arg, const struct client_answer *a)
 {
         struct lookup *u = arg;
         u->call = NULL;

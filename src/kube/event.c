@@ -81,7 +81,7 @@ uint64_t event_dropped(const struct event_source *s)
 
 static void write_series(struct entry *e);
 
-static void entry_written(void *arg, const struct answer *a)
+static void entry_written(void *arg, const struct client_answer *a)
 {
         struct entry *e = arg;
         e->call = NULL;

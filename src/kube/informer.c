@@ -43,7 +43,7 @@ static int informer_data(void *arg, const char *p, size_t len)
         return reflector_data(&in->reflector, p, len, loop_now(client_loop(in->client)).mono);
 }
 
-static void informer_done(void *arg, const struct answer *a, bool whole)
+static void informer_done(void *arg, const struct client_answer *a, bool whole)
 {
         struct informer *in = arg;
         struct loop *l = client_loop(in->client);

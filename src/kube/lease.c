@@ -70,7 +70,7 @@ static void finish_release(void *arg)
                 released(l->released_arg);
 }
 
-static void resigned(void *arg, const struct answer *a)
+static void resigned(void *arg, const struct client_answer *a)
 {
         struct lease *l = arg;
         (void)a; /* refused or lost on the way: it runs out by itself */
@@ -91,7 +91,7 @@ static void resign(struct lease *l)
 
 /* --- asking --- */
 
-static void lease_answered(void *arg, const struct answer *a)
+static void lease_answered(void *arg, const struct client_answer *a)
 {
         struct lease *l = arg;
         struct mono now = mono_read();

@@ -47,7 +47,7 @@ static void poll_release(struct metrics_poll *p)
         mem_free(p);
 }
 
-static void poll_done(void *arg, const struct answer *a, bool whole)
+static void poll_done(void *arg, const struct client_answer *a, bool whole)
 {
         struct metrics_poll *p = arg;
         struct metrics_result *r = &p->result;

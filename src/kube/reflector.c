@@ -285,7 +285,7 @@ int reflector_data(struct reflector *r, const char *p, size_t len, struct mono n
 /* --- how it ends --- */
 
 /* What the answer itself says, when no event did. */
-static enum saw saw_of_answer(const struct reflector *r, const struct answer *a, bool whole, struct mono now)
+static enum saw saw_of_answer(const struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
         bool at_once = (now.ns - r->begun.ns) / 1000000 < SHORT_MS && r->values == 0;
         if (a->err.code == 0 && whole)
@@ -334,7 +334,7 @@ static enum saw read_page(struct reflector *r)
         return SAW_END;
 }
 
-static enum saw judge(struct reflector *r, const struct answer *a, bool whole, struct mono now)
+static enum saw judge(struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
         if (r->saw >= 0)
                 return (enum saw)r->saw;
@@ -349,7 +349,7 @@ static enum saw judge(struct reflector *r, const struct answer *a, bool whole, s
 
 /* One line for the owner: at once for what somebody has to look at, and for a server that was never reached; at the
  * second time in a row for what may pass by itself, unless there is trouble already. */
-static void tell_trouble(struct reflector *r, const struct answer *a, enum saw saw)
+static void tell_trouble(struct reflector *r, const struct client_answer *a, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
         r->failures++;
@@ -367,7 +367,7 @@ static void tell_trouble(struct reflector *r, const struct answer *a, enum saw s
                 r->owner.trouble(r->owner.arg, &r->why);
 }
 
-static int64_t wait_of(struct reflector *r, const struct answer *a, enum saw saw, struct mono now)
+static int64_t wait_of(struct reflector *r, const struct client_answer *a, enum saw saw, struct mono now)
 {
         tell_trouble(r, a, saw);
         if ((now.ns - r->begun.ns) / 1000000 >= STEADY_MS)
@@ -376,14 +376,14 @@ static int64_t wait_of(struct reflector *r, const struct answer *a, enum saw saw
 }
 
 /* Expired versions are nothing unusual, unless a fresh list expires as well. */
-static int64_t wait_to_relist(struct reflector *r, const struct answer *a, enum saw saw, struct mono now)
+static int64_t wait_to_relist(struct reflector *r, const struct client_answer *a, enum saw saw, struct mono now)
 {
         bool again = r->relisted.ns != 0 && (now.ns - r->relisted.ns) / 1000000 < RELIST_APART_MS;
         r->relisted = now;
         return again ? wait_of(r, a, saw, now) : 0;
 }
 
-int64_t reflector_end(struct reflector *r, const struct answer *a, bool whole, struct mono now)
+int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
         enum saw saw = judge(r, a, whole, now);
         enum step step = next[saw][r->state];

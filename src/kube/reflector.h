@@ -61,6 +61,6 @@ int reflector_data(struct reflector *r, const char *p, size_t len, struct mono n
 /* The request under way was taken by the server a while ago. */
 void reflector_steady(struct reflector *r);
 /* How it ended: answer as client_stream gives it. Returns how long to wait before the next reflector_begin, in ms. */
-int64_t reflector_end(struct reflector *r, const struct answer *a, bool whole, struct mono now);
+int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool whole, struct mono now);
 
 #endif

@@ -55,7 +55,7 @@ static void ask(struct review *r, const char *path, json_t *body, client_done *d
 
 /* --- may he? --- */
 
-static void on_access(void *arg, const struct answer *a)
+static void on_access(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         if (a->err.code) {
@@ -120,7 +120,7 @@ static bool for_us(const struct review *r, const json_t *status)
         return false;
 }
 
-static void on_token(void *arg, const struct answer *a)
+static void on_token(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         if (a->err.code) {
@@ -170,7 +170,7 @@ void review_cancel(struct review *r)
 
 /* --- who are we? --- */
 
-static void on_self(void *arg, const struct answer *a)
+static void on_self(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         struct err err = a->err;

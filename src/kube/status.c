@@ -88,10 +88,10 @@ static int code_of(int http, const struct status *s, bool json_patch)
         }
 }
 
-void answer_judge(struct answer *ret, const struct http_reply *reply, struct text body, const char *what,
+void answer_judge(struct client_answer *ret, const struct http_reply *reply, struct text body, const char *what,
                   bool json_patch)
 {
-        *ret = (struct answer){
+        *ret = (struct client_answer){
                 .status = reply->status, .date = reply->date, .retry_after_ms = reply->retry_after_ms, .body = body};
         if (reply->status == 0 || (reply->status >= 200 && reply->status < 300)) {
                 if (reply->err.code) {

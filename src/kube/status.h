@@ -8,7 +8,7 @@
 
 /* Judge a reply and its body: sets status, date, retry_after_ms, body and err of *ret. what names the request for
  * people ("GET /api/v1/pods"); json_patch: it sent one, whose 422 can mean that a test failed. */
-void answer_judge(struct answer *ret, const struct http_reply *reply, struct text body, const char *what,
+void answer_judge(struct client_answer *ret, const struct http_reply *reply, struct text body, const char *what,
                   bool json_patch);
 
 #endif

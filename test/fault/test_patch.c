@@ -27,7 +27,7 @@ struct sent {
         char *body;
 };
 
-static void on_done(void *arg, const struct answer *a)
+static void on_done(void *arg, const struct client_answer *a)
 {
         struct sent *s = arg;
         s->done = true;

@@ -63,7 +63,7 @@ static int run(const char *p, size_t len, size_t chunk, struct told *ret, struct
         MUST(reflector_begin(&r, (struct mono){0}, &query));
         for (size_t at = 0; rc == 0 && at < len; at += chunk)
                 rc = reflector_data(&r, p + at, len - at < chunk ? len - at : chunk, (struct mono){0});
-        struct answer a = {.status = 200, .retry_after_ms = -1};
+        struct client_answer a = {.status = 200, .retry_after_ms = -1};
         if (rc < 0)
                 err_set(&a.err, rc, "ended by its reader");
         int64_t wait = reflector_end(&r, &a, rc == 0, (struct mono){INT64_C(5000000000)});

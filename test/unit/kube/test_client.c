@@ -172,7 +172,7 @@ static void answers_are_judged(void **state)
                 {500, "{\"message\":{\"a\":1},\"details\":[],\"reason\":7}", false, -1, ERR_RETRY, "HTTP 500", -1},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct answer a;
+                struct client_answer a;
                 struct http_reply reply = {.status = row[i].status, .retry_after_ms = row[i].after_ms, .whole = true};
                 answer_judge(&a, &reply, text_of(row[i].body), "GET /x", row[i].json_patch);
                 if (a.err.code != row[i].code || !strstr(a.err.text, row[i].says))
@@ -333,7 +333,7 @@ static void a_401_renews_the_token_once(void **state)
         world_end(&w);
 }
 
-static void count_done(void *arg, const struct answer *a)
+static void count_done(void *arg, const struct client_answer *a)
 {
         assert_int_equal(a->err.code, 0);
         ++*(int *)arg;
@@ -391,7 +391,7 @@ struct flow {
         struct buf body;
         int done, refuse, heads;
         bool whole;
-        struct answer answer;
+        struct client_answer answer;
         struct client_call *cancel;
 };
 
@@ -416,7 +416,7 @@ static void on_head(void *arg, struct wall date)
         assert_int_equal(date.ms, 1795262042000);
 }
 
-static void on_flow_done(void *arg, const struct answer *a, bool whole)
+static void on_flow_done(void *arg, const struct client_answer *a, bool whole)
 {
         struct flow *f = arg;
         f->done = 1;
@@ -578,7 +578,7 @@ struct dropped_call {
         int number;
 };
 
-static void on_dropped(void *arg, const struct answer *a)
+static void on_dropped(void *arg, const struct client_answer *a)
 {
         struct dropped_call *k = arg;
         struct dropped *d = k->of;

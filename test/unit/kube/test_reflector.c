@@ -269,7 +269,7 @@ static int code_of_status(int status)
 /* The end of an answer, as the client tells it. */
 static int64_t finish(struct reflector *r, int status, const char *text, int rc, bool whole, struct mono now)
 {
-        struct answer a = {.status = status, .retry_after_ms = -1};
+        struct client_answer a = {.status = status, .retry_after_ms = -1};
         int code = rc < 0 ? rc : code_of_status(status);
         if (code == 0 && !whole)
                 code = ERR_RETRY;
