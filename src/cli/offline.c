@@ -120,7 +120,7 @@ static struct view *view_of(struct offline *o)
 
 /* --- the doors --- */
 
-static json_t *take_answer(const struct client_answer *a, struct err *err)
+static json_t *take_answer(const struct answer *a, struct err *err)
 {
         json_t *json = json_loadb(buf_text(&a->body).p, a->body.len, 0, NULL);
         const char *detail = json_string_value(json_object_get(json, "detail"));
@@ -138,7 +138,7 @@ json_t *offline_get(struct offline *o, const char *path_query, struct err *err)
                                   .path = {path_query, path},
                                   .query = text_of(path_query + path + (path_query[path] == '?'))};
         struct route route;
-        struct client_answer a = {0};
+        struct answer a = {0};
         struct arena arena = {0};
         if (route_match(&r, o->view, &arena, &route, &a) == 0)
                 route_answer(&route, &r, o->view, o->copy, o->copies, &arena, &a);
