@@ -54,4 +54,7 @@ struct apply_policy {
 void resource_policy_defaults(enum resource r, struct resource_policy *ret);
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret);
 
+/* How requests are written under a mode, as status.applied.mode has it; NULL: they are not. */
+const char *apply_mode_writes(enum apply_mode mode);
+
 #endif

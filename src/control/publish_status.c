@@ -67,6 +67,12 @@ static bool carries_applied(const struct plan *p)
         return p->target->deed.changed_ms && p->target->deed.containers && p->carries;
 }
 
+static const char *applied_mode(const struct plan *p)
+{
+        const struct profile *by = p->target->profile;
+        return by ? apply_mode_writes(by->spec->apply.mode) : NULL;
+}
+
 static json_t *applied_json(const struct plan *p)
 {
         const struct deed *d = &p->target->deed;
@@ -74,7 +80,8 @@ static json_t *applied_json(const struct plan *p)
                 return NULL;
         json_t *to = json_object(), *containers = json_loads(d->containers, 0, NULL);
         put_time(to, "time", d->changed_ms);
-        json_object_set_new(to, "mode", json_string("Rollout"));
+        if (applied_mode(p))
+                json_object_set_new(to, "mode", json_string(applied_mode(p)));
         json_object_set_new(to, "containers", containers ? containers : json_array());
         return to;
 }
@@ -207,7 +214,7 @@ uint64_t publish_plan_digest(const struct plan *p)
         uint64_t digest = feed(0, state_name(p->state)), conditions = 0, containers = 0;
         if (carries_applied(p)) {
                 digest = feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
-                digest = feed(digest, p->target->deed.containers);
+                digest = feed(feed(digest, p->target->deed.containers), applied_mode(p));
         }
         for (int i = 0; i < p->conditions; i++) {
                 const struct plan_condition *c = &p->condition[i];
@@ -241,7 +248,7 @@ uint64_t publish_status_digest(const json_t *status)
         json_t *applied = json_object_get(status, "applied");
         if (applied) {
                 char *rows = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
-                digest = feed(feed(digest, string_of(applied, "time")), rows);
+                digest = feed(feed(feed(digest, string_of(applied, "time")), rows), string_of(applied, "mode"));
                 free(rows);
         }
         json_array_foreach(json_object_get(status, "conditions"), i, item) conditions +=

@@ -60,3 +60,8 @@ void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
         assert(mode < APPLY_MODES);
         *ret = apply_default[mode];
 }
+
+const char *apply_mode_writes(enum apply_mode mode)
+{
+        return mode == APPLY_ROLLOUT ? "Rollout" : mode == APPLY_ON_DEPLOY ? "OnDeploy" : NULL;
+}

@@ -47,8 +47,7 @@ static bool has_applied(const struct view_container *c)
 
 static const char *mode_of(const struct view_target *t)
 {
-        enum apply_mode mode = t->profile ? t->profile->spec->apply.mode : APPLY_RECOMMEND;
-        return mode == APPLY_ROLLOUT ? "Rollout" : mode == APPLY_ON_DEPLOY ? "OnDeploy" : NULL;
+        return t->profile ? apply_mode_writes(t->profile->spec->apply.mode) : NULL;
 }
 
 static void write_applied(struct writer *w, const struct view_target *t)

@@ -60,9 +60,12 @@ static void any_plan(struct plan *p, struct target *t, struct workload *wl)
 {
         static struct plan_container container[MOST];
         static const char *const names[MOST] = {"app", "side", "proxy", "x"};
+        static struct profile_spec spec;
+        static struct profile profile = {.spec = &spec};
         static char applied[] = "[{\"cpu\":\"285m\",\"name\":\"app\"}]";
         *wl = (struct workload){.replicas = (int64_t)draw(5)};
-        *t = (struct target){.workload = wl, .ns = "web", .name = "web"};
+        *t = (struct target){.workload = wl, .ns = "web", .name = "web", .profile = draw(4) ? &profile : NULL};
+        spec.apply.mode = (enum apply_mode)draw(APPLY_MODES);
         if (draw(2))
                 t->deed = (struct deed){.changed_ms = 1700000000000 + (int64_t)draw(1000000000), .containers = applied};
         *p = (struct plan){.target = t,
@@ -102,14 +105,38 @@ static void test_digests_agree(void **state)
         }
 }
 
+/* How it was written is the profile's mode: an answer at a deploy is no rollout. */
+static void test_applied_mode(void **state)
+{
+        static const struct {
+                enum apply_mode mode;
+                const char *want;
+        } row[] = {{APPLY_ROLLOUT, "Rollout"}, {APPLY_ON_DEPLOY, "OnDeploy"}, {APPLY_RECOMMEND, NULL}};
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct workload wl;
+                struct target t;
+                struct plan p;
+                seed = 77;
+                do
+                        any_plan(&p, &t, &wl);
+                while (!p.carries || !t.deed.changed_ms || !t.profile);
+                t.profile->spec->apply.mode = row[i].mode;
+                AUTO(json_decref) json_t *status = publish_build_status(&p);
+                const char *mode = json_string_value(json_object_get(json_object_get(status, "applied"), "mode"));
+                if (!mode != !row[i].want || (mode && strcmp(mode, row[i].want) != 0))
+                        fail_msg("mode %d: %s", (int)row[i].mode, mode ? mode : "none");
+        }
+}
+
 /* What is told at once changes it; counters and estimates do not. */
 static void test_what_is_urgent(void **state)
 {
         static const struct {
                 const char *what;
                 bool urgent;
-        } row[] = {{"state", true},    {"condition", true}, {"original", true}, {"running", true},    {"applied", true},
-                   {"samples", false}, {"estimate", false}, {"target", false},  {"confidence", false}};
+        } row[] = {{"state", true}, {"condition", true}, {"original", true},  {"running", true}, {"applied", true},
+                   {"mode", true},  {"samples", false},  {"estimate", false}, {"target", false}, {"confidence", false}};
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct workload wl;
@@ -119,7 +146,7 @@ static void test_what_is_urgent(void **state)
                 seed = 77;
                 do
                         any_plan(&p, &t, &wl);
-                while (p.containers == 0 || p.conditions == 0 || !p.carries || !t.deed.changed_ms);
+                while (p.containers == 0 || p.conditions == 0 || !p.carries || !t.deed.changed_ms || !t.profile);
                 uint64_t before = publish_plan_digest(&p);
                 switch (i) {
                 case 0:
@@ -138,12 +165,15 @@ static void test_what_is_urgent(void **state)
                         t.deed.containers = other;
                         break;
                 case 5:
-                        p.samples += 100;
+                        t.profile->spec->apply.mode = (t.profile->spec->apply.mode + 1) % APPLY_MODES;
                         break;
                 case 6:
-                        p.container[0].facts.learned.of[CPU].model += 100;
+                        p.samples += 100;
                         break;
                 case 7:
+                        p.container[0].facts.learned.of[CPU].model += 100;
+                        break;
+                case 8:
                         p.container[0].advice.of[CPU].target = (struct amount){true, 4242};
                         break;
                 default:
@@ -158,6 +188,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_digests_agree),
+                cmocka_unit_test(test_applied_mode),
                 cmocka_unit_test(test_what_is_urgent),
         };
         return cmocka_run_group_tests_name("publish_status", tests, NULL, NULL);
