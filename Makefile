@@ -221,10 +221,10 @@ bench-run: $(BENCHES) $(PROGRAM) $(FAKE)
 	@for b in $(sort $(BENCHES)); do $$b || exit 1; done
 
 demo: ## the whole loop without a cluster, in a minute
-	@.ci/packages
+	@.ci/packages curl
 	@$(MAKE) --no-print-directory demo-run MODE=release
 demo-run: $(PROGRAM) $(FAKE)
-	@test/demo $(OUT)
+	@test/demo/run $(OUT)
 
 e2e: ## the scenarios on a real control plane (needs Go)
 	@.ci/packages

@@ -160,7 +160,8 @@ static int apply_files(struct client *c, char **files)
         for (; *files; files++) {
                 size_t len, i;
                 json_t *object;
-                AUTO(mem_free) char *text = file_read(*files, 16u << 20, &len, &err);
+                const char *path = strcmp(*files, "-") == 0 ? "/dev/stdin" : *files;
+                AUTO(mem_free) char *text = file_read(path, 16u << 20, &len, &err);
                 AUTO(json_decref) json_t *all = text ? yaml_read_all(text, len, &err) : NULL;
                 if (!all) {
                         fprintf(stderr, "%s: %s\n", *files, err.text);

@@ -12,9 +12,11 @@
 static const char usage[] =
         "usage: fake-apiserver --kubeconfig FILE [--listen 127.0.0.1:PORT] [--world empty|demo|size=N] [--day SECONDS] "
         "[--scrape SECONDS]\n"
-        "                      [--seed N] [--tls] [--token TEXT] [--load FILE|FOLDER]...\n"
+        "                      [--seed N] [--tls] [--token TEXT] [--reader TOKEN=NAMESPACE] [--load FILE|FOLDER]...\n"
+        "A reader's token may get and list the recommendations of its namespace.\n"
         "It ends on SIGTERM; SIGUSR1 freezes usage as last scraped, SIGUSR2 lets it go on.\n"
-        "       fake-apiserver apply --kubeconfig FILE FILE...     create or replace what the YAML files hold\n"
+        "       fake-apiserver apply --kubeconfig FILE FILE...     create or replace what the YAML files hold; -\n"
+        "                                                     is standard input\n"
         "       fake-apiserver get --kubeconfig FILE PATH [FIELD]  print what is at a path of the API, or one field of "
         "it,\n"
         "                                                     as spec.template.spec.containers[0].name\n"
@@ -23,8 +25,8 @@ static const char usage[] =
 
 struct settings {
         struct fake_options options;
-        const char *kubeconfig, *world;
-        long day_s, scrape_s; /* scrape_s 0: as metrics-server, every 15 s */
+        const char *kubeconfig, *world, *reader; /* reader: "TOKEN=NAMESPACE" */
+        long day_s, scrape_s;                    /* scrape_s 0: as metrics-server, every 15 s */
         const char *load[16];
         size_t loads;
 };
@@ -43,11 +45,17 @@ static bool listen_parse(const char *text, uint16_t *ret)
 static bool settings_parse(int argc, char **argv, struct settings *s)
 {
         static const struct option known[] = {
-                {"kubeconfig", required_argument, NULL, 'k'}, {"listen", required_argument, NULL, 'l'},
-                {"world", required_argument, NULL, 'w'},      {"seed", required_argument, NULL, 's'},
-                {"day", required_argument, NULL, 'd'},        {"scrape", required_argument, NULL, 'r'},
-                {"load", required_argument, NULL, 'f'},       {"tls", no_argument, NULL, 't'},
-                {"token", required_argument, NULL, 'b'},      {0},
+                {"kubeconfig", required_argument, NULL, 'k'},
+                {"listen", required_argument, NULL, 'l'},
+                {"world", required_argument, NULL, 'w'},
+                {"seed", required_argument, NULL, 's'},
+                {"day", required_argument, NULL, 'd'},
+                {"scrape", required_argument, NULL, 'r'},
+                {"load", required_argument, NULL, 'f'},
+                {"tls", no_argument, NULL, 't'},
+                {"token", required_argument, NULL, 'b'},
+                {"reader", required_argument, NULL, 'p'},
+                {0},
         };
         for (int c; (c = getopt_long(argc, argv, "", known, NULL)) != -1;) {
                 if (c == 'k')
@@ -66,6 +74,8 @@ static bool settings_parse(int argc, char **argv, struct settings *s)
                         s->options.tls = true;
                 else if (c == 'b')
                         s->options.token = optarg;
+                else if (c == 'p' && strchr(optarg, '='))
+                        s->reader = optarg;
                 else if (c != 'l' || !listen_parse(optarg, &s->options.port))
                         return false;
         }
@@ -83,6 +93,17 @@ static bool world_make(struct fake *f, const char *world, long day_s)
         else
                 return false;
         return true;
+}
+
+/* A pipeline's ServiceAccount, as far as others ask of it. */
+static void reader_make(struct fake *f, const char *reader)
+{
+        const char *ns = strchr(reader, '=') + 1;
+        AUTO(mem_free) char *token = mem_string_n(reader, (size_t)(ns - 1 - reader));
+        AUTO(mem_free) char *user = mem_printf("system:serviceaccount:%s:ci", ns);
+        fake_person(f, token, user, NULL);
+        fake_grant(f, &(struct fake_grant){user, "get", ns, NULL});
+        fake_grant(f, &(struct fake_grant){user, "list", ns, NULL});
 }
 
 static int serve(int argc, char **argv)
@@ -106,6 +127,8 @@ static int serve(int argc, char **argv)
         bool good = world_make(f, s.world, s.day_s);
         if (s.scrape_s > 0)
                 fake_scrape_every(f, s.scrape_s * 1000);
+        if (s.reader)
+                reader_make(f, s.reader);
         for (size_t i = 0; i < s.loads; i++)
                 good = fake_load(f, s.load[i]) && good;
         if (good && fake_write_kubeconfig(f, s.kubeconfig)) {

@@ -11,19 +11,21 @@ static const struct workload {
         const char *cpu, *memory, *cpu_limit, *memory_limit; /* what its owner asked for */
         enum course course;
         double milli, mib; /* at its busiest */
+        bool later;        /* deployed later, by somebody else */
 } workloads[] = {
-        {"Deployment", "shop", "storefront", 3, "2", "2Gi", "4", "4Gi", EVENING, 620, 700},
-        {"Deployment", "shop", "checkout", 2, "1500m", "1Gi", "3", "2Gi", EVENING, 410, 420},
-        {"Deployment", "shop", "search", 2, "2", "4Gi", "4", "8Gi", OFFICE, 900, 2100},
-        {"Deployment", "shop", "recommender", 2, "4", "8Gi", "8", "16Gi", SPIKY, 1500, 5200},
-        {"StatefulSet", "shop", "cart-store", 3, "1", "2Gi", "2", "4Gi", FLAT, 150, 900},
-        {"Deployment", "billing", "invoices", 2, "1", "1Gi", "2", "2Gi", OFFICE, 240, 380},
-        {"Deployment", "billing", "payments", 3, "800m", "512Mi", "1600m", "1Gi", OFFICE, 700, 300},
-        {"StatefulSet", "billing", "ledger", 2, "2", "4Gi", "2", "4Gi", FLAT, 500, 1900},
-        {"Deployment", "billing", "reports", 1, "3", "6Gi", "6", "12Gi", SPIKY, 1100, 2600},
-        {"DaemonSet", "platform", "log-agent", 2, "500m", "512Mi", "1", "1Gi", FLAT, 60, 140},
-        {"Deployment", "platform", "ingress", 2, "1", "512Mi", "2", "1Gi", EVENING, 330, 210},
-        {"Deployment", "platform", "queue", 2, "600m", "1Gi", "1200m", "2Gi", OFFICE, 520, 640},
+        {"Deployment", "shop", "storefront", 3, "2", "2Gi", "4", "4Gi", EVENING, 620, 700, false},
+        {"Deployment", "shop", "checkout", 2, "1500m", "1Gi", "3", "2Gi", EVENING, 410, 420, false},
+        {"Deployment", "shop", "search", 2, "2", "4Gi", "4", "8Gi", OFFICE, 900, 2100, false},
+        {"Deployment", "shop", "recommender", 2, "4", "8Gi", "8", "16Gi", SPIKY, 1500, 5200, false},
+        {"StatefulSet", "shop", "cart-store", 3, "1", "2Gi", "2", "4Gi", FLAT, 150, 900, false},
+        {"Deployment", "billing", "invoices", 2, "1", "1Gi", "2", "2Gi", OFFICE, 240, 380, false},
+        {"Deployment", "billing", "payments", 3, "800m", "512Mi", "1600m", "1Gi", OFFICE, 700, 300, false},
+        {"StatefulSet", "billing", "ledger", 2, "2", "4Gi", "2", "4Gi", FLAT, 500, 1900, false},
+        {"Deployment", "billing", "reports", 1, "3", "6Gi", "6", "12Gi", SPIKY, 1100, 2600, false},
+        {"Deployment", "billing", "receipts", 2, "2", "1Gi", "4", "2Gi", FLAT, 466, 420, true},
+        {"DaemonSet", "platform", "log-agent", 2, "500m", "512Mi", "1", "1Gi", FLAT, 60, 140, false},
+        {"Deployment", "platform", "ingress", 2, "1", "512Mi", "2", "1Gi", EVENING, 330, 210, false},
+        {"Deployment", "platform", "queue", 2, "600m", "1Gi", "1200m", "2Gi", OFFICE, 520, 640, false},
 };
 
 /* How busy a shape is at a time of day, in [0, 1]. */
@@ -80,6 +82,8 @@ void fake_world_demo(struct fake *f, int64_t day_ms)
         f->day_ms = day_ms;
         for (size_t i = 0; i < sizeof workloads / sizeof *workloads; i++) {
                 const struct workload *w = &workloads[i];
+                if (w->later)
+                        continue;
                 AUTO(mem_free)
                 char *replicas = strcmp(w->kind, "DaemonSet") == 0 ? mem_string("")
                                                                    : mem_printf("\"replicas\":%d,", w->replicas);
