@@ -25,7 +25,8 @@
  *   another program, one object without a root and with the reason why it is left alone.
  *
  * Bounds: DOC_BYTES_MAX of text, DOC_NODES_MAX keys and values (24 bytes each), DOC_OBJECTS_MAX objects,
- * DOC_DEPTH_MAX of nesting, of which DOC_FLOW_MAX in brackets. Cost is linear in the text; aliases are never copied.
+ * DOC_DEPTH_MAX of nesting, of which DOC_FLOW_MAX in brackets. Cost is linear in the text; aliases are never copied,
+ * and where they make look-ups cost more than that, those fail from then on (ERR_INVALID).
  */
 #ifndef HALFLIFE_DOC_DOC_H
 #define HALFLIFE_DOC_DOC_H

@@ -293,6 +293,7 @@ struct doc *doc_new(const char *text, size_t len, struct err *err)
         struct err why = {0};
         d->text = len ? text : "";
         d->len = len;
+        d->looked = arena_new(&d->arena, sizeof *d->looked);
         node_add(d, (struct node){0}, &why);
         if (read_all(d, &why) < 0) {
                 if (err)

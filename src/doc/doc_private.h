@@ -53,7 +53,8 @@ struct doc {
         size_t objects, object_cap;
         struct splice *splice;
         size_t splices, splice_cap;
-        struct arena arena; /* values, refusals, what is put in */
+        uint64_t *looked;   /* members that look-ups went through: they change it, and nothing else of a document */
+        struct arena arena; /* values, refusals, what is put in, looked */
 };
 
 /* A piece of the stream that holds one document (or several JSON values). */

@@ -2,7 +2,7 @@
 
 #include "doc_private.h"
 
-enum { MERGES_MAX = 64, PLAIN_MAX = 64 };
+enum { MERGES_MAX = 64, PLAIN_MAX = 64, LOOKS_A_NODE = 32, LOOKS_LEAST = 1 << 20 };
 
 static const char merge_key[] = "<<";
 
@@ -79,6 +79,15 @@ enum doc_type doc_type(const struct doc *d, uint32_t node)
 
 /* --- members --- */
 
+/* So many members are looked at for each node of the text: thousands of aliases of one mapping of thousands of members
+ * would else cost the product. */
+static int check_looks(const struct doc *d, uint32_t mapping, struct err *err)
+{
+        if (*d->looked <= LOOKS_LEAST + (uint64_t)d->nodes * LOOKS_A_NODE)
+                return 0;
+        return fail_at(d, mapping, err, "aliases of large mappings make the text too large to look through");
+}
+
 static bool is_merge(const struct doc *d, uint32_t key)
 {
         const struct node *n = &d->node[key];
@@ -95,6 +104,7 @@ int member_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t
 {
         uint32_t found = DOC_NONE;
         for (uint32_t at = mapping + 1; at < d->node[mapping].skip; at = node_next(d, node_next(d, at))) {
+                ++*d->looked;
                 if (!is_key(d, at, key))
                         continue;
                 if (found)
@@ -144,7 +154,9 @@ static int search(struct search *s, uint32_t mapping, uint32_t *ret)
                 return fail_at(d, mapping, s->err, "a merge key (<<) takes mappings");
         if (s->budget-- == 0)
                 return fail_at(d, mapping, s->err, "more than %d mappings are merged", MERGES_MAX);
-        int rc = member_find(d, mapping, s->key, &key, s->err);
+        int rc = check_looks(d, mapping, s->err);
+        if (rc == 0)
+                rc = member_find(d, mapping, s->key, &key, s->err);
         if (rc < 0)
                 return rc;
         if (key != DOC_NONE) {
@@ -220,8 +232,11 @@ static int gather(struct gather *g, uint32_t mapping)
                 return fail_at(d, mapping, g->err, "a merge key (<<) takes mappings");
         if (g->budget-- == 0)
                 return fail_at(d, mapping, g->err, "more than %d mappings are merged", MERGES_MAX);
+        if (check_looks(d, mapping, g->err) < 0)
+                return ERR_INVALID;
         for (uint32_t at = mapping + 1; at < d->node[mapping].skip; at = node_next(d, node_next(d, at))) {
                 struct text key = doc_text(d, at);
+                ++*d->looked;
                 if (is_merge(d, at) || is_gathered(g, before, key))
                         continue;
                 if (d->node[node_resolve(d, at)].type != NODE_SCALAR)

@@ -184,6 +184,34 @@ static void lists_cannot_explode(void **state)
                             "line 10, column 9: the object is an alias: write out what it stands for");
 }
 
+/* Each of many objects stands for, merges or holds one of many members: looking through them costs as much as the text
+ * is long, and what cannot be told any more is not edited. */
+static void aliases_of_large_mappings_cannot_explode(void **state)
+{
+        (void)state;
+        enum { MEMBERS = 20000, ITEMS = 20000 };
+        static const char *const item[] = {"- *b\n", "- {<<: *b}\n", "- {metadata: *b}\n"};
+        struct buf b __attribute__((cleanup(buf_release_auto)));
+        buf_init(&b, 4 << 20);
+        for (size_t i = 0; i < sizeof item / sizeof *item; i++) {
+                buf_reset(&b);
+                buf_add_text(&b, "kind: List\nitems:\n- &b {kind: A");
+                for (int k = 0; k < MEMBERS; k++)
+                        buf_printf(&b, ",k%d", k);
+                buf_add_text(&b, "}\n");
+                for (int k = 0; k < ITEMS; k++)
+                        buf_add_text(&b, item[i]);
+                struct doc *d AUTO(doc_free) = read_text(b.data);
+                assert_int_equal(doc_count(d), ITEMS + 1);
+                assert_int_equal(doc_object(d, 0)->name.len, 0);
+                assert_non_null(doc_object(d, ITEMS)->refused);
+                struct err err = {0};
+                uint32_t found;
+                assert_int_equal(doc_find(d, doc_object(d, 0)->root, TEXT("spec"), &found, &err), ERR_INVALID);
+                assert_non_null(strstr(err.text, "aliases of large mappings make the text too large to look through"));
+        }
+}
+
 static void refuses(const struct buf *b, int code, const char *want)
 {
         struct err err = {0};
@@ -263,7 +291,7 @@ int main(void)
                 cmocka_unit_test(values_are_found),      cmocka_unit_test(members_and_items_are_listed),
                 cmocka_unit_test(merges_cannot_explode), cmocka_unit_test(lists_cannot_explode),
                 cmocka_unit_test(everything_is_bounded), cmocka_unit_test(an_edit_checks_what_it_is_given),
-                cmocka_unit_test(nothing_is_no_object),
+                cmocka_unit_test(nothing_is_no_object),  cmocka_unit_test(aliases_of_large_mappings_cannot_explode),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
