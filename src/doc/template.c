@@ -10,21 +10,39 @@ static const char *const lists[] = {"containers", "initContainers"};
 
 /* --- reading --- */
 
+/* YAML 1.1's 010 is eight, the quantity 010 is ten. */
+static bool is_octal(struct text t)
+{
+        size_t sign = t.len > 0 && (*t.p == '-' || *t.p == '+');
+        return t.len > sign + 1 && t.p[sign] == '0' && t.p[sign + 1] >= '0' && t.p[sign + 1] <= '7';
+}
+
+static int amount_read(const struct doc *d, uint32_t at, enum resource r, struct amount *ret, struct err *err)
+{
+        enum doc_type type = doc_type(d, at);
+        struct text t = doc_text(d, at);
+        if (type == DOC_ABSENT || type == DOC_NULL)
+                return 0;
+        if ((type != DOC_TEXT && type != DOC_NUMBER) ||
+            quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &ret->value, NULL) < 0)
+                return fail_at(d, at, err, "'%.*s' is no quantity", TEXT_ARG(t));
+        if (type == DOC_NUMBER && is_octal(t))
+                return fail_at(d, at, err, "'%.*s' is an octal number: write it as a decimal one", TEXT_ARG(t));
+        if (ret->value < 0)
+                return fail_at(d, at, err, "'%.*s' is negative", TEXT_ARG(t));
+        ret->set = true;
+        return 0;
+}
+
 static int amounts_read(const struct doc *d, uint32_t quantities, struct amount *ret, struct err *err)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 uint32_t at = DOC_NONE;
                 int rc = doc_find(d, quantities, text_of(resource_name(r)), &at, err);
-                enum doc_type type = doc_type(d, at);
-                struct text t = doc_text(d, at);
+                if (rc == 0)
+                        rc = amount_read(d, at, r, &ret[r], err);
                 if (rc < 0)
                         return rc;
-                if (type == DOC_ABSENT || type == DOC_NULL)
-                        continue;
-                if ((type != DOC_TEXT && type != DOC_NUMBER) ||
-                    quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &ret[r].value, NULL) < 0)
-                        return fail_at(d, at, err, "'%.*s' is no quantity", TEXT_ARG(t));
-                ret[r].set = true;
         }
         return 0;
 }
