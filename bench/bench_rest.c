@@ -26,6 +26,7 @@ static void fill(struct fixture *f)
                 snprintf(name, 48, "a-service-with-a-long-name-%05d", i);
                 fixture_target(f, spaces[i % 4], "apps", "Deployment", name, fixture_containers(f->view, 1), 1);
         }
+        f->view->ready = true;
         view_finish(f->view);
 }
 

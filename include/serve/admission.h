@@ -44,6 +44,7 @@ enum admission_result {
         ADMISSION_OWN,        /* halflife's own write */
         ADMISSION_NO_OWNER,   /* its owner could not be found in time */
         ADMISSION_UNREADABLE, /* the object cannot be read, or its patch not be built */
+        ADMISSION_NOT_READY,  /* the cluster is still being read: half of what is known would be a wrong answer */
         ADMISSION_RESULTS
 };
 const char *admission_result_name(enum admission_result r); /* "patched", "stands", … */

@@ -10,9 +10,15 @@
 const char *admission_result_name(enum admission_result r)
 {
         static const char *const name[ADMISSION_RESULTS] = {
-                [ADMISSION_PATCHED] = "patched",     [ADMISSION_STANDS] = "stands",         [ADMISSION_KEPT] = "kept",
-                [ADMISSION_NO_TARGET] = "no_target", [ADMISSION_OTHER_MODE] = "other_mode", [ADMISSION_OWN] = "own",
-                [ADMISSION_NO_OWNER] = "no_owner",   [ADMISSION_UNREADABLE] = "unreadable",
+                [ADMISSION_PATCHED] = "patched",
+                [ADMISSION_STANDS] = "stands",
+                [ADMISSION_KEPT] = "kept",
+                [ADMISSION_NO_TARGET] = "no_target",
+                [ADMISSION_OTHER_MODE] = "other_mode",
+                [ADMISSION_OWN] = "own",
+                [ADMISSION_NO_OWNER] = "no_owner",
+                [ADMISSION_UNREADABLE] = "unreadable",
+                [ADMISSION_NOT_READY] = "not_ready",
         };
         assert(r < ADMISSION_RESULTS);
         return name[r];
@@ -227,9 +233,19 @@ static void add_string(struct buf *out, struct text t)
         json_decref(s);
 }
 
+/* What the caller is warned of; NULL: nothing. */
+static const char *warning_of(enum admission_result r)
+{
+        return r == ADMISSION_NO_OWNER     ? "the pod's owner was not found in time"
+               : r == ADMISSION_UNREADABLE ? "the object could not be read"
+               : r == ADMISSION_NOT_READY  ? "the cluster is still being read"
+                                           : NULL;
+}
+
 static void respond(const struct admission_work *w, struct buf *out)
 {
         const struct admission_outcome *o = w->outcome;
+        const char *warning = warning_of(o->result);
         char *patch = o->result == ADMISSION_PATCHED ? json_dumps(w->patch, JSON_COMPACT) : NULL;
         buf_add_text(out,
                      "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":");
@@ -241,10 +257,8 @@ static void respond(const struct admission_work *w, struct buf *out)
                 if (add_base64(out, patch, strlen(patch)) < 0 || buf_add_text(out, "\"") < 0)
                         out->len = before; /* too large to send: unchanged */
         }
-        if (o->result == ADMISSION_NO_OWNER || o->result == ADMISSION_UNREADABLE)
-                buf_printf(out, ",\"warnings\":[\"halflife: left unchanged: %s\"]",
-                           o->result == ADMISSION_NO_OWNER ? "the pod's owner was not found in time"
-                                                           : "the object could not be read");
+        if (warning)
+                buf_printf(out, ",\"warnings\":[\"halflife: left unchanged: %s\"]", warning);
         buf_printf(out, ",\"auditAnnotations\":{\"result\":\"%s\"}}}", admission_result_name(o->result));
         free(patch);
 }
@@ -262,6 +276,8 @@ static void judge(struct admission_work *w, const char *own_user)
                 w->outcome->result = ADMISSION_NO_TARGET;
         else if (own_user && text_is(r->user, own_user))
                 w->outcome->result = ADMISSION_OWN;
+        else if (!w->view->ready)
+                w->outcome->result = ADMISSION_NOT_READY;
         else if (is_pod(r))
                 admission_pod(w);
         else

@@ -23,6 +23,7 @@ static struct view *view_of(struct profile_spec *spec, enum apply_at at)
         spec->of[MEMORY].enabled = true;
         profile.spec = spec;
         view_add_profile(v, &profile);
+        v->ready = true;
         view_finish(v);
         return v;
 }

@@ -74,6 +74,7 @@ static void scene_init(struct scene *s, int mode)
         view_add_profile(s->view, &s->profile);
         view_add_target(s->view, &s->target);
         view_add_ns(s->view, &s->ns);
+        s->view->ready = true;
         view_finish(s->view);
 }
 
@@ -371,6 +372,32 @@ static void test_reviews(void **state)
         arena_release(&a);
 }
 
+/* Half of the cluster is a wrong answer: who is held, or opted out, may be in the other half. */
+static void test_not_ready(void **state)
+{
+        (void)state;
+        static const char deployment[] =
+                "metadata: {name: web}\nspec: {template: {metadata: {labels: {tier: web}}, spec: {containers: [{name: "
+                "app, resources: {requests: {cpu: 2}}}]}}}\n";
+        const struct {
+                const char *kind, *object;
+                int mode;
+        } row[] = {{"Pod", pods[0].pod, OPTED_FOR_POD}, {"Deployment", deployment, OPTED_FOR_WORKLOAD}};
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                static const struct admission_owner web = {
+                        .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web")};
+                struct scene s;
+                struct admission_outcome o;
+                scene_init(&s, row[i].mode);
+                json_decref(admit(&s, row[i].kind, "CREATE", row[i].object, NULL, &web, &o));
+                assert_int_equal(o.result, ADMISSION_PATCHED);
+                s.view->ready = false;
+                json_decref(admit(&s, row[i].kind, "CREATE", row[i].object, NULL, &web, &o));
+                assert_int_equal(o.result, ADMISSION_NOT_READY);
+                scene_release(&s);
+        }
+}
+
 static void test_own_writes_pass(void **state)
 {
         (void)state;
@@ -395,11 +422,9 @@ static void test_own_writes_pass(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_owners_of_pods),
-                cmocka_unit_test(test_workloads),
-                cmocka_unit_test(test_reviews),
-                cmocka_unit_test(test_own_writes_pass),
+                cmocka_unit_test(test_pods),      cmocka_unit_test(test_owners_of_pods),
+                cmocka_unit_test(test_workloads), cmocka_unit_test(test_reviews),
+                cmocka_unit_test(test_not_ready), cmocka_unit_test(test_own_writes_pass),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
