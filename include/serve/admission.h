@@ -24,14 +24,15 @@ struct admission {
 /* 0, or ERR_INVALID: no AdmissionReview of v1, or one without request or uid. */
 int admission_read(struct text body, struct arena *a, struct admission *ret, struct err *err);
 
-/* Does the answer need the owner's own owner (a pod of a ReplicaSet or a Job)? Whoever serves finds it, in bounded time
- * or not at all. */
-bool admission_wants_owner(const struct admission *r);
+/* Does the answer need more of a pod's owner than the pod says: who owns that (a ReplicaSet, a Job), or the labels and
+ * the word of one that the view does not have yet? Whoever serves finds it, in bounded time or not at all. */
+bool admission_wants_owner(const struct admission *r, const struct view *v);
 struct admission_owner {
         struct text group, kind, name;  /* the highest owner in the chain that holds a template */
         const struct label_pair *label; /* its own labels, for a workload that the view does not have yet */
         size_t labels;
-        bool apply_never; /* its own annotation halflife.dev/apply: Never, as far as it was seen */
+        bool apply_never; /* its own annotation halflife.dev/apply: Never */
+        bool unseen;      /* it could not be read in time: what a view does not know of it either, nobody knows */
 };
 
 /* What became of a request: a label of the metric, and the audit annotation. */

@@ -62,10 +62,10 @@ struct server_relayed {
         struct text body; /* of status 0: why, as text */
 };
 
-/* A pod at admission whose owner's own owner is wanted. */
+/* A pod at admission of whose owner more is wanted, see admission_wants_owner. */
 struct server_kin {
         uint64_t ticket;
-        const char *ns, *api_version, *kind, *name, *uid; /* the pod's controller: a ReplicaSet, a Job */
+        const char *ns, *api_version, *kind, *name; /* the pod's controller */
 };
 
 /*

@@ -22,7 +22,7 @@ struct quest {
         struct quest *before, *next;
         struct kin *kin;
         char *key, *ns;
-        char *group, *kind, *name; /* the one that is asked for */
+        char *group, *version, *kind, *name; /* the one that is asked for */
         struct admission_owner *best;
         int steps;
         struct mono began;
@@ -62,8 +62,13 @@ static struct admission_owner *owner_copy(const struct admission_owner *o)
         struct admission_owner *copy = mem_new(sizeof *copy + o->labels * sizeof *o->label + size);
         struct label_pair *label = (struct label_pair *)(copy + 1);
         struct text_room room = {(char *)(label + o->labels)};
-        *copy = (struct admission_owner){
-                put(&room, o->group), put(&room, o->kind), put(&room, o->name), label, o->labels, o->apply_never};
+        *copy = (struct admission_owner){put(&room, o->group),
+                                         put(&room, o->kind),
+                                         put(&room, o->name),
+                                         label,
+                                         o->labels,
+                                         o->apply_never,
+                                         o->unseen};
         for (size_t i = 0; i < o->labels; i++) {
                 label[i].key = put(&room, o->label[i].key);
                 label[i].value = put(&room, o->label[i].value);
@@ -79,8 +84,12 @@ static struct admission_owner *owner_named(struct text group, struct text kind, 
 static struct admission_owner *owner_of_workload(const struct workload *wl)
 {
         struct labels own = workload_own_labels(wl);
-        return owner_copy(&(struct admission_owner){text_of(wl->kind->group), text_of(wl->kind->kind),
-                                                    text_of(wl->name), own.pair, own.count, wl->apply_never});
+        return owner_copy(&(struct admission_owner){.group = text_of(wl->kind->group),
+                                                    .kind = text_of(wl->kind->kind),
+                                                    .name = text_of(wl->name),
+                                                    .label = own.pair,
+                                                    .labels = own.count,
+                                                    .apply_never = wl->apply_never});
 }
 
 /* --- what the watches brought --- */
@@ -159,7 +168,7 @@ static const struct admission_owner *kept_find(const struct kin *k, const char *
 
 static void quest_free(struct quest *q)
 {
-        char *const text[] = {q->key, q->ns, q->group, q->kind, q->name};
+        char *const text[] = {q->key, q->ns, q->group, q->version, q->kind, q->name};
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
                 mem_free(text[i]);
         mem_free(q->best);
@@ -178,16 +187,30 @@ static void quest_take_out(struct quest *q)
 static void quest_end(struct quest *q)
 {
         struct mono now = loop_now(client_loop(q->kin->client)).mono;
-        if (q->best)
+        if (q->best && !q->best->unseen)
                 keep(q->kin, q->key, q->best, now);
         q->found(q->arg, STEAL(&q->best));
         quest_take_out(q);
+}
+
+static void quest_end_unseen(struct quest *q)
+{
+        if (q->best)
+                q->best->unseen = true;
+        quest_end(q);
 }
 
 static void better(struct quest *q, struct admission_owner *owner)
 {
         mem_free(q->best);
         q->best = owner;
+}
+
+static char *version_of(struct text api_version)
+{
+        struct text group, version;
+        key_split(api_version, &group, &version);
+        return mem_string_n(version.p, version.len);
 }
 
 static void ask(struct quest *q);
@@ -203,9 +226,11 @@ static void step_up(struct quest *q, const struct object_view *meta, struct text
         }
         better(q, owner_named(group, meta->owner.kind, meta->owner.name));
         mem_free(q->group);
+        mem_free(q->version);
         mem_free(q->kind);
         mem_free(q->name);
         q->group = mem_string_n(group.p, group.len);
+        q->version = version_of(meta->owner.api_version);
         q->kind = mem_string_n(meta->owner.kind.p, meta->owner.kind.len);
         q->name = mem_string_n(meta->owner.name.p, meta->owner.name.len);
         ask(q);
@@ -218,8 +243,12 @@ static void take(struct quest *q, const struct object_view *meta)
         struct text group = kind_group(meta->owner.api_version);
         for (int i = 0; i < meta->labels; i++)
                 label[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
-        better(q, owner_copy(&(struct admission_owner){text_of(q->group), text_of(q->kind), text_of(q->name), label,
-                                                       (size_t)meta->labels, meta->annotation.apply.len > 0}));
+        better(q, owner_copy(&(struct admission_owner){.group = text_of(q->group),
+                                                       .kind = text_of(q->kind),
+                                                       .name = text_of(q->name),
+                                                       .label = label,
+                                                       .labels = (size_t)meta->labels,
+                                                       .apply_never = meta->annotation.apply.len > 0}));
         arena_release(&arena);
         if (meta->owner.kind.len && is_ours(q->kin->world, group, meta->owner.kind))
                 step_up(q, meta, group);
@@ -235,8 +264,10 @@ static void answered(void *arg, const struct client_answer *a)
         q->call = NULL;
         if (a->err.code == 0 && decode_object(a->body, &arena, &meta, NULL) == 0)
                 take(q, &meta);
+        else if (a->err.code == ERR_NOTFOUND)
+                quest_end(q); /* gone: it has no word in it any more */
         else
-                quest_end(q);
+                quest_end_unseen(q);
         arena_release(&arena);
 }
 
@@ -245,11 +276,15 @@ static void ask(struct quest *q)
 {
         const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
         int64_t left = LOOK_MS - (loop_now(client_loop(q->kin->client)).mono.ns - q->began.ns) / 1000000;
-        if (!k || q->steps++ >= STEPS_MAX || left <= 0) {
+        if (!k || q->steps++ >= STEPS_MAX) {
                 quest_end(q);
                 return;
         }
-        AUTO(mem_free) char *path = path_of(k->group, k->version, q->ns, k->plural, q->name, NULL);
+        if (left <= 0) {
+                quest_end_unseen(q);
+                return;
+        }
+        AUTO(mem_free) char *path = path_of(k->group, q->version, q->ns, k->plural, q->name, NULL);
         const struct call call = {
                 .method = HTTP_GET, .path = path, .deadline_ms = left, .body_max = BODY_MAX, .urgent = true};
         q->call = client_start(q->kin->client, &call, answered, q);
@@ -264,6 +299,7 @@ static struct quest *quest_new(struct kin *k, const struct kin_quest *from, stru
                 .key = mem_string(key),
                 .ns = mem_string(from->ns),
                 .group = mem_string_n(group.p, group.len),
+                .version = version_of(text_of(from->api_version)),
                 .kind = mem_string(from->kind),
                 .name = mem_string(from->name),
                 .began = loop_now(client_loop(k->client)).mono,

@@ -1,6 +1,6 @@
 /*
- * Who owns a pod's owner: from what the watches brought, else by a few bounded requests upwards, whose answers are kept
- * for a minute: the pods of one rollout come together. On the loop's thread.
+ * Who a pod's owner is, and who owns that: from what the watches brought, else by a few bounded requests upwards, whose
+ * answers are kept for a minute: the pods of one rollout come together. On the loop's thread.
  */
 #ifndef HALFLIFE_SRC_CONTROL_KIN_H
 #define HALFLIFE_SRC_CONTROL_KIN_H

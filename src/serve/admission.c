@@ -135,12 +135,13 @@ static bool is_pod(const struct admission *r)
         return r->group.len == 0 && text_is(r->kind, "Pod");
 }
 
-bool admission_wants_owner(const struct admission *r)
+bool admission_wants_owner(const struct admission *r, const struct view *v)
 {
         if (!is_pod(r) || r->subresource.len > 0 || !text_is(r->operation, "CREATE") || r->owner.kind.len == 0)
                 return false;
         const struct kind *k = kind_find(kind_group(r->owner.api_version), r->owner.kind);
-        return k && k->flags & KIND_UNOWNED_ONLY;
+        return k && (k->flags & KIND_UNOWNED_ONLY ||
+                     !view_find(v, r->ns, text_of(k->group), text_of(k->kind), r->owner.name));
 }
 
 /* --- shared by both subjects --- */

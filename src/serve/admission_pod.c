@@ -13,7 +13,7 @@ static bool find_owner(const struct admission_work *w, struct admission_owner *r
                 *ret = *w->owner;
         else
                 *ret = (struct admission_owner){
-                        kind_group(owner->api_version), owner->kind, owner->name, NULL, 0, false};
+                        .group = kind_group(owner->api_version), .kind = owner->kind, .name = owner->name};
         return ret->kind.len > 0;
 }
 
@@ -45,7 +45,8 @@ void admission_pod(struct admission_work *w)
         o->result = ADMISSION_NO_TARGET;
         if (!text_is(r->operation, "CREATE") || !find_owner(w, &owner))
                 return;
-        if (!w->owner && admission_wants_owner(r)) {
+        bool known = view_find(w->view, r->ns, owner.group, owner.kind, owner.name) != NULL;
+        if (w->owner ? owner.unseen && !known : admission_wants_owner(r, w->view)) {
                 o->result = ADMISSION_NO_OWNER;
                 return;
         }

@@ -508,7 +508,6 @@ static void ask_owner(struct visit *v)
                 .api_version = arena_text(&j->arena, o->api_version),
                 .kind = arena_text(&j->arena, o->kind),
                 .name = arena_text(&j->arena, o->name),
-                .uid = arena_text(&j->arena, o->uid),
         };
         d->admissions_waiting++;
         suspend(v, STEP_AWAY);
@@ -535,7 +534,7 @@ static void work_admission(struct visit *v)
         }
         j->admission = a;
         j->own_user = d->own_user;
-        if (admission_wants_owner(a) && d->o.calls.find_owner && !d->ending)
+        if (admission_wants_owner(a, j->view) && d->o.calls.find_owner && !d->ending)
                 ask_owner(v);
         else
                 admit(v);

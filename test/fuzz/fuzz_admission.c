@@ -30,13 +30,14 @@ static struct view *view_of(struct profile_spec *spec, enum apply_at at)
 
 static void answer(const struct admission *r, enum apply_at at, struct arena *a)
 {
-        static const struct admission_owner owner = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0, false};
+        static const struct admission_owner owner = {
+                .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web")};
         struct profile_spec spec;
         struct view *v = view_of(&spec, at);
         struct admission_outcome o;
         struct buf out;
         buf_init(&out, 16 << 20);
-        admission_answer(r, v, admission_wants_owner(r) ? &owner : NULL, NULL, a, &out, &o);
+        admission_answer(r, v, admission_wants_owner(r, v) ? &owner : NULL, NULL, a, &out, &o);
         AUTO(json_decref) json_t *json = json_loadb(out.data, out.len, 0, NULL);
         MUST(json && json_is_true(json_object_get(json_object_get(json, "response"), "allowed")));
         MUST(o.result < ADMISSION_RESULTS && o.changes);

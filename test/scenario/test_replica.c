@@ -159,7 +159,7 @@ static void test_a_change_is_seen_in_half_a_second(void **state)
                 200);
 }
 
-static struct got admit_at(const char *door, const char *uid, const char *owner)
+static struct got admit_of(const char *door, const char *uid, const char *kind, const char *owner)
 {
         AUTO(mem_free) char *url = mem_printf("http://%s/admission", door);
         AUTO(mem_free)
@@ -168,10 +168,15 @@ static struct got admit_at(const char *door, const char *uid, const char *owner)
                 "\"kind\":{\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"operation\":\"CREATE\",\"namespace\":"
                 "\"shop\",\"userInfo\":{\"username\":\"x\"},\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\","
                 "\"metadata\":{\"generateName\":\"a-\",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":"
-                "\"ReplicaSet\",\"name\":\"%s\",\"uid\":\"r\",\"controller\":true}]},\"spec\":{\"containers\":[{"
+                "\"%s\",\"name\":\"%s\",\"uid\":\"r\",\"controller\":true}]},\"spec\":{\"containers\":[{"
                 "\"name\":\"new\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}}}",
-                uid, owner);
+                uid, kind, owner);
         return fetch(&(struct fetch){.url = url, .type = "application/json", .body = body});
+}
+
+static struct got admit_at(const char *door, const char *uid, const char *owner)
+{
+        return admit_of(door, uid, "ReplicaSet", owner);
 }
 
 static struct got admit(const char *uid, const char *owner)
@@ -268,6 +273,33 @@ static void test_alone(void **state)
         assert_true(fake_start(stage.fake));
 }
 
+static void put_set(const char *name, const char *annotations)
+{
+        AUTO(mem_free)
+        char *json = mem_printf("{\"apiVersion\":\"apps/"
+                                "v1\",\"kind\":\"StatefulSet\",\"metadata\":{\"name\":\"%s\",\"namespace\":\"shop\","
+                                "\"annotations\":{%s}},\"spec\":{\"replicas\":0,\"serviceName\":\"x\",\"selector\":{"
+                                "\"matchLabels\":{\"g\":\"%s\"}},"
+                                "\"template\":{\"metadata\":{\"labels\":{\"g\":\"%s\"}},\"spec\":{\"containers\":[{"
+                                "\"name\":\"new\",\"image\":\"x\"}]}"
+                                "}}}",
+                                name, annotations, name, name);
+        fake_put(stage.fake, "kubectl", json);
+}
+
+/* One that owns its pods itself is asked what it says, while there is no Recommendation: the learner is gone. */
+static void test_a_set_never_seen(void **state)
+{
+        (void)state;
+        put_set("willing", "");
+        put_set("unwilling", "\"halflife.dev/apply\":\"Never\"");
+        AUTO(got_release) struct got willing = admit_of(stage.door, "u-5", "StatefulSet", "willing");
+        assert_non_null(strstr(willing.body, "\"patch\""));
+        AUTO(got_release) struct got unwilling = admit_of(stage.door, "u-6", "StatefulSet", "unwilling");
+        assert_null(strstr(unwilling.body, "\"patch\""));
+        assert_int_equal(fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/statefulsets/unwilling"), 1);
+}
+
 /* Nobody is sent to a door that has no certificate to show yet. */
 static void test_ready_with_a_certificate(void **state)
 {
@@ -315,7 +347,8 @@ int main(void)
                 cmocka_unit_test(test_admission_of_an_owner_never_seen),
                 cmocka_unit_test(test_what_an_operator_owns),
                 cmocka_unit_test(test_opting_out),
-                cmocka_unit_test_teardown(test_alone, end),
+                cmocka_unit_test(test_alone),
+                cmocka_unit_test_teardown(test_a_set_never_seen, end),
                 cmocka_unit_test_teardown(test_ready_with_a_certificate, end),
                 cmocka_unit_test_teardown(test_how_it_does_not_start, end),
         };

@@ -214,7 +214,8 @@ static const struct {
 static void test_pods(void **state)
 {
         (void)state;
-        static const struct admission_owner web = {TEXT("apps"), TEXT("Deployment"), TEXT("web"), NULL, 0, false};
+        static const struct admission_owner web = {
+                .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web")};
         for (size_t i = 0; i < sizeof pods / sizeof *pods; i++) {
                 struct scene s;
                 struct admission_outcome o;
@@ -233,7 +234,14 @@ static void test_owners_of_pods(void **state)
         (void)state;
         static const char pod[] = POD("", "containers: [{name: app, resources: {requests: {cpu: 2}}}]");
         static const struct label_pair tier[] = {{TEXT("tier"), TEXT("web")}};
-        static const struct admission_owner fresh = {TEXT("apps"), TEXT("Deployment"), TEXT("new"), tier, 1, false};
+        static const struct admission_owner fresh = {
+                .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("new"), .label = tier, .labels = 1};
+        static const struct admission_owner db = {
+                .group = TEXT("apps"), .kind = TEXT("StatefulSet"), .name = TEXT("db")};
+        static const struct admission_owner unseen = {
+                .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("new"), .unseen = true};
+        static const struct admission_owner unseen_but_known = {
+                .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web"), .unseen = true};
         static const char other[] = "metadata: {name: x-1, ownerReferences: [{apiVersion: apps/v1, kind: StatefulSet, "
                                     "name: db, uid: x, controller: true}]}\n"
                                     "spec: {containers: [{name: app, resources: {requests: {cpu: 2}}}]}\n";
@@ -246,8 +254,14 @@ static void test_owners_of_pods(void **state)
         assert_int_equal(o.result, ADMISSION_PATCHED);
         assert_string_equal(o.changes, "app cpu 2 -> 1");
         assert_true(text_is(o.name, "new"));
-        json_decref(admit(&s, "Pod", "CREATE", other, NULL, NULL, &o)); /* no profile selects it */
+        json_decref(admit(&s, "Pod", "CREATE", other, NULL, NULL, &o)); /* what it says of itself nobody knows */
+        assert_int_equal(o.result, ADMISSION_NO_OWNER);
+        json_decref(admit(&s, "Pod", "CREATE", other, NULL, &db, &o)); /* no profile selects it */
         assert_int_equal(o.result, ADMISSION_NO_TARGET);
+        json_decref(admit(&s, "Pod", "CREATE", pod, NULL, &unseen, &o)); /* nor of this one */
+        assert_int_equal(o.result, ADMISSION_NO_OWNER);
+        json_decref(admit(&s, "Pod", "CREATE", pod, NULL, &unseen_but_known, &o));
+        assert_int_equal(o.result, ADMISSION_PATCHED);
         json_decref(admit(&s, "Pod", "UPDATE", pod, pod, &fresh, &o));
         assert_int_equal(o.result, ADMISSION_NO_TARGET);
         scene_release(&s);
