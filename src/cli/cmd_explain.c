@@ -202,15 +202,20 @@ static int tell_object(const struct explaining *x, struct err *err)
 
 static char *why_no_histogram(const char *ns, const struct inquiry *q, const struct err *why)
 {
-        bool wished = q->percentile || q->half_life || q->multiplier;
+        const char *what = q->percentile || q->half_life || q->multiplier ? "No histogram, and nothing recomputed"
+                                                                          : "No histogram";
+        if (why->code == ERR_DENIED && strstr(why->text, "services/proxy"))
+                return mem_printf("%s: %s. Whom the Role halflife-door is bound to may: kubectl create rolebinding "
+                                  "halflife-door -n %s --role=halflife-door --group=GROUP",
+                                  what, why->text, ns);
         if (why->code == ERR_DENIED)
-                return mem_printf("No histogram%s: %s. A token that may get recommendations does it: "
+                return mem_printf("%s: %s. A token that may get recommendations does it: "
                                   "HALFLIFE_TOKEN=$(kubectl create token ACCOUNT -n %s)",
-                                  wished ? ", and nothing recomputed" : "", why->text, q->ns);
-        return mem_printf("No histogram%s: service 'halflife' in namespace '%s' did not answer (%s). "
+                                  what, why->text, q->ns);
+        return mem_printf("%s: service 'halflife' in namespace '%s' did not answer (%s). "
                           "--halflife-namespace says where it is, --server URL asks it without the API server, "
                           "--database FILE reads what it wrote.",
-                          wished ? ", and nothing recomputed" : "", ns, why->text);
+                          what, ns, why->text);
 }
 
 static int ask_cluster(struct explaining *x, struct err *err)

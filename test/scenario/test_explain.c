@@ -184,6 +184,18 @@ static void test_by_proxy(void **state)
         };
         EXPECT(row);
         fake_faults_clear(stage.fake);
+        AUTO(mem_free) char *shut = mem_printf("%s%s%s", prefix, path, part[0]);
+        fake_fault(stage.fake, &(struct fake_fault){
+                                       .path = shut,
+                                       .times = FAKE_ALWAYS,
+                                       .status = 403,
+                                       .body = "{\"kind\":\"Status\",\"message\":\"User cannot get services/proxy\"}"});
+        const struct row not_let_in[] = {{{"explain", "deploy/web", "-n", "shop"},
+                                          0,
+                                          {"by Profile team: Ready", "!┤", "No histogram: HTTP 403",
+                                           "kubectl create rolebinding halflife-door -n halflife", "!HALFLIFE_TOKEN"}}};
+        EXPECT(not_let_in);
+        fake_faults_clear(stage.fake);
         mem_free(body[0]);
         mem_free(body[1]);
 }
