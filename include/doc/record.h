@@ -9,6 +9,8 @@
 #include "base/mem.h"
 #include "core/correct.h"
 
+#define FIELD_MANAGER "halflife" /* as which we write, in managedFields */
+
 /* On the object whose request is written: what it was, as its owner set it; what we wrote; what utilization is of. */
 #define ANNOTATION_ORIGINAL "halflife.dev/original-resources"
 #define ANNOTATION_APPLIED  "halflife.dev/applied-resources"

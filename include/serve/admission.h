@@ -15,7 +15,7 @@
 
 /* An AdmissionReview's request. Texts point into the body or the arena. */
 struct admission {
-        struct text uid, operation, user, ns, name;
+        struct text uid, operation, user, manager, ns, name; /* manager: of fields; "" not told */
         struct text group, version, kind, subresource;
         struct text object, old_object; /* JSON; {"", 0}: none */
         struct owner_ref owner;         /* of the object: its controller; kind "": none */
@@ -57,8 +57,9 @@ struct admission_outcome {
 };
 
 /*
- * owner NULL: it was not wanted, or not found. own_user: halflife's own user name; NULL: unknown. Writes the whole
- * AdmissionReview to send back, with status 200.
+ * owner NULL: it was not wanted, or not found. own_user: this process's own user name; NULL: unknown. Halflife's own
+ * writes are those of that user, and those of its namespace's other accounts that write as field manager "halflife":
+ * who learns and who serves have one account each. Writes the whole AdmissionReview to send back, with status 200.
  */
 void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
                       const char *own_user, struct arena *a, struct buf *out, struct admission_outcome *ret);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "cli/version.h"
+#include "doc/record.h"
 
 int session_open(struct session *s, const char *kubeconfig, const char *context, struct err *err)
 {
@@ -16,7 +17,7 @@ int session_open(struct session *s, const char *kubeconfig, const char *context,
                 return rc;
         struct client_options o = {
                 .user_agent = version_user_agent(),
-                .field_manager = "halflife",
+                .field_manager = FIELD_MANAGER,
                 .rate = RATE,
                 .concurrency = CONCURRENCY,
         };

@@ -472,7 +472,7 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         struct controller *c = MEM_NEW(struct controller);
         struct client_options client = {
                 .user_agent = o->user_agent,
-                .field_manager = "halflife",
+                .field_manager = FIELD_MANAGER,
                 .rate = o->api_rate,
                 .concurrency = o->api_concurrency,
                 .observe = telemetry_observe,

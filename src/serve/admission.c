@@ -1,6 +1,7 @@
 #include <assert.h>
 #include <gnutls/gnutls.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "admission_inner.h"
 #include "base/yaml.h"
@@ -55,6 +56,22 @@ static struct text read_user(struct json *j, struct arena *a)
         return name;
 }
 
+static struct text read_manager(struct json *j, struct arena *a)
+{
+        struct text key, name = {"", 0};
+        if (json_peek(j) != '{') {
+                json_skip(j); /* null: there are no options */
+                return name;
+        }
+        json_enter(j, '{');
+        while (json_key(j, &key))
+                if (text_is(key, "fieldManager"))
+                        name = json_text(j, a);
+                else
+                        json_skip(j);
+        return name;
+}
+
 /* null is no object. */
 static struct text read_object(struct json *j)
 {
@@ -83,6 +100,8 @@ static void read_request(struct json *j, struct arena *a, struct admission *ret)
                         ret->operation = json_text(j, a);
                 else if (text_is(key, "userInfo"))
                         ret->user = read_user(j, a);
+                else if (text_is(key, "options"))
+                        ret->manager = read_manager(j, a);
                 else if (text_is(key, "object"))
                         ret->object = read_object(j);
                 else if (text_is(key, "oldObject"))
@@ -269,13 +288,32 @@ static bool is_write(const struct admission *r)
         return text_is(r->operation, "CREATE") || text_is(r->operation, "UPDATE");
 }
 
+/* "system:serviceaccount:NAMESPACE:" in front; 0: no service account */
+static size_t account_prefix(const char *user)
+{
+        static const char all[] = "system:serviceaccount:";
+        const char *ns = strncmp(user, all, sizeof all - 1) == 0 ? user + sizeof all - 1 : NULL;
+        const char *end = ns ? strchr(ns, ':') : NULL;
+        return end ? (size_t)(end + 1 - user) : 0;
+}
+
+static bool is_own(const struct admission *r, const char *own_user)
+{
+        bool as_we_write = text_is(r->manager, FIELD_MANAGER);
+        if (!own_user)
+                return as_we_write;
+        size_t account = account_prefix(own_user);
+        return text_is(r->user, own_user) ||
+               (as_we_write && account > 0 && r->user.len > account && memcmp(r->user.p, own_user, account) == 0);
+}
+
 static void judge(struct admission_work *w, const char *own_user)
 {
         const struct admission *r = w->request;
         const struct kind *k = kind_find(r->group, r->kind);
         if (r->subresource.len > 0 || !is_write(r) || r->object.len == 0)
                 w->outcome->result = ADMISSION_NO_TARGET;
-        else if (own_user && text_is(r->user, own_user))
+        else if (is_own(r, own_user))
                 w->outcome->result = ADMISSION_OWN;
         else if (!w->view->ready)
                 w->outcome->result = ADMISSION_NOT_READY;

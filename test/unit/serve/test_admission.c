@@ -412,24 +412,51 @@ static void test_not_ready(void **state)
         }
 }
 
+#define ACCOUNT(name) "system:serviceaccount:halflife:" name
+
+/* Who learns writes templates; who is asked about them may be a replica, with an account of its own beside his. */
+static const struct {
+        const char *user, *manager, *own_user;
+        bool own;
+} writers[] = {
+        {"me", "", "me", true},
+        {"me", "kubectl", "me", true},
+        {ACCOUNT("halflife"), "halflife", ACCOUNT("halflife-serve"), true},
+        {ACCOUNT("halflife"), "kubectl", ACCOUNT("halflife-serve"), false}, /* another program in our namespace */
+        {"system:serviceaccount:halflife-2:halflife", "halflife", ACCOUNT("halflife-serve"), false},
+        {"system:serviceaccount:half:halflife", "halflife", ACCOUNT("halflife-serve"), false},
+        {"jane", "halflife", ACCOUNT("halflife-serve"), false},
+        {"jane", "halflife", "me", false},
+        {ACCOUNT("halflife"), "halflife", NULL, true}, /* not known yet who we are: in doubt unchanged */
+        {"jane", "kubectl", NULL, false},
+};
+
 static void test_own_writes_pass(void **state)
 {
         (void)state;
-        static const char body[] =
-                "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"a\\\"b\","
-                "\"kind\":{\"group\":\"apps\",\"version\":\"v1\",\"kind\":\"Deployment\"},\"operation\":\"UPDATE\","
-                "\"userInfo\":{\"username\":\"me\"},\"object\":{\"metadata\":{\"name\":\"web\"}}}}";
         struct scene s;
-        struct admission r;
-        struct admission_outcome o;
-        struct buf out;
-        buf_init(&out, 1 << 16);
         scene_init(&s, OPTED_FOR_WORKLOAD);
-        assert_int_equal(admission_read(text_of(body), &s.arena, &r, NULL), 0);
-        admission_answer(&r, s.view, NULL, "me", &s.arena, &out, &o);
-        assert_int_equal(o.result, ADMISSION_OWN);
-        assert_non_null(strstr(out.data, "\"uid\":\"a\\\"b\",\"allowed\":true"));
-        buf_release(&out);
+        for (size_t i = 0; i < sizeof writers / sizeof writers[0]; i++) {
+                struct admission r;
+                struct admission_outcome o;
+                struct buf out;
+                AUTO(mem_free)
+                char *body = mem_printf(
+                        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":"
+                        "\"a\\\"b\",\"kind\":{\"group\":\"apps\",\"version\":\"v1\",\"kind\":\"Deployment\"},"
+                        "\"operation\":\"UPDATE\",\"options\":{\"kind\":\"PatchOptions\",\"fieldManager\":\"%s\"},"
+                        "\"userInfo\":{\"groups\":[\"a\"],\"username\":\"%s\"},\"object\":{\"metadata\":{\"name\":"
+                        "\"web\"}}}}",
+                        writers[i].manager, writers[i].user);
+                buf_init(&out, 1 << 16);
+                assert_int_equal(admission_read(text_of(body), &s.arena, &r, NULL), 0);
+                admission_answer(&r, s.view, NULL, writers[i].own_user, &s.arena, &out, &o);
+                if ((o.result == ADMISSION_OWN) != writers[i].own)
+                        fail_msg("%s by %s, and we are %s: %s", writers[i].user, writers[i].manager,
+                                 writers[i].own_user ? writers[i].own_user : "unknown", out.data);
+                assert_non_null(strstr(out.data, "\"uid\":\"a\\\"b\",\"allowed\":true"));
+                buf_release(&out);
+        }
         scene_release(&s);
 }
 
