@@ -22,9 +22,10 @@ struct patch_resources {
                                 cannot change meanwhile: it is at admission): nothing is tested */
         const struct patch_container *container;
         int containers;
-        /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written only where a
-         * request changes */
+        /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written where a
+         * request changes, and where the owner deploys, as a rollout starts then anyway */
         const char *original, *applied, *basis;
+        bool deploys;
 };
 
 /*

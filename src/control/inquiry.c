@@ -126,7 +126,7 @@ static void on_admitted(void *arg, const struct admission_outcome *o, bool dry_r
 {
         struct inquiries *all = arg;
         atomic_fetch_add(&all->admitted[o->result], 1);
-        if (o->result != ADMISSION_PATCHED || dry_run || o->kind.len == 0 || is_full(all))
+        if (o->result != ADMISSION_PATCHED || !*o->changes || dry_run || o->kind.len == 0 || is_full(all))
                 return;
         drop_in(arg, &(struct inquiry){.what = TELLS_ADMISSION,
                                        .ns = string_of(o->ns),

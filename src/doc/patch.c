@@ -262,7 +262,7 @@ static int build(struct builder *b, const struct patch_resources *p)
                 if (rc < 0)
                         return rc;
         }
-        if (json_array_size(b->ops) == nothing)
+        if (json_array_size(b->ops) == nothing && !p->deploys)
                 return json_array_clear(b->ops);
         int rc = annotate(b, b->template, p->template_path, p);
         return rc < 0 || !*p->template_path ? rc : annotate(b, b->object, "", p);

@@ -222,7 +222,7 @@ json_t *admission_patch(struct admission_work *w, struct text object, const char
                         const struct deploy_subject *s, const struct deploy_answer *d,
                         const struct deploy_notes *before)
 {
-        struct patch_resources want = {.template_path = template_path, .object = object};
+        struct patch_resources want = {.template_path = template_path, .object = object, .deploys = !before};
         const struct deploy_notes notes = before ? *before : deploy_record(s, d, w->arena);
         want.container = changes(w, s, d, &want.containers);
         want.original = notes.original;

@@ -171,8 +171,15 @@ static void patches_are_as_the_table_says(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct err err = {0};
-                const struct patch_resources p = {"/spec/template", text_of(row[i].object), "7", &row[i].container, 1,
-                                                  row[i].original,  row[i].applied,         NULL};
+                const struct patch_resources p = {"/spec/template",
+                                                  text_of(row[i].object),
+                                                  "7",
+                                                  &row[i].container,
+                                                  1,
+                                                  row[i].original,
+                                                  row[i].applied,
+                                                  NULL,
+                                                  false};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 char *got = json_dumps(patch, JSON_COMPACT);
                 if (row[i].want[0] == '!' ? patch || err.code != row[i].rc || !strstr(err.text, row[i].want + 1)
@@ -380,7 +387,8 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                                                   count,
                                                   original,
                                                   applied,
-                                                  basis};
+                                                  basis,
+                                                  false};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 bool changed = false;
                 for (int i = 0; i < count; i++)

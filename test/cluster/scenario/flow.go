@@ -1,0 +1,177 @@
+package scenario
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/model"
+)
+
+func init() {
+	doored = append(doored, scenario{"flow", flow})
+}
+
+// flowManifest is what an owner keeps in his repository, comments and all. Only the image differs from deploy to deploy.
+const flowManifest = `# %[1]s, as its owner wrote it
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: %[1]s
+  namespace: %[2]s
+  labels: {app: %[1]s, at: %[3]s}
+spec:
+  replicas: 1
+  selector:
+    matchLabels: {app: %[1]s}
+  template:
+    metadata:
+      labels: {app: %[1]s}
+      annotations:
+        usage.halflife.dev/cpu.app: "%[5]dm"
+        usage.halflife.dev/memory.app: 300Mi
+        usage.halflife.dev/silent: "%[6]t"
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - name: app
+        image: registry.invalid/app:%[4]s
+        resources:
+          requests:
+            cpu: 2           # two cores, to be safe
+            memory: 1Gi
+          limits: {cpu: 4, memory: 2Gi}
+`
+
+const flowUsed = 345 // of two cores, so that about 0.4 is recommended
+
+// flowDeploy are the four ways in which a manifest comes to run, each with a workload of its own.
+type flowDeploy struct {
+	t                 *T
+	token, kubeconfig string
+	tag               int
+	silent            bool
+	table             [][]string
+}
+
+var flowWays = []struct{ name, at string }{
+	{"rest", "pod"}, {"cli", "workload"}, {"at-pod", "pod"}, {"at-workload", "workload"},
+}
+
+func (f *flowDeploy) manifest(name, at string) string {
+	return fmt.Sprintf(flowManifest, name, f.t.NS, at, fmt.Sprint(f.tag), flowUsed, f.silent)
+}
+
+func (f *flowDeploy) deploy(name, at string) {
+	text := f.manifest(name, at)
+	switch name {
+	case "rest":
+		text = f.t.Render(f.t.halflife, f.token, text).Body
+	case "cli":
+		text = f.t.Did(f.t.Program([]string{"KUBECONFIG=" + f.kubeconfig}, text, "render", "-f", "-"))
+	}
+	f.t.CtlIn(text, "apply", "-f", "-")
+}
+
+// next is the next deploy of the same manifests in all four ways: each pod then asks for that CPU, and for its memory as
+// ever; where the request is ours, it remembers the owner's.
+func (f *flowDeploy) next(situation, cpu, reason string) {
+	t := f.t
+	for _, w := range flowWays {
+		query := ""
+		if f.tag == 0 {
+			query = "?container=app&original=cpu:2,memory:1Gi&labels=" + "app%3D" + w.name + ",at%3D" + w.at
+		}
+		t.Agree(f.token, "deploy/"+w.name, query, cpu, reason, soon)
+	}
+	f.tag++
+	row := []string{situation}
+	for _, w := range flowWays {
+		f.deploy(w.name, w.at)
+	}
+	for _, w := range flowWays {
+		var pod kube.Object
+		t.Eventually(fmt.Sprintf("%s: %s runs again", situation, w.name), soon, func() (err error) {
+			pod, err = t.podWith(w.name, fmt.Sprint(f.tag))
+			return err
+		})
+		asks := container(pod.Object("spec"), "app").Object("resources", "requests")
+		row = append(row, asks.Text("cpu")+" "+asks.Text("memory"))
+		if asks.Text("cpu") != cpu || asks.Text("memory") != "1Gi" {
+			t.Fatalf("%s: %s asks for %s, not %s of CPU and 1Gi", situation, w.name, asks, cpu)
+		}
+		notes := pod.Object("metadata", "annotations")
+		if got := kube.Parse(notes.Text(originals)).Text("app", "requests", "cpu"); (cpu == "2") != (got == "") || (got != "" && got != "2") {
+			t.Fatalf("%s: %s remembers '%s' of its owner: %s", situation, w.name, got, notes)
+		}
+	}
+	f.table = append(f.table, row)
+}
+
+// silence makes the pods look as if they had told nothing for long.
+func (f *flowDeploy) silence() {
+	long := time.Now().Add(-20 * time.Minute).UTC().Format(time.RFC3339)
+	for _, w := range flowWays {
+		for _, p := range f.t.Pods(w.name) {
+			_, err := f.t.Merge(f.t.path("pods", p.Name())+"/status", M{"status": M{"startTime": long}})
+			f.t.Check(err)
+		}
+	}
+}
+
+func (f *flowDeploy) hold(value string) {
+	for _, w := range flowWays {
+		f.t.Ctl("-n", f.t.NS, "annotate", "--overwrite", "rec", "deployment-"+w.name, value)
+	}
+}
+
+// A workload's life, deployed in four ways with one result: the static factor first, again while it is learned, then what
+// was learned, the last good value while nothing is heard of it, and the owner's own whenever somebody holds it.
+func flow(t *T) {
+	t.Namespace()
+	f := &flowDeploy{t: t}
+	f.token, f.kubeconfig = t.Pipeline("ci")
+	profiles := func(change func(spec M)) {
+		for at, priority := range map[string]int{"Pod": 0, "Workload": 10} {
+			spec := onDeploy(at)
+			spec["resources"], spec["priority"] = M{"memory": M{"enabled": false}}, priority
+			spec["selector"] = M{"matchLabels": M{"at": strings.ToLower(at)}}
+			change(spec)
+			t.ProfileNamed("e2e-flow-"+strings.ToLower(at), spec)
+		}
+	}
+	apply := func(field string, value any) func(M) {
+		return func(spec M) { spec["apply"].(M)[field] = value }
+	}
+	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(flowUsed), 2000))
+
+	profiles(apply("minHistory", "1h"))
+	f.next("first deploy, NoData", "1", "Static")
+	for _, w := range flowWays {
+		t.RecIn("deployment-"+w.name, "Learning", soon)
+	}
+	f.next("Learning", "1", "Static")
+
+	profiles(func(M) {})
+	f.silent = true
+	f.next("Ready", learned, "Lowered")
+	f.silence()
+	f.next("Stale", learned, "Stale")
+
+	f.hold("halflife.dev/hold=a sale")
+	f.next("held by a person", "2", "Paused")
+	f.hold("halflife.dev/hold-")
+	profiles(func(spec M) { spec["paused"] = true })
+	f.next("profile paused", "2", "Paused")
+	profiles(apply("mode", "Recommend"))
+	f.next("mode Recommend", "2", "RecommendOnly")
+	profiles(func(M) {})
+	f.next("Ready again", learned, "Lowered")
+
+	line := "%-22s %-12s %-12s %-12s %-12s"
+	t.Notef(line, "situation", "REST", "CLI", "at Pod", "at Workload")
+	for _, row := range f.table {
+		t.Notef(line, row[0], row[1], row[2], row[3], row[4])
+	}
+}
