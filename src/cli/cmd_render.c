@@ -394,6 +394,19 @@ static void warn(const struct rendering *r)
         }
 }
 
+/* The line to put before a text behind another one; NULL: it begins with one. Directives (%) follow "..." alone. */
+static const char *parting(struct text t)
+{
+        if (t.len >= 3 && memcmp(t.p, "---", 3) == 0)
+                return NULL;
+        while (t.len > 0 && strchr("#\r\n", *t.p)) {
+                const char *newline = memchr(t.p, '\n', t.len);
+                size_t behind = newline ? (size_t)(newline - t.p) + 1 : t.len;
+                t = (struct text){t.p + behind, t.len - behind};
+        }
+        return t.len > 0 && *t.p == '%' ? "..." : "---";
+}
+
 /* Texts one behind the other; between two of them stands a line that parts documents. */
 static void print_manifests(const struct rendering *r)
 {
@@ -404,8 +417,8 @@ static void print_manifests(const struct rendering *r)
                         putchar('\n');
                 if (i && t.len >= 3 && memcmp(t.p, bom, 3) == 0)
                         t = (struct text){t.p + 3, t.len - 3};
-                if (i && (t.len < 3 || memcmp(t.p, "---", 3) != 0))
-                        puts("---");
+                if (i && parting(t))
+                        puts(parting(t));
                 fwrite(t.p, 1, t.len, stdout);
         }
 }

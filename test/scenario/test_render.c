@@ -206,6 +206,15 @@ static void test_folders(void **state)
         expect(&s, 0, "", NULL);
         struct run two __attribute__((cleanup(run_release_auto))) = run("-f '%s/c.yml' -f '%s/b'", folder, folder);
         expect(&two, 0, OUT("fresh", "1") "---\n{\"kind\":\"Service\"}\n", NULL);
+        AUTO(mem_free) char *plain = tmp_file("plain.yaml", "kind: A\n"), *directed = tmp_path("directed.yaml");
+        static const char one[] = "# one\n\n%YAML 1.1\n---\nkind: B\n";
+        mem_free(tmp_file("directed.yaml", one));
+        struct run both __attribute__((cleanup(run_release_auto))) = run("-f '%s' -f '%s'", plain, directed);
+        AUTO(mem_free) char *want = mem_printf("kind: A\n...\n%s", one);
+        expect(&both, 0, want, NULL);
+        AUTO(mem_free) char *whole = tmp_file("whole.yaml", both.out);
+        struct run again __attribute__((cleanup(run_release_auto))) = run("-f '%s'", whole);
+        expect(&again, 0, want, NULL);
         struct run none __attribute__((cleanup(run_release_auto))) = run("-f '%s/nowhere'", folder);
         expect(&none, 1, "", "nowhere': No such file");
 }
