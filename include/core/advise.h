@@ -40,13 +40,15 @@ struct advice {
 bool advise(const struct advise_facts *f, const struct advise_container *c, size_t n, struct advice *ret);
 
 /*
- * What n containers deploy with. state is the workload's: where it is Held, paused, opted out or recommend-only, an HPA
- * holds the resource, or it is contested or orphaned, the original stands and the reason says which.
+ * What n containers deploy with. The original stands, and the reason says which, where the workload's state is Held, it
+ * is paused, opted out or recommend-only, contested or orphaned, or an HPA holds the resource. Else, by the state of
+ * the container:
  *
- *   state of the container    at a deploy
- *   NoData, Learning          the static factor where the profile has one, else what was published last, else the
- * original Ready                     the target (overcommit Static: the static factor) Stale                     what
- * was published last, else as Learning
+ * - Ready: the target;
+ * - Stale, Learning, NoData: what was published last, else the static factor where the profile overcommits by it, else
+ *   the original.
+ *
+ * Under overcommit Static it is the static factor in each of them.
  */
 struct deploy_advice {
         struct correction of[RESOURCES];

@@ -28,7 +28,6 @@ enum gate {
         GATES
 };
 const char *gate_name(enum gate g); /* "Rule", "State", "Mode", "Pause", … */
-bool gate_counts_at_deploy(enum gate g);
 
 /* The gate that gave this reason; GATES: none did, so that all are open. rule: why the target is what it is; stands:
  * what is in force equals the target already. */

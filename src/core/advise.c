@@ -88,15 +88,27 @@ static struct gate_facts gate_facts_of(const struct advise_facts *f, const struc
         return facts;
 }
 
-/* Nothing is started by us, so an open gate only tells what the next deploy gets. */
-static void pass_deploy_gates(const struct gate_facts *f, struct gate_verdict *ret)
+/* What a deploy before wrote is not kept where admission would refuse it by now. Returns the reason, REASON_NONE where
+ * the rule's own stands. */
+static enum reason judge_deploy(const struct gate_facts *f, const struct correct_facts *of, struct amount *ret_request)
 {
         struct gate_facts facts = *f;
         struct deploy_verdict verdict;
-        facts.current.set = f->current.set && f->current.value < f->original.value; /* else no deploy wrote it */
+        if (f->current.set && f->current.value < correct_floor(of))
+                facts.current.set = false;
         gate_deploy(&facts, &verdict);
-        enum reason kept = verdict.below_min_change ? REASON_BELOW_MIN_CHANGE : REASON_NONE;
-        *ret = (struct gate_verdict){.hold = verdict.hold ? verdict.hold : kept, .value = verdict.value.value};
+        *ret_request = verdict.value;
+        return verdict.hold ? verdict.hold : verdict.below_min_change ? REASON_BELOW_MIN_CHANGE : REASON_NONE;
+}
+
+/* Nothing is started by us, so an open gate only tells what the next deploy gets. */
+static void pass_deploy_gates(const struct gate_facts *f, const struct correct_facts *of, struct gate_verdict *ret)
+{
+        struct gate_facts facts = *f;
+        struct amount request;
+        facts.current.set = f->current.set && f->current.value < f->original.value; /* else no deploy wrote it */
+        enum reason hold = judge_deploy(&facts, of, &request);
+        *ret = (struct gate_verdict){.hold = hold, .value = request.value};
 }
 
 static enum reason reason_shown(const struct advise_facts *f, enum resource r, const struct correction *of,
@@ -116,7 +128,7 @@ static void judge(const struct advise_facts *f, const struct advise_container *c
         correct(&facts, &ret->of[r]);
         struct gate_facts change = gate_facts_of(f, c, r, &ret->of[r]);
         if (f->workload.apply->mode == APPLY_ON_DEPLOY)
-                pass_deploy_gates(&change, &ret->gate[r]);
+                pass_deploy_gates(&change, &facts, &ret->gate[r]);
         else
                 gate(&change, &ret->gate[r]);
         ret->reason[r] = reason_shown(f, r, &ret->of[r], &ret->gate[r]);
@@ -148,15 +160,9 @@ static void answer(const struct advise_facts *f, const struct advise_container *
         struct correct_facts facts = correct_facts_of(f, c, r, pod);
         correct(&facts, &ret->of[r]);
         struct gate_facts deploy = gate_facts_of(f, c, r, &ret->of[r]);
-        if (deploy.current.set && deploy.current.value < correct_floor(&facts))
-                deploy.current.set = false; /* admission would refuse it by now */
-        struct deploy_verdict verdict;
-        gate_deploy(&deploy, &verdict);
-        ret->request[r] = verdict.value;
-        ret->reason[r] = verdict.hold               ? verdict.hold
-                         : verdict.below_min_change ? REASON_BELOW_MIN_CHANGE
-                                                    : ret->of[r].reason;
-        ret->ours[r] = verdict.value.set && verdict.value.value < c->original[r].value;
+        enum reason why = judge_deploy(&deploy, &facts, &ret->request[r]);
+        ret->reason[r] = why ? why : ret->of[r].reason;
+        ret->ours[r] = ret->request[r].set && ret->request[r].value < c->original[r].value;
         ret->guaranteed = pod->guaranteed;
         ret->pod_refused[r] = pod->refused[r];
 }

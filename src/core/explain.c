@@ -33,12 +33,6 @@ const char *gate_name(enum gate g)
         return gates[g].name;
 }
 
-bool gate_counts_at_deploy(enum gate g)
-{
-        assert(g < GATES);
-        return gates[g].at_deploy;
-}
-
 const char *explain_kind_name(enum explain_kind k)
 {
         static const char *const names[EXPLAIN_KINDS] = {

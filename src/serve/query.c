@@ -30,11 +30,6 @@ static const struct {
         [PARAM_DRY_RUN] = {"dryRun", DOOR(ROUTE_RENDER), 8, true},
 };
 
-const char *param_name(enum param p)
-{
-        return params[p].name;
-}
-
 /* --- percent-encoding --- */
 
 static int hex(char c)

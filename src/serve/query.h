@@ -23,7 +23,6 @@ enum param {
         PARAM_DRY_RUN,
         PARAMS
 };
-const char *param_name(enum param p);
 
 struct query {
         struct text value[PARAMS]; /* decoded, in the arena; p is NULL where it was not given */

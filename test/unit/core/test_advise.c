@@ -302,7 +302,7 @@ static void test_deploy_keeps(void **state)
                 {"near the original", 1900, 1900, 2000, 0, 1900, REASON_BELOW_MIN_CHANGE},
                 {"at the original", 2000, 1900, 2000, 0, 2000, REASON_AT_ORIGINAL},
                 {"the owner asks for less by now", 1000, 930, 950, 0, 950, REASON_AT_ORIGINAL},
-                {"admission would refuse it", 1000, 1000, 2000, 1050, 1100, REASON_LOWERED},
+                {"admission would refuse it", 1020, 1000, 2000, 1050, 1100, REASON_LOWERED},
                 {"the floor itself", 1050, 1000, 2000, 1050, 1050, REASON_BELOW_MIN_CHANGE},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -318,6 +318,8 @@ static void test_deploy_keeps(void **state)
                 if (d.request[CPU].value != row[i].want || d.reason[CPU] != row[i].reason)
                         fail_msg("%s: %lld, '%s'", row[i].name, (long long)d.request[CPU].value,
                                  reason_name(d.reason[CPU]));
+                assert_false(advise(&s.facts, s.c, 1, s.advice)); /* the status tells the same */
+                expect(&s, 0, CPU, d.of[CPU].target.value, row[i].want, row[i].reason);
         }
         struct scene s;
         struct deploy_advice d;
@@ -393,6 +395,75 @@ static void test_whole_pod_keeps_nothing(void **state)
         assert_int_equal(d[0].reason[CPU], REASON_LIMIT_RANGE);
 }
 
+/* Every combination of what decides at a deploy, and what the table of states and the gates say of it. */
+enum hold { HOLD_NONE, HOLD_PAUSED, HOLD_PERSON, HOLD_NEVER, HOLD_HPA, HOLD_CONTESTED, HOLD_ORPHANED, HOLDS };
+struct deploy_case {
+        enum state state;
+        enum overcommit overcommit;
+        enum apply_mode mode;
+        enum hold hold;
+        bool published, factor, enabled;
+};
+
+static int64_t owed(const struct deploy_case *k)
+{
+        const int64_t original = 2000, fixed = k->factor ? 1000 : original, learned = 440, last = 600;
+        if (k->mode == APPLY_RECOMMEND || k->hold != HOLD_NONE || k->state == STATE_HELD || !k->enabled)
+                return original;
+        if (k->overcommit == OVERCOMMIT_STATIC)
+                return fixed;
+        if (k->state == STATE_READY)
+                return learned;
+        return k->published ? last : k->overcommit == OVERCOMMIT_DYNAMIC ? original : fixed;
+}
+
+static void check_deploy(const struct deploy_case *k)
+{
+        struct scene s;
+        struct deploy_advice d;
+        scene_init(&s);
+        apply_policy_defaults(k->mode, &s.apply);
+        s.apply.overcommit = k->overcommit;
+        s.policy[CPU].enabled = k->enabled;
+        s.policy[CPU].static_factor = k->factor ? 500 : 1000;
+        s.c[0].current[CPU].set = false;
+        s.c[0].last_good[CPU] = (struct amount){k->published, 600};
+        learn(&s.c[0], k->state, k->state == STATE_NO_DATA ? 0 : 400);
+        struct gate_facts *w = &s.facts.workload;
+        w->state = k->state;
+        w->paused = k->hold == HOLD_PAUSED;
+        w->held = k->hold == HOLD_PERSON;
+        w->apply_never = k->hold == HOLD_NEVER;
+        w->contested = k->hold == HOLD_CONTESTED;
+        w->orphaned = k->hold == HOLD_ORPHANED;
+        s.facts.hpa_holds[CPU] = k->hold == HOLD_HPA;
+        s.policy[MEMORY].enabled = false;
+        bool any = advise_deploy(&s.facts, s.c, 1, &d);
+        if (!d.request[CPU].set || d.request[CPU].value != owed(k) || d.ours[CPU] != (owed(k) < 2000) ||
+            any != d.ours[CPU])
+                fail_msg("%s, overcommit %d, mode %d, hold %d, published %d, factor %d, enabled %d: %lld, not %lld",
+                         state_name(k->state), k->overcommit, k->mode, k->hold, k->published, k->factor, k->enabled,
+                         (long long)d.request[CPU].value, (long long)owed(k));
+}
+
+static void test_deploy_all(void **state)
+{
+        (void)state;
+        enum {
+                OVERCOMMITS = OVERCOMMIT_STATIC_THEN_DYNAMIC + 1,
+                CASES = STATES * OVERCOMMITS * APPLY_MODES * HOLDS * 8
+        };
+        for (unsigned i = 0; i < CASES; i++) {
+                unsigned left = i / 8;
+                struct deploy_case k = {.published = i & 1, .factor = i & 2, .enabled = i & 4};
+                k.state = left % STATES, left /= STATES;
+                k.overcommit = left % OVERCOMMITS, left /= OVERCOMMITS;
+                k.mode = left % APPLY_MODES, left /= APPLY_MODES;
+                k.hold = left;
+                check_deploy(&k);
+        }
+}
+
 /* Nothing is invented where the owner asks for nothing. */
 static void test_deploy_without_original(void **state)
 {
@@ -418,6 +489,7 @@ int main(void)
                 cmocka_unit_test(test_guaranteed),     cmocka_unit_test(test_deploy_states),
                 cmocka_unit_test(test_deploy_holds),   cmocka_unit_test(test_deploy_ignores_rollout_gates),
                 cmocka_unit_test(test_deploy_keeps),   cmocka_unit_test(test_deploy_without_original),
+                cmocka_unit_test(test_deploy_all),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
