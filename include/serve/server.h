@@ -12,9 +12,10 @@
  * they are by a bearer token, and the API server says what they may. What only the loop can answer is asked by the
  * functions of server_calls, while the connection waits.
  *
- * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB of bodies at once; 16 KiB of request
- * line and headers; a request is whole within 10 s, an idle connection is closed after 60 s, or when a new one needs
- * its place; 64 requests wait for each of the other threads. What is over them gets 408, 413, 431 or 503.
+ * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB at once of bodies and of answers that
+ * are not read yet; 16 KiB of request line and headers; a request is whole within 10 s, an idle connection is closed
+ * after 60 s, or when a new one needs its place; 64 requests wait for each of the other threads. What is over them gets
+ * 408, 413, 431 or 503.
  */
 #ifndef HALFLIFE_SERVE_SERVER_H
 #define HALFLIFE_SERVE_SERVER_H
@@ -95,6 +96,7 @@ struct door_options {
         int connections_max;              /* 0: 1024 */
         int connections_per_address;      /* 0: half of them */
         int64_t request_ms, idle_ms;      /* 0: 10 s, 60 s */
+        size_t bodies_max;                /* bytes of bodies and answers at once; 0: 128 MiB */
         bool admission;                   /* whether there is /admission */
         struct server_calls calls;
 };

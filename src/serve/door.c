@@ -280,6 +280,8 @@ static void take_options(struct door *d, const struct door_options *o)
                 d->o.request_ms = REQUEST_MS;
         if (!o->idle_ms)
                 d->o.idle_ms = IDLE_MS;
+        if (!o->bodies_max)
+                d->o.bodies_max = BODIES_MAX;
 }
 
 static int start_daemon(struct door *d, int fd, struct err *err)

@@ -19,7 +19,7 @@
 enum {
         RENDER_BODY_MAX = 16 << 20,
         ADMISSION_BODY_MAX = 3 << 20,
-        BODIES_MAX = 128 << 20, /* of all requests under way */
+        BODIES_MAX = 128 << 20, /* of all requests under way, and their answers */
         URI_MAX = 8 << 10,
         CONNECTION_MEMORY = 16 << 10,
         QUEUE_MAX = 64,

@@ -263,10 +263,23 @@ static void find_door(struct visit *v)
         v->body_max = j->route.wants_body ? RENDER_BODY_MAX : 0;
 }
 
-/* More of the body is to come; a share of what there is for all of them is set aside. */
-static bool reserve(struct visit *v, size_t bytes)
+/* A share of what there is for bodies and answers of all; false: there is not so much left. */
+static bool set_aside(struct visit *v, size_t bytes)
 {
         struct door *d = v->door;
+        struct job *j = v->job;
+        if (bytes <= j->reserved)
+                return true;
+        if (d->bodies + (bytes - j->reserved) > d->o.bodies_max)
+                return false;
+        d->bodies += bytes - j->reserved;
+        j->reserved = bytes;
+        return true;
+}
+
+/* More of the body is to come. */
+static bool reserve(struct visit *v, size_t bytes)
+{
         if (bytes > v->body_max) {
                 char why[96];
                 snprintf(why, sizeof why, v->body_max ? "a body may have %zu bytes here" : "there is no body here",
@@ -274,15 +287,10 @@ static bool reserve(struct visit *v, size_t bytes)
                 refuse(v, PROBLEM_TOO_LARGE, why);
                 return false;
         }
-        if (bytes <= v->job->reserved)
+        if (set_aside(v, bytes))
                 return true;
-        if (d->bodies + (bytes - v->job->reserved) > BODIES_MAX) {
-                refuse_overloaded(v, "too many large bodies are on their way: try again");
-                return false;
-        }
-        d->bodies += bytes - v->job->reserved;
-        v->job->reserved = bytes;
-        return true;
+        refuse_overloaded(v, "too many large bodies are on their way: try again");
+        return false;
 }
 
 static void check_body(struct visit *v)
@@ -333,6 +341,12 @@ static void add_weak_tag(struct MHD_Response *r, const char *tag)
         MHD_add_response_header(r, "ETag", weak);
 }
 
+/* A 304 speaks of what a 200 would have been, as far as that is known: packed. */
+static bool is_packed(const struct job *j)
+{
+        return j->gzipped || (j->gzip && j->answer.status == MHD_HTTP_NOT_MODIFIED);
+}
+
 static void add_headers(struct visit *v, struct MHD_Response *r)
 {
         const struct job *j = v->job;
@@ -340,7 +354,7 @@ static void add_headers(struct visit *v, struct MHD_Response *r)
         if (a->type)
                 MHD_add_response_header(r, "Content-Type", a->type);
         for (int i = 0; i < a->headers; i++)
-                if (j->gzipped && strcasecmp(a->header[i].name, "ETag") == 0)
+                if (is_packed(j) && strcasecmp(a->header[i].name, "ETag") == 0)
                         add_weak_tag(r, a->header[i].value);
                 else
                         MHD_add_response_header(r, a->header[i].name, a->header[i].value);
@@ -357,9 +371,18 @@ static void add_headers(struct visit *v, struct MHD_Response *r)
                                         "ago\"");
 }
 
+/* An answer stays until he has read it, however slowly. A deploy is never told to come again. */
+static void keep_answer(struct visit *v)
+{
+        buf_release(&v->job->body);
+        if (!v->admission && v->job->answer.status == MHD_HTTP_OK && !set_aside(v, v->job->answer.body.len))
+                refuse_overloaded(v, "too many answers are not read yet: try again");
+}
+
 static enum MHD_Result send_answer(struct visit *v)
 {
         struct answer *a = &v->job->answer;
+        keep_answer(v);
         size_t len = a->body.len;
         struct MHD_Response *r =
                 len ? MHD_create_response_from_buffer_with_free_callback(len, buf_steal(&a->body), mem_free)
@@ -450,8 +473,12 @@ void visit_relayed(struct visit *v, const struct server_relayed *r)
                 j->answer = (struct answer){.status = r->status, .type = arena_text(&j->arena, text_of(r->type))};
                 buf_init(&j->answer.body, r->body.len + 1);
                 (void)buf_add(&j->answer.body, r->body.p, r->body.len); /* its most is its length */
-                if (r->status == 200)
+                if (r->status == MHD_HTTP_OK)
                         answer_tag(&j->answer, j->request.if_none_match, &j->arena);
+                else if (r->status == MHD_HTTP_UNAUTHORIZED)
+                        answer_header(&j->answer, "WWW-Authenticate", "Bearer");
+                else if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+                        answer_header(&j->answer, "Retry-After", "5");
                 j->gzipped = j->gzip && gzip_body(&v->door->gzip, &j->answer.body);
                 v->step = STEP_ANSWER;
         }

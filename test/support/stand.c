@@ -103,7 +103,8 @@ void stand_begin(struct stand *s, const struct door_options *o)
         if (!all.door.listen)
                 all.door.listen = "127.0.0.1:0";
         all.door.calls = (struct server_calls){.review = on_review,
-                                               .recall = on_recall,
+                                               .recall = o->calls.relay ? NULL : on_recall,
+                                               .relay = o->calls.relay,
                                                .find_owner = on_find_owner,
                                                .admitted = on_admitted,
                                                .trouble = on_trouble,

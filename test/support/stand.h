@@ -30,7 +30,8 @@ struct stand {
         char trouble[ERR_TEXT_MAX];
 };
 
-/* calls are filled in; listen where it is NULL. Aborts where it cannot start. */
+/* calls are filled in, but for relay: where there is one (its arg is the stand), it is asked instead of recall; listen
+ * where it is NULL. Aborts where it cannot start. */
 void stand_begin(struct stand *s, const struct door_options *o);
 void stand_end(struct stand *s);
 /* A view with so many Deployments "web-0", "web-1", … in namespace shop; source_error NULL: all is well. */

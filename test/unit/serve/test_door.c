@@ -262,6 +262,11 @@ static void test_head_and_gzip(void **state)
         AUTO(got_release) struct got same = stand_ask(&s, list, (struct fetch){.token = "good", .header = match});
         assert_int_equal(same.status, 304);
         assert_int_equal(same.len, 0);
+        assert_true(has(&same, "ETag: \""));
+        AUTO(mem_free) char *packed = mem_printf("%s\r\nAccept-Encoding: gzip", match);
+        AUTO(got_release) struct got weak = stand_ask(&s, list, (struct fetch){.token = "good", .header = packed});
+        assert_int_equal(weak.status, 304);
+        assert_true(has(&weak, "ETag: W/\"")); /* that of the answer it speaks of */
         stand_end(&s);
 }
 
@@ -350,6 +355,55 @@ static void test_an_endless_body(void **state)
         AUTO(mem_free) char *answer = wire_hear(fd, "\r\n\r\n", 10000, &ended);
         assert_non_null(strstr(answer, " 413 "));
         close(fd);
+        stand_end(&s);
+}
+
+/* Answers that nobody reads are bodies, too. */
+static void test_answers_have_a_bound(void **state)
+{
+        (void)state;
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.bodies_max = 16 << 10});
+        stand_publish(&s, 100, NULL);
+        for (int i = 0; i < 3; i++) {
+                AUTO(got_release) struct got list = ask_as(&s, "/api/v1/namespaces/shop/workloads", "good");
+                assert_int_equal(list.status, 503);
+                assert_true(has(&list, "Retry-After:"));
+                AUTO(got_release) struct got few = ask_as(&s, "/api/v1/namespaces/shop/workloads?limit=5", "good");
+                assert_int_equal(few.status, 200);
+                assert_in_range(few.len, 1 << 10, 16 << 10);
+        }
+        stand_end(&s);
+}
+
+static void on_relay(void *arg, const struct server_errand *e)
+{
+        struct stand *s = arg;
+        struct server_relayed r = {.type = "application/problem+json", .body = TEXT("{}")};
+        r.status = strstr(e->path_query, "histogram") ? 401 : strstr(e->path_query, "percentile") ? 503 : 404;
+        server_relayed(s->server, e->ticket, &r);
+}
+
+/* What another says comes with the headers that belong to it. */
+static void test_what_another_says(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *path;
+                long want;
+                const char *says;
+        } row[] = {
+                {STAND_WEB "/histogram?resource=cpu", 401, "WWW-Authenticate: Bearer"},
+                {STAND_WEB "/explain?percentile=90", 503, "Retry-After:"},
+                {STAND_WEB "/explain", 404, "application/problem+json"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.calls.relay = on_relay});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = ask_as(&s, row[i].path, "good");
+                if (g.status != row[i].want || !has(&g, row[i].says))
+                        fail_msg("%s: %ld\n%s", row[i].path, g.status, g.headers);
+        }
         stand_end(&s);
 }
 
@@ -640,6 +694,8 @@ int main(void)
                 cmocka_unit_test(test_bodies),
                 cmocka_unit_test(test_an_endless_body),
                 cmocka_unit_test(test_refused_in_the_middle),
+                cmocka_unit_test(test_answers_have_a_bound),
+                cmocka_unit_test(test_what_another_says),
                 cmocka_unit_test(test_headers_without_end),
                 cmocka_unit_test(test_pipelined),
                 cmocka_unit_test(test_garbage),
