@@ -108,7 +108,9 @@ struct view {
         const struct view_hpa *hpa; /* in any order: there are few */
         size_t hpas;
         struct view_kept *kept;
-        const char **names; /* those copied lately, by their hash; NULL once it is finished */
+        const char **names;                      /* those copied lately, by their hash; NULL once it is finished */
+        const struct view_condition *conditions; /* those of the target before */
+        size_t conditions_count;
 };
 
 /* Making one: fill it in, in any order, everything in its arena, then view_finish puts things in their order. */
@@ -122,6 +124,9 @@ void view_finish(struct view *v);
 /* A name that occurs often (a namespace, a kind, a container): a copy in the arena, mostly one for all. NULL gives
  * NULL. */
 const char *view_name(struct view *v, const char *name);
+/* A copy in the arena, one for all that come one after another and are the same. Texts are compared by address: they
+ * are constants, or of view_name. */
+const struct view_condition *view_conditions(struct view *v, const struct view_condition *c, size_t count);
 /* Labels as a view keeps them. Copies into the arena. */
 const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size);
 

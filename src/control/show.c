@@ -37,7 +37,7 @@ static struct view_numbers numbers_of(const struct plan_container *c, enum resou
 
 static const struct view_container *containers_of(struct view *v, const struct plan *p)
 {
-        struct view_container *to = arena_new(&v->arena, (size_t)(p->containers + 1) * sizeof *to);
+        struct view_container *to = arena_new(&v->arena, (size_t)p->containers * sizeof *to);
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
                 to[i].name = view_name(v, c->name);
@@ -52,10 +52,10 @@ static const struct view_container *containers_of(struct view *v, const struct p
 
 static const struct view_condition *conditions_of(struct view *v, const struct plan *p)
 {
-        struct view_condition *to = arena_new(&v->arena, (size_t)(p->conditions + 1) * sizeof *to);
+        struct view_condition c[PLAN_CONDITIONS];
         for (int i = 0; i < p->conditions; i++)
-                to[i] = (struct view_condition){p->condition[i].type, p->condition[i].reason, p->condition[i].status};
-        return to;
+                c[i] = (struct view_condition){p->condition[i].type, p->condition[i].reason, p->condition[i].status};
+        return view_conditions(v, c, (size_t)p->conditions);
 }
 
 static struct view_target *row_of(struct view *v, const struct target *t)

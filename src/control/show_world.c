@@ -58,7 +58,7 @@ void show_namespaces(struct world *w, struct view *v)
 void show_hpas(struct world *w, struct view *v)
 {
         struct hpa *h;
-        struct view_hpa *to = arena_new(&v->arena, (w->hpas.count + 1) * sizeof *to);
+        struct view_hpa *to = arena_new(&v->arena, w->hpas.count * sizeof *to);
         v->hpa = to;
         for (size_t at = 0; (h = map_each(&w->hpas, &at)); to++, v->hpas++) {
                 *to = (struct view_hpa){
@@ -73,16 +73,25 @@ void show_hpas(struct world *w, struct view *v)
 
 /* --- rows of Recommendations --- */
 
+/* Most Recommendations are named for their workload: its name is the end of theirs, and kept once. */
+static const char *name_within(struct view *v, const char *recommendation, const char *name)
+{
+        size_t whole = strlen(recommendation), len = strlen(name);
+        const char *tail = recommendation + (whole > len ? whole - len : 0);
+        return strcmp(tail, name) == 0 ? tail : arena_text(&v->arena, text_of(name));
+}
+
 struct view_target *show_row_new(struct view *v, const struct show_name *n)
 {
         struct view_target *to = arena_new(&v->arena, sizeof *to);
+        const char *recommendation = arena_text(&v->arena, text_of(n->recommendation));
         *to = (struct view_target){
                 .ns = view_name(v, n->ns),
                 .group = view_name(v, n->group),
                 .version = view_name(v, n->version),
                 .kind = view_name(v, n->kind),
-                .name = arena_text(&v->arena, text_of(n->name)),
-                .recommendation = arena_text(&v->arena, text_of(n->recommendation)),
+                .name = name_within(v, recommendation, n->name),
+                .recommendation = recommendation,
                 .labels = "",
         };
         return to;
@@ -112,7 +121,7 @@ static view_amount standing(const struct view_numbers *n)
 
 static const struct view_container *published_containers(struct view *v, const struct published *p, bool gone)
 {
-        struct view_container *to = arena_new(&v->arena, (size_t)(p->rows + 1) * sizeof *to);
+        struct view_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
         for (int i = 0; i < p->rows; i++) {
                 to[i].name = view_name(v, p->row[i].container);
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
@@ -126,11 +135,11 @@ static const struct view_container *published_containers(struct view *v, const s
 
 static const struct view_condition *published_conditions(struct view *v, const struct published *p)
 {
-        struct view_condition *to = arena_new(&v->arena, (size_t)(p->conditions + 1) * sizeof *to);
+        AUTO(mem_free) struct view_condition *c = mem_new_array((size_t)p->conditions + 1, sizeof *c);
         for (int i = 0; i < p->conditions; i++)
-                to[i] = (struct view_condition){view_name(v, p->condition[i].type),
-                                                view_name(v, p->condition[i].reason), p->condition[i].status};
-        return to;
+                c[i] = (struct view_condition){view_name(v, p->condition[i].type), view_name(v, p->condition[i].reason),
+                                               p->condition[i].status};
+        return view_conditions(v, c, (size_t)p->conditions);
 }
 
 /* One made again by the name of a workload that is gone is sized at once, by the last good values. */

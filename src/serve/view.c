@@ -95,6 +95,26 @@ const char *view_name(struct view *v, const char *name)
         return *at;
 }
 
+static bool same_conditions(const struct view_condition *a, const struct view_condition *b, size_t count)
+{
+        for (size_t i = 0; i < count; i++)
+                if (a[i].type != b[i].type || a[i].reason != b[i].reason || a[i].status != b[i].status)
+                        return false;
+        return true;
+}
+
+const struct view_condition *view_conditions(struct view *v, const struct view_condition *c, size_t count)
+{
+        if (v->conditions && v->conditions_count == count && same_conditions(v->conditions, c, count))
+                return v->conditions;
+        struct view_condition *copy = arena_new(&v->arena, count * sizeof *copy);
+        if (count)
+                memcpy(copy, c, count * sizeof *copy);
+        v->conditions = copy;
+        v->conditions_count = count;
+        return copy;
+}
+
 const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size)
 {
         size_t size = 0;

@@ -145,6 +145,23 @@ static void count_drop(void *p)
         (*(int *)p)++;
 }
 
+static void test_conditions_are_shared_while_they_are_the_same(void **state)
+{
+        (void)state;
+        struct view *v = view_new();
+        const struct view_condition good[] = {{"Ready", "Ready", true}, {"Applied", "Mode", false}};
+        struct view_condition bad[] = {{"Ready", "Ready", true}, {"Applied", "Mode", true}};
+        const struct view_condition *one = view_conditions(v, good, 2), *two = view_conditions(v, good, 2);
+        assert_ptr_equal(one, two);
+        const struct view_condition *other = view_conditions(v, bad, 2);
+        bad[1].status = false; /* what was copied stays */
+        assert_true(one[0].status && !one[1].status && other[1].status);
+        assert_string_equal(other[1].type, "Applied");
+        assert_ptr_not_equal(view_conditions(v, good, 1), one);
+        view_conditions(v, NULL, 0);
+        view_drop(v);
+}
+
 static void test_the_last_reference_frees(void **state)
 {
         (void)state;
@@ -167,6 +184,7 @@ int main(void)
                 cmocka_unit_test(test_labels),
                 cmocka_unit_test(test_choose),
                 cmocka_unit_test(test_names),
+                cmocka_unit_test(test_conditions_are_shared_while_they_are_the_same),
                 cmocka_unit_test(test_the_last_reference_frees),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
