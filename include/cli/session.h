@@ -26,5 +26,10 @@ int session_open(struct session *s, const char *kubeconfig, const char *context,
 /* As the settings of the same name are: what was given, else HALFLIFE_KUBECONFIG and HALFLIFE_CONTEXT. */
 int session_open_given(struct session *s, const char *kubeconfig, const char *context, struct err *err);
 void session_release(struct session *s);
+/* A 404 of the group, not of an object: halflife's CRDs are not there. */
+bool session_no_kinds(const struct err *err);
+/* The way out behind the text of an error that asking the API server gave: it was not reached, does not know who asks,
+ * or has none of halflife's kinds; others stay as they are. Returns its code. */
+int session_advise(struct err *err);
 
 #endif

@@ -185,19 +185,14 @@ static int tell_object(const struct explaining *x, struct err *err)
 {
         const struct workload *w = &x->q.workload;
         struct err why = *err;
-        if (why.code == ERR_NOTFOUND)
-                return err_set(err, why.code,
-                               "nothing is known of '%.*s/%s' in namespace '%s': does a profile select it%s? halflife "
-                               "get -A tells what is known (%s)",
-                               TEXT_ARG(w->word), w->name, x->q.ns,
-                               w->known ? "" : ", and is its kind spelled with its group, as in widget.example.com",
-                               why.text);
+        if (why.code == ERR_NOTFOUND && !session_no_kinds(&why))
+                return workload_unknown(w, x->q.ns, why.text, err);
         if (why.code == ERR_RETRY)
                 return err_set(err, why.code,
                                "%s; --server URL asks halflife without the API server, --database FILE reads what it "
                                "wrote",
                                why.text);
-        return why.code;
+        return session_advise(err);
 }
 
 static char *why_no_histogram(const char *ns, const struct inquiry *q, const struct err *why)

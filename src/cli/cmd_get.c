@@ -280,6 +280,19 @@ static int get_all(struct getting *g, struct err *err)
         return rc;
 }
 
+static int tell(const struct getting *g, struct err *err)
+{
+        struct err why = *err;
+        if (why.code != ERR_NOTFOUND || !g->name || session_no_kinds(err))
+                return session_advise(err);
+        if (g->workload.name)
+                return workload_unknown(&g->workload, g->ns, why.text, err);
+        return err_set(err, why.code,
+                       "there is no Recommendation '%s' in namespace '%s': halflife get -A -o name lists them, and "
+                       "KIND/NAME such as deploy/web is the one of a workload",
+                       g->name, g->ns);
+}
+
 static void print_items(const struct getting *g)
 {
         json_t *list = json_pack("{s:s, s:s, s:O}", "apiVersion", "v1", "kind", "List", "items", g->items);
@@ -367,9 +380,8 @@ int cmd_get(int argc, char **argv)
                         g.ns = access_namespace(g.session.access);
                 header(&g);
                 if ((g.name ? get_one : get_all)(&g, &err) < 0) {
-                        bool no_kind = err.code == ERR_NOTFOUND && !g.name;
-                        fprintf(stderr, "halflife get: %s%s\n", terminal_tame(err.text),
-                                no_kind ? "; are halflife's CRDs installed? kubectl apply -k manifests" : "");
+                        tell(&g, &err);
+                        fprintf(stderr, "halflife get: %s\n", terminal_tame(err.text));
                         code = EXIT_FAILED;
                 } else {
                         print(&g);

@@ -224,6 +224,8 @@ static int render_here(struct rendering *r, struct err *err)
                 v = v ? v : view_new(); /* nothing in them is of interest */
                 render_run(all, v);
                 rc = take_results(r, all, err);
+        } else {
+                session_advise(err);
         }
         view_drop(v);
         return rc;

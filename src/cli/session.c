@@ -2,6 +2,7 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/version.h"
 #include "doc/record.h"
@@ -45,4 +46,23 @@ void session_release(struct session *s)
                 loop_free(s->loop);
         access_free(s->access);
         *s = (struct session){0};
+}
+
+bool session_no_kinds(const struct err *err)
+{
+        return err->code == ERR_NOTFOUND && strstr(err->text, "404 page not found");
+}
+
+int session_advise(struct err *err)
+{
+        struct err why = *err;
+        bool answered = strstr(why.text, "HTTP ") != NULL;
+        const char *cure = NULL;
+        if (session_no_kinds(err))
+                cure = "are halflife's CRDs installed? kubectl apply -k manifests";
+        else if (why.code == ERR_DENIED && strstr(why.text, "HTTP 401"))
+                cure = "it does not know these credentials: --kubeconfig and --context say which are shown";
+        else if (why.code == ERR_RETRY && !answered)
+                cure = "does the API server run? --kubeconfig and --context say which is asked";
+        return cure ? err_set(err, why.code, "%s; %s", why.text, cure) : why.code;
 }

@@ -29,6 +29,15 @@ static bool same(const char *a, struct text b)
         return strlen(a) == b.len && strncasecmp(a, b.p, b.len) == 0;
 }
 
+int workload_unknown(const struct workload *w, const char *ns, const char *why, struct err *err)
+{
+        return err_set(err, ERR_NOTFOUND,
+                       "nothing is known of '%.*s/%s' in namespace '%s': does a profile select it%s? halflife get -A "
+                       "tells what is known (%s)",
+                       TEXT_ARG(w->word), w->name, ns,
+                       w->known ? "" : ", and is its kind spelled with its group, as in widget.example.com", why);
+}
+
 bool workload_is(const struct workload *w, struct text group, struct text kind, struct text name)
 {
         return same(w->kind, kind) && same(w->group, group) && text_is(name, w->name);

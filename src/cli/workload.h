@@ -17,6 +17,8 @@ struct workload {
 /* KIND/NAME: kind is what kubectl takes ("deploy", "deployments.apps", "Deployment"), of kinds of others singular and
  * group ("widget.example.com"). word is borrowed. 0, or ERR_INVALID. */
 int workload_parse(const char *word, struct workload *ret, struct err *err);
+/* The error of a workload without a Recommendation in namespace ns, told by why; the way out with it. ERR_NOTFOUND. */
+int workload_unknown(const struct workload *w, const char *ns, const char *why, struct err *err);
 /* Whether a target is this one; any case. */
 bool workload_is(const struct workload *w, struct text group, struct text kind, struct text name);
 

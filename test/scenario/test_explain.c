@@ -280,10 +280,53 @@ static void test_get(void **state)
                 {{"get", "-n", "shop", "-o", "yaml", "-l", "app=api"},
                  0,
                  {"kind: List\n", "name: deployment-api\n", "!deployment-web"}},
-                {{"get", "deploy/none", "-n", "shop"}, 1, {"deployment-none"}},
+                {{"get", "deploy/none", "-n", "shop"},
+                 1,
+                 {"nothing is known of 'deploy/none' in namespace 'shop': does a profile select it?",
+                  "halflife get -A tells"}},
+                {{"get", "gizmo/none", "-n", "shop"}, 1, {"is its kind spelled with its group"}},
+                {{"get", "none", "-n", "shop"},
+                 1,
+                 {"there is no Recommendation 'none' in namespace 'shop'", "such as deploy/web"}},
                 {{"get", "deploy/web/x"}, 2, {"is no KIND/NAME"}},
                 {{"get", "deploy/web", "-A"}, 2, {"use -n rather than -A"}},
                 {{"get", "-o", "xml"}, 2, {"not one of table, wide, json, yaml, name"}},
+        };
+        EXPECT(row);
+}
+
+/* An API server that cannot be asked: what to do about it, in one line. */
+#define OF_SHOP "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations"
+static const char no_server[] =
+        "{\"clusters\":[{\"name\":\"x\",\"cluster\":{\"server\":\"http://127.0.0.1:1\"}}],\"users\":[{\"name\":"
+        "\"x\",\"user\":{}}],\"contexts\":[{\"name\":\"x\",\"context\":{\"cluster\":\"x\",\"user\":\"x\"}}],"
+        "\"current-context\":\"x\"}";
+static void test_no_answer(void **state)
+{
+        (void)state;
+        static const struct {
+                struct fake_fault fault;
+                const char *says;
+        } wrong[] = {
+                {{.path = OF_SHOP, .times = FAKE_ALWAYS, .status = 401}, "--kubeconfig and --context say which"},
+                {{.path = OF_SHOP, .times = FAKE_ALWAYS, .status = 404, .body = "404 page not found\n"},
+                 "are halflife's CRDs installed? kubectl apply -k manifests"},
+        };
+        for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+                fake_fault(stage.fake, &wrong[i].fault);
+                const struct row row[] = {{{"get", "-n", "shop"}, 1, {wrong[i].says}},
+                                          {{"get", "deploy/web", "-n", "shop"}, 1, {wrong[i].says}},
+                                          {{"explain", "deploy/web", "-n", "shop"}, 1, {wrong[i].says}}};
+                EXPECT(row);
+                fake_faults_clear(stage.fake);
+        }
+        AUTO(mem_free) char *dead = tmp_file("dead", no_server);
+        const struct row row[] = {
+                {{"get", "--kubeconfig", dead}, 1, {"does the API server run? --kubeconfig and --context say"}},
+                {{"explain", "deploy/web", "--kubeconfig", dead}, 1, {"--server URL asks halflife without"}},
+                {{"render", "-f", "test/data/render/plain.in.yaml", "--kubeconfig", dead},
+                 1,
+                 {"does the API server run? --kubeconfig and --context say"}},
         };
         EXPECT(row);
 }
@@ -382,15 +425,11 @@ static void test_bash(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_server),
-                cmocka_unit_test(test_by_proxy),
-                cmocka_unit_test(test_by_object),
-                cmocka_unit_test(test_by_database),
-                cmocka_unit_test(test_get),
-                cmocka_unit_test(test_get_tames),
-                cmocka_unit_test(test_get_begins_anew),
-                cmocka_unit_test(test_completion),
-                cmocka_unit_test(test_bash),
+                cmocka_unit_test(test_by_server),  cmocka_unit_test(test_by_proxy),
+                cmocka_unit_test(test_by_object),  cmocka_unit_test(test_by_database),
+                cmocka_unit_test(test_get),        cmocka_unit_test(test_no_answer),
+                cmocka_unit_test(test_get_tames),  cmocka_unit_test(test_get_begins_anew),
+                cmocka_unit_test(test_completion), cmocka_unit_test(test_bash),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }
