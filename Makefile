@@ -143,7 +143,7 @@ $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 .PHONY: test test-run check check-core check-layers check-crds check-alerts check-format asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
-	@.ci/packages
+	@.ci/packages curl
 	@$(MAKE) --no-print-directory test-run MODE=$(if $(filter release,$(MODE)),debug,$(MODE))
 
 test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
@@ -254,6 +254,9 @@ install: all ## into $(DESTDIR)$(PREFIX)
 	$(PROGRAM) completion fish >$(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d/halflife.fish
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/crds crds/*.yaml
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples manifests/samples/*.yaml
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples/pipelines manifests/samples/pipelines/*.yaml
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/halflife/samples/pipelines manifests/samples/pipelines/*.sh
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/halflife/samples/pipelines/helm-plugin manifests/samples/pipelines/helm-plugin/plugin.yaml
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/halflife/LICENSE
 
 clean: ## remove what was built

@@ -44,7 +44,7 @@ static const struct option_spec spec[OPTS] = {
         {.name = "ascii", .help = "draw with ASCII alone, as where the locale is not UTF-8"},
         {.name = "server",
          .value = "URL",
-         .help = "ask the halflife at this address (its --serve-listen), such as https://halflife.halflife:8443; else "
+         .help = "ask the halflife at this address (its --serve-listen), such as https://halflife.halflife.svc; else "
                  "it is asked through the API server's proxy to services"},
         {.name = "server-ca",
          .value = "FILE",

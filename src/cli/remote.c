@@ -39,7 +39,7 @@ int remote_check(const char *url, struct err *err)
         size_t len = strcspn(host, "/?#@ ");
         bool bare = len > 0 && (host[len] == '\0' || (host[len] == '/' && host[len + 1] == '\0'));
         if ((!tls && !plain) || !bare)
-                return err_set(err, ERR_INVALID, "server '%s' is no address such as https://halflife.halflife:8443",
+                return err_set(err, ERR_INVALID, "server '%s' is no address such as https://halflife.halflife.svc",
                                url);
         if (plain && !is_loopback(host))
                 return err_set(err, ERR_INVALID,

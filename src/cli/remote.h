@@ -21,7 +21,7 @@ struct remote {
 /* 0, or ERR_INVALID for what is no address that remote_open takes. */
 int remote_check(const char *url, struct err *err);
 /*
- * By its address: "https://halflife.halflife:8443", or http:// where it is loopback. ca: a PEM file that its
+ * By its address: "https://halflife.halflife.svc", or http:// where it is loopback. ca: a PEM file that its
  * certificate is checked with, NULL: the system's. token: shown to it; NULL: none. 0, ERR_INVALID for an address that
  * is none, or what reading ca said. Release in any case.
  */

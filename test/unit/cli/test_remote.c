@@ -19,8 +19,8 @@ static void test_addresses(void **state)
         static const struct {
                 const char *url, *says; /* NULL: taken */
         } row[] = {
-                {"https://halflife.halflife:8443", NULL},
-                {"https://halflife.halflife:8443/", NULL},
+                {"https://halflife.halflife.svc", NULL},
+                {"https://halflife.halflife.svc/", NULL},
                 {"https://[2001:db8::1]:8443", NULL},
                 {"http://127.0.0.1:8443", NULL},
                 {"http://127.0.0.1", NULL},
