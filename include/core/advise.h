@@ -45,8 +45,8 @@ bool advise(const struct advise_facts *f, const struct advise_container *c, size
  * the container:
  *
  * - Ready: the target;
- * - Stale, Learning, NoData: what was published last, else the static factor where the profile overcommits by it, else
- *   the original.
+ * - Stale, Learning, NoData: what was published last (last_good: not where the history is there and merely too young),
+ * else the static factor where the profile overcommits by it, else the original.
  *
  * Under overcommit Static it is the static factor in each of them.
  */

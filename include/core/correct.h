@@ -94,7 +94,8 @@ struct correct_facts {
         struct amount range_ratio; /* LimitRange maxLimitRequestRatio, thousandths */
         bool pod_refused;          /* less than the originals of all containers together: a LimitRange of type Pod */
         struct amount last_good;   /* target published before that was below its original then (an owner who raised his
-                                      request since is not held to the old one); for Stale and a lost database */
+                                      request since is not held to the old one); for Stale and a lost database, not for a
+                                      history that is merely too young for the profile by now */
         bool unasked;              /* no profile selects the workload any more */
         bool guaranteed;           /* the pod's QoS class by its originals */
         bool keep_guaranteed;

@@ -101,6 +101,16 @@ static int64_t silence_of(const struct target *t, const char *container, struct 
         return longest;
 }
 
+/*
+ * Is the history behind what was published here? Then a state of Learning means that the profile asks for more of it by
+ * now, and a deploy gets what the young get. One that was lost takes nothing back. (Status tells whole seconds.)
+ */
+static bool is_here(const struct target *t, const struct published_amount *row, const struct history *h)
+{
+        bool stood_alone = row->state == STATE_NO_DATA || row->state == STATE_LEARNING;
+        return h && !stood_alone && h->usage.first_ms / SECOND_MS <= t->published->since_ms / SECOND_MS;
+}
+
 static void learn(const struct target *t, const struct plan_facts *f, struct plan_container *c)
 {
         const struct history *h = history_find(t, c->name);
@@ -113,7 +123,8 @@ static void learn(const struct target *t, const struct plan_facts *f, struct pla
         };
         recommend(h ? &h->usage : NULL, c->facts.policy, &facts, &c->facts.learned);
         const struct published_amount *row = published_row(t, c->name);
-        for (int r = 0; row && r < RESOURCES; r++)
+        bool young = row && c->facts.learned.state == STATE_LEARNING && is_here(t, row, h);
+        for (int r = 0; row && !young && r < RESOURCES; r++)
                 if (row->learned[r]) /* an original of then is none of now */
                         c->facts.last_good[r] = row->target[r];
 }

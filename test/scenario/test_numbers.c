@@ -23,6 +23,9 @@
         PUT("{apiVersion: v1, kind: Pod, metadata: {name: " pod ", " OWNED(kind, name, path) "}, spec: " POD "}")
 #define RUN_POD(pod, job) POD_OF(pod, "batch/v1, kind: Job", job, "jobs/" job)
 
+#define STATIC_FIRST(young)                                                                                            \
+        "{overcommit: StaticThenDynamic, static: {cpu: '0.5'}, apply: {mode: OnDeploy, minHistory: " young "}}"
+
 static struct story stories[] = {
         STORY("deployment", LOOK, WEB(LIMITED), IS(REC), CHECK(REC, "status.saving.cpu", "1430m"),
               CHECK(REC, "status.saving.memory", "1320Mi"), CHECK(REC, "status.pod.cpu.target", "285m"),
@@ -142,6 +145,12 @@ static struct story stories[] = {
               CHECK(REC, "status.containers[app].cpu.reason", "Learning"),
               CHECK(REC, "status.conditions[Ready].status", "False"), CYCLES(2),
               CHECK("deployments/web", "metadata.generation", "1")),
+        STORY("too-young-again", TEAM(STATIC_FIRST("2s")), WEB(LIMITED),
+              EXPECT(REC, "status.containers[app].cpu.target", "285m"), TEAM(STATIC_FIRST("1h")),
+              EXPECT(REC, "status.state", "Learning"), CHECK(REC, "status.containers[app].cpu.target", "500m"),
+              CHECK(REC, "status.containers[app].cpu.reason", "Static"), CYCLES(2),
+              CHECK(REC, "status.containers[app].cpu.target", "500m"), TEAM(STATIC_FIRST("2s")),
+              EXPECT(REC, "status.containers[app].cpu.target", "285m")),
         STORY("kube-system",
               PUT("{apiVersion: halflife.dev/v1alpha1, kind: ClusterProfile, metadata: {name: all}, spec: "
                   "{apply: {minHistory: 2s}}}"),
