@@ -13,12 +13,11 @@ static struct amount effective(struct amount request, const struct origin_facts 
 /* If the request differs from what we wrote, the owner has spoken, and what he says now is the original. */
 struct origin origin(const struct origin_facts *f)
 {
-        struct origin o = {0};
-        struct amount recorded = f->recorded ? f->original : (struct amount){0};
+        struct origin o;
         bool admitted = f->changed && equal(f->request, f->admitted);
         o.ours = f->applied.set && (equal(f->request, f->applied) || admitted);
-        o.reset = f->applied.set && !o.ours && f->recorded && equal(f->request, recorded);
-        o.raw = o.ours && f->recorded ? recorded : f->request;
+        o.reset = f->applied.set && !o.ours && f->recorded && equal(f->request, f->original);
+        o.raw = o.ours && f->recorded ? f->original : f->request;
         o.effective = effective(o.raw, f);
         o.current = effective(f->request, f);
         return o;

@@ -324,6 +324,13 @@ static void test_deploy_keeps(void **state)
         struct scene s;
         struct deploy_advice d;
         scene_init(&s);
+        learn(&s.c[0], STATE_READY, 1700); /* the owner took over what was applied */
+        s.c[0].original[CPU] = s.c[0].current[CPU] = YES(1900);
+        (void)advise_deploy(&s.facts, s.c, 1, &d);
+        assert_int_equal(d.request[CPU].value, 1900);
+        assert_int_equal(d.reason[CPU], REASON_BELOW_MIN_CHANGE);
+        assert_false(d.ours[CPU]);
+        scene_init(&s);
         s.policy[MEMORY].enabled = false; /* switched off since: the original comes back however near it is */
         s.c[0].current[MEMORY] = YES(4000 * MI);
         (void)advise_deploy(&s.facts, s.c, 1, &d);

@@ -94,6 +94,9 @@ static void test_selects_kinds(void **state)
         s = subject();
         struct profile_spec jobs = {.targets = 1, .target = {{WORD("batch/v1"), WORD("Job")}}};
         assert_false(profile_selects(&jobs, CLUSTER, &s));
+        jobs.target[1] = core.target[0]; /* behind the last */
+        s.group = TEXT("");
+        assert_false(profile_selects(&jobs, CLUSTER, &s));
 }
 
 static void test_selects_labels(void **state)
@@ -107,7 +110,7 @@ static void test_selects_labels(void **state)
         assert_false(profile_selects(&p, CLUSTER, &s));
 }
 
-/* In the order of precedence: each beats all behind it, and none before it. */
+/* In the order of precedence: each beats all behind it, and neither itself nor any before it. */
 static void test_beats(void **state)
 {
         (void)state;
@@ -117,7 +120,7 @@ static void test_beats(void **state)
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
                 for (size_t k = 0; k < sizeof row / sizeof row[0]; k++)
-                        if (i != k && profile_beats(row[i], row[k]) != (i < k))
+                        if (profile_beats(row[i], row[k]) != (i < k))
                                 fail_msg("rows %zu and %zu", i, k);
 }
 

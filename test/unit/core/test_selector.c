@@ -66,6 +66,11 @@ static void test_names(void **state)
         assert_false(selector_names(&s, TEXT("y"), TEXT("shop")));
         assert_false(selector_names(&s, TEXT("x"), TEXT("")));
         assert_false(selector_names(NULL, TEXT("ns"), TEXT("shop")));
+        s.of[0] = s.of[1];
+        s.count = 1;
+        assert_true(selector_names(&s, TEXT("ns"), TEXT("shop")));
+        s.count = 0;
+        assert_false(selector_names(&s, TEXT("ns"), TEXT("shop")));
 }
 
 int main(void)
