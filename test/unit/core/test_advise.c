@@ -324,6 +324,11 @@ static void test_deploy_keeps(void **state)
         struct scene s;
         struct deploy_advice d;
         scene_init(&s);
+        apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+        learn(&s.c[0], STATE_READY, 1728); /* what runs is the owner's: minChange keeps nothing of it */
+        assert_false(advise(&s.facts, s.c, 1, s.advice));
+        expect(&s, 0, CPU, 1901, 1901, REASON_LOWERED);
+        scene_init(&s);
         learn(&s.c[0], STATE_READY, 1700); /* the owner took over what was applied */
         s.c[0].original[CPU] = s.c[0].current[CPU] = YES(1900);
         (void)advise_deploy(&s.facts, s.c, 1, &d);
@@ -388,6 +393,70 @@ static void test_whole_pod(void **state)
 }
 
 /* What a deploy before wrote is not kept where the pod as a whole would be refused with it. */
+/* What of three containers counts: limits of those that run are added up, of init containers the largest counts. */
+static void test_whole_pod_sums(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                int64_t pod_min, pod_ratio;
+                struct amount original[3], limit[3];
+                enum container_role role[3];
+                bool refused;
+        } row[] = {
+                {"two init containers",
+                 0,
+                 2000,
+                 {YES(2000)},
+                 {{0}, YES(2640), YES(90)},
+                 {0, ROLE_INIT, ROLE_INIT},
+                 false},
+                {"the first is the larger",
+                 0,
+                 2000,
+                 {YES(2000)},
+                 {{0}, YES(2641), YES(90)},
+                 {0, ROLE_INIT, ROLE_INIT},
+                 true},
+                {"the second is", 0, 2000, {YES(2000)}, {{0}, YES(90), YES(2641)}, {0, ROLE_INIT, ROLE_INIT}, true},
+                {"beside a sidecar",
+                 0,
+                 2000,
+                 {YES(2000), YES(2000)},
+                 {YES(2000), YES(2000), YES(3280)},
+                 {0, ROLE_SIDECAR, ROLE_INIT},
+                 false},
+                {"a unit more",
+                 0,
+                 2000,
+                 {YES(2000), YES(2000)},
+                 {YES(2000), YES(2001), YES(3280)},
+                 {0, ROLE_SIDECAR, ROLE_INIT},
+                 true},
+                {"one without a limit", 0, 2000, {YES(2000), YES(2000)}, {YES(5280)}, {0}, false},
+                {"one without a request", 1321, 0, {YES(2000)}, {{0}}, {0}, true},
+                {"the other is enough", 1320, 0, {YES(2000)}, {{0}}, {0}, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                struct deploy_advice d[3];
+                scene_init(&s);
+                apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
+                s.facts.pod_min[CPU] = (struct amount){row[i].pod_min > 0, row[i].pod_min};
+                s.facts.pod_ratio[CPU] = (struct amount){row[i].pod_ratio > 0, row[i].pod_ratio};
+                struct advise_container c[3] = {s.c[0], s.c[0], s.c[0]};
+                for (int k = 0; k < 3; k++) {
+                        c[k].role = row[i].role[k];
+                        c[k].original[CPU] = row[i].original[k];
+                        c[k].limit[CPU] = row[i].limit[k];
+                        c[k].current[CPU].set = false;
+                }
+                (void)advise_deploy(&s.facts, c, 3, d);
+                if (d[0].pod_refused[CPU] != row[i].refused)
+                        fail_msg("%s: refused %d", row[i].name, d[0].pod_refused[CPU]);
+        }
+}
+
 static void test_whole_pod_keeps_nothing(void **state)
 {
         (void)state;
@@ -489,13 +558,21 @@ static void test_deploy_without_original(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_all_is_lowered), cmocka_unit_test(test_each_judged_by_its_own_facts),
-                cmocka_unit_test(test_reasons_shown),  cmocka_unit_test(test_namespace_range),
-                cmocka_unit_test(test_whole_pod),      cmocka_unit_test(test_whole_pod_keeps_nothing),
-                cmocka_unit_test(test_last_good),      cmocka_unit_test(test_guaranteed_pod),
-                cmocka_unit_test(test_guaranteed),     cmocka_unit_test(test_deploy_states),
-                cmocka_unit_test(test_deploy_holds),   cmocka_unit_test(test_deploy_ignores_rollout_gates),
-                cmocka_unit_test(test_deploy_keeps),   cmocka_unit_test(test_deploy_without_original),
+                cmocka_unit_test(test_all_is_lowered),
+                cmocka_unit_test(test_each_judged_by_its_own_facts),
+                cmocka_unit_test(test_reasons_shown),
+                cmocka_unit_test(test_namespace_range),
+                cmocka_unit_test(test_whole_pod),
+                cmocka_unit_test(test_whole_pod_keeps_nothing),
+                cmocka_unit_test(test_whole_pod_sums),
+                cmocka_unit_test(test_last_good),
+                cmocka_unit_test(test_guaranteed_pod),
+                cmocka_unit_test(test_guaranteed),
+                cmocka_unit_test(test_deploy_states),
+                cmocka_unit_test(test_deploy_holds),
+                cmocka_unit_test(test_deploy_ignores_rollout_gates),
+                cmocka_unit_test(test_deploy_keeps),
+                cmocka_unit_test(test_deploy_without_original),
                 cmocka_unit_test(test_deploy_all),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
