@@ -22,6 +22,7 @@ static void test_cpu_defaults(void **state)
         assert_int_equal(p.window_ms, 0);
         assert_int_equal(p.oom_hold_ms, 0);
         assert_int_equal(p.oom_bump, 0);
+        assert_int_equal(p.static_factor, 1000);
 }
 
 static void test_memory_defaults(void **state)
@@ -73,12 +74,19 @@ static void test_resource_names(void **state)
         assert_string_equal(resource_name(MEMORY), "memory");
 }
 
+static void test_modes_that_write(void **state)
+{
+        (void)state;
+        assert_null(apply_mode_writes(APPLY_RECOMMEND));
+        assert_string_equal(apply_mode_writes(APPLY_ROLLOUT), "Rollout");
+        assert_string_equal(apply_mode_writes(APPLY_ON_DEPLOY), "OnDeploy");
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_cpu_defaults),
-                cmocka_unit_test(test_memory_defaults),
-                cmocka_unit_test(test_apply_defaults),
+                cmocka_unit_test(test_cpu_defaults),     cmocka_unit_test(test_memory_defaults),
+                cmocka_unit_test(test_modes_that_write), cmocka_unit_test(test_apply_defaults),
                 cmocka_unit_test(test_resource_names),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
