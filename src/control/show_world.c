@@ -16,10 +16,11 @@ void show_profiles(struct world *w, struct view *v)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
-                struct view_profile *to = arena_new(&v->arena, sizeof *to);
-                p->shown = to;
+                p->shown = NULL;
                 if (!p->valid)
                         continue;
+                struct view_profile *to = arena_new(&v->arena, sizeof *to);
+                p->shown = to;
                 *to = (struct view_profile){
                         .ns = view_name(v, p->ns),
                         .name = arena_text(&v->arena, text_of(p->name)),
@@ -119,11 +120,21 @@ static view_amount standing(const struct view_numbers *n)
         return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
 }
 
+/* Its reason tells of a container what a template would; a sidecar counts as any other. */
+static enum container_role role_of(const struct published_amount *row)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (row->shown[r].reason == REASON_INIT || row->shown[r].reason == REASON_NOT_IN_TEMPLATE)
+                        return row->shown[r].reason == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
+        return ROLE_MAIN;
+}
+
 static const struct view_container *published_containers(struct view *v, const struct published *p, bool gone)
 {
         struct view_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
         for (int i = 0; i < p->rows; i++) {
                 to[i].name = view_name(v, p->row[i].container);
+                to[i].role = (uint8_t)role_of(&p->row[i]);
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to[i].of[r] = p->row[i].shown[r];
