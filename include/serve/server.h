@@ -96,7 +96,7 @@ struct door_options {
         int connections_max;              /* 0: 1024 */
         int connections_per_address;      /* 0: half of them */
         int64_t request_ms, idle_ms;      /* 0: 10 s, 60 s */
-        size_t bodies_max;                /* bytes of bodies and answers at once; 0: 128 MiB */
+        size_t bodies_max;                /* bytes of bodies and answers at once, admission aside; 0: 128 MiB */
         bool admission;                   /* whether there is /admission */
         struct server_calls calls;
 };

@@ -212,11 +212,12 @@ static int wait_ms(const struct door *d)
 static void say_goodbye(struct door *d)
 {
         d->ending = true;
-        for (struct visit *v = d->busy.first; v; v = v->after)
-                if (v->suspended && v->admission)
+        for (struct visit *v = d->busy.first; v; v = v->after) {
+                if (visit_wants_owner(v))
                         visit_found_owner(v, NULL);
-                else if (v->suspended)
+                if (v->suspended)
                         visit_give_up(v, PROBLEM_OVERLOADED, "this instance ends: try again");
+        }
         MHD_run(d->daemon);
         MHD_run(d->daemon);
 }
@@ -324,6 +325,8 @@ static int start(struct door *d, struct err *err)
         rc = worker_start(QUEUE_MAX, on_worked, d, &d->renderer, err);
         if (rc == 0)
                 rc = worker_start(QUEUE_MAX, on_worked, d, &d->lister, err);
+        if (rc == 0)
+                rc = worker_start(QUEUE_MAX, on_worked, d, &d->admitter, err);
         if (rc < 0)
                 return rc;
         d->running = pthread_create(&d->thread, NULL, run, d) == 0;
@@ -371,6 +374,7 @@ void door_close(struct door *d)
                 end_thread(d);
         worker_stop(d->renderer);
         worker_stop(d->lister);
+        worker_stop(d->admitter);
         if (d->daemon)
                 MHD_stop_daemon(d->daemon);
         for (struct letter *l = d->letter, *next; l; l = next) {

@@ -19,7 +19,9 @@
 enum {
         RENDER_BODY_MAX = 16 << 20,
         ADMISSION_BODY_MAX = 3 << 20,
-        BODIES_MAX = 128 << 20, /* of all requests under way, and their answers */
+        BODY_SMALL = 64 << 10,  /* a larger review takes up to a second: others do not wait for it */
+        BODIES_MAX = 128 << 20, /* of all requests but admission under way, and their answers */
+        REVIEWS_MAX = 64 << 20, /* of all admissions under way */
         URI_MAX = 8 << 10,
         CONNECTION_MEMORY = 16 << 10,
         QUEUE_MAX = 64,
@@ -49,6 +51,7 @@ struct visit {
         bool busy;         /* a request is under way, or some bytes of one */
         bool ended;        /* closed by us, and MHD is to see it */
         bool unread;       /* answered before all of the request was read */
+        bool begun;        /* there was a request that MHD could read */
         struct mono since; /* busy or idle */
         uint64_t bytes;    /* received, as seen while idle */
         bool bytes_known;
@@ -80,6 +83,7 @@ struct door {
         struct auth *auth;
         struct worker *renderer; /* of manifests: seconds, where they are many */
         struct worker *lister;   /* of what is long: milliseconds, and more to pack */
+        struct worker *admitter; /* of large AdmissionReviews */
         struct gzip gzip;
         pthread_t thread;
         bool running;
@@ -93,9 +97,9 @@ struct door {
         int connections;
         struct job *spare;
         int spares;
-        size_t bodies;          /* bytes reserved */
-        int admissions_waiting; /* for an owner */
-        char *own_user;         /* NULL: not known yet */
+        size_t bodies_held, reviews_held; /* bytes reserved, of the two MAX above */
+        int admissions_waiting;           /* for an owner */
+        char *own_user;                   /* NULL: not known yet */
         uint64_t tickets;
         uint64_t id_base; /* of request ids, drawn at the start */
         char address[96];
@@ -123,6 +127,7 @@ void visit_judged(struct visit *v, enum auth_say say); /* what auth says, after 
 void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count);
 void visit_relayed(struct visit *v, const struct server_relayed *r); /* copies */
 void visit_worked(struct visit *v);
+bool visit_wants_owner(const struct visit *v);                          /* and waits for him */
 void visit_found_owner(struct visit *v, struct admission_owner *owner); /* NULL: not found, or not in time */
 void visit_give_up(struct visit *v, enum problem p, const char *why);   /* of one that waits for others */
 void visit_late(struct visit *v);                                       /* 408, as far as it can be said */

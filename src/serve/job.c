@@ -34,6 +34,17 @@ void job_free(struct job *j)
         mem_free(j);
 }
 
+static void read_review(struct job *j)
+{
+        struct err err = {0};
+        struct admission *a = arena_new(&j->arena, sizeof *a);
+        j->review = false;
+        if (admission_read(buf_text(&j->body), &j->arena, a, &err) == 0)
+                j->admission = a;
+        else
+                answer_problem(&j->answer, PROBLEM_INVALID_BODY, "%s", err.text);
+}
+
 static void admit(struct job *j)
 {
         j->answer = (struct answer){.status = 200, .type = "application/json"};
@@ -44,7 +55,9 @@ static void admit(struct job *j)
 void job_do(struct job *j, struct gzip *g)
 {
         j->request.body = buf_text(&j->body);
-        if (j->admission)
+        if (j->review)
+                read_review(j);
+        else if (j->admission)
                 admit(j);
         else if (j->route.name == ROUTE_RENDER)
                 route_render(&j->route, &j->request, j->view, &j->arena, &j->answer);

@@ -17,12 +17,14 @@ struct job {
         struct text target; /* the request's, as it came: path and query */
         struct request request;
         struct route route;
-        struct admission *admission; /* instead of the route; NULL */
+        bool review;                 /* the body is an AdmissionReview that is still to be read */
+        struct admission *admission; /* instead of the route, once it was read; NULL */
         struct admission_owner *owner;
         struct admission_outcome outcome;
         const char *own_user;
         struct buf body;
         size_t reserved; /* of what the door has for bodies */
+        size_t *purse;   /* where it was taken from; NULL: nowhere */
         bool gzip;       /* the caller takes it */
         bool lately;     /* he was allowed a while ago, and nobody can be asked now */
         uint64_t ticket; /* 0: nobody waits */
@@ -37,7 +39,7 @@ struct job {
 struct job *job_new(void);
 void job_reset(struct job *j); /* ready for another request */
 void job_free(struct job *j);
-/* Make the answer. */
+/* Make the answer; of a review read it first, and where that is one make none yet. */
 void job_do(struct job *j, struct gzip *g);
 
 #endif

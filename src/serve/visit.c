@@ -3,6 +3,7 @@
  */
 #include "answer.h"
 #include "door_inner.h"
+#include "headers.h"
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>
@@ -16,7 +17,7 @@ enum { SPARES_MAX = 64 };
 
 static const char *header(const struct visit *v, const char *name)
 {
-        return MHD_lookup_connection_value(v->connection, MHD_HEADER_KIND, name);
+        return headers_get(v->connection, name);
 }
 
 /* --- jobs --- */
@@ -25,7 +26,8 @@ void door_spare(struct door *d, struct job *j)
 {
         if (!j)
                 return;
-        d->bodies -= j->reserved;
+        if (j->purse)
+                *j->purse -= j->reserved;
         if (d->spares >= SPARES_MAX) {
                 job_free(j);
                 return;
@@ -73,8 +75,9 @@ static void refuse_at_the_end(struct visit *v)
 static void suspend(struct visit *v, enum visit_step step)
 {
         v->step = step;
+        if (!v->suspended)
+                MHD_suspend_connection(v->connection);
         v->suspended = true;
-        MHD_suspend_connection(v->connection);
 }
 
 static void resume(struct visit *v)
@@ -103,25 +106,6 @@ void visit_give_up(struct visit *v, enum problem p, const char *why)
 
 static void take_verdict(struct visit *v, enum auth_say say);
 
-/* b64token of RFC 6750: anything else is no token, and nobody is asked about it. The API server's proxy to services
- * takes Authorization for itself, so that who comes through it shows his token in a header of ours. */
-static bool read_token(const struct visit *v, struct text *ret)
-{
-        static const char scheme[] = "Bearer ";
-        const char *value = header(v, "Authorization");
-        value = value ? value : header(v, "X-Halflife-Authorization");
-        if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0)
-                return false;
-        value += sizeof scheme - 1;
-        value += strspn(value, " ");
-        size_t len = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/");
-        size_t padding = strspn(value + len, "=");
-        if (len == 0 || value[len + padding] != '\0')
-                return false;
-        *ret = (struct text){value, len + padding};
-        return true;
-}
-
 /* Whether he may read all there is asked first: that is one question for everything that a pipeline reads. */
 static void ask_who(struct visit *v)
 {
@@ -134,7 +118,7 @@ static void ask_who(struct visit *v)
                 refuse_at_the_end(v);
                 return;
         }
-        if (!read_token(v, &token)) {
+        if (!headers_token(v->connection, &token)) {
                 refuse(v, PROBLEM_UNAUTHENTICATED,
                        "send a bearer token that the API server knows, as in "
                        "'Authorization: Bearer TOKEN'");
@@ -192,19 +176,13 @@ void visit_judged(struct visit *v, enum auth_say say)
 
 /* --- headers --- */
 
-static bool sane_id(const char *id)
-{
-        size_t len = id ? strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:/+=") : 0;
-        return len > 0 && len < REQUEST_ID_MAX && id[len] == '\0';
-}
-
 static void take_id(struct visit *v)
 {
         struct door *d = v->door;
         struct job *j = v->job;
         const char *id = header(v, "X-Request-Id");
         char made[24];
-        if (!sane_id(id)) {
+        if (!headers_is_sane_id(id)) {
                 snprintf(made, sizeof made, "%016llx", (unsigned long long)(d->id_base + d->tickets));
                 id = made;
         }
@@ -228,13 +206,6 @@ static void take_headers(struct visit *v, const char *method)
         j->view = slot_take(v->door->views);
 }
 
-static bool is_json(struct text type)
-{
-        static const char json[] = "application/json";
-        size_t len = sizeof json - 1;
-        return type.len >= len && strncasecmp(type.p, json, len) == 0 && (type.len == len || type.p[len] == ';');
-}
-
 static void find_admission(struct visit *v)
 {
         struct job *j = v->job;
@@ -243,7 +214,7 @@ static void find_admission(struct visit *v)
         if (!text_is(j->request.method, "POST")) {
                 refuse(v, PROBLEM_METHOD_NOT_ALLOWED, "an AdmissionReview is POSTed");
                 answer_header(&j->answer, "Allow", "POST");
-        } else if (!is_json(j->request.content_type)) {
+        } else if (!headers_is_json(j->request.content_type)) {
                 refuse(v, PROBLEM_UNSUPPORTED_TYPE, "an AdmissionReview is application/json");
         }
 }
@@ -263,16 +234,18 @@ static void find_door(struct visit *v)
         v->body_max = j->route.wants_body ? RENDER_BODY_MAX : 0;
 }
 
-/* A share of what there is for bodies and answers of all; false: there is not so much left. */
+/* A share of what there is for bodies and answers of all; admission has its own. What is small (there are at most so
+ * many connections) is always taken. false: there is not so much left. */
 static bool set_aside(struct visit *v, size_t bytes)
 {
         struct door *d = v->door;
         struct job *j = v->job;
-        if (bytes <= j->reserved)
+        if (bytes <= j->reserved || bytes <= BODY_SMALL)
                 return true;
-        if (d->bodies + (bytes - j->reserved) > d->o.bodies_max)
+        j->purse = v->admission ? &d->reviews_held : &d->bodies_held;
+        if (*j->purse + (bytes - j->reserved) > (v->admission ? REVIEWS_MAX : d->o.bodies_max))
                 return false;
-        d->bodies += bytes - j->reserved;
+        *j->purse += bytes - j->reserved;
         j->reserved = bytes;
         return true;
 }
@@ -297,10 +270,15 @@ static void check_body(struct visit *v)
 {
         const char *length = header(v, "Content-Length"), *coding = header(v, "Content-Encoding");
         size_t bytes = length ? (size_t)strtoull(length, NULL, 10) : 0; /* MHD has refused what is no number */
-        v->body_announced = bytes > 0 || header(v, "Transfer-Encoding");
+        bool ambiguous = (length || header(v, "Transfer-Encoding")) && headers_end_ambiguous(v->connection);
+        v->body_announced = bytes > 0 || header(v, "Transfer-Encoding") || ambiguous;
         if (v->step != STEP_HEADERS || !v->body_announced)
                 return;
-        if (coding && strcasecmp(coding, "identity") != 0)
+        if (ambiguous)
+                refuse(v, PROBLEM_INVALID_BODY,
+                       "where the body ends is said twice, or in a way that is not known: send one Content-Length, or "
+                       "'Transfer-Encoding: chunked'");
+        else if (coding && strcasecmp(coding, "identity") != 0)
                 refuse(v, PROBLEM_UNSUPPORTED_TYPE, "bodies are taken as they are, without Content-Encoding");
         else
                 (void)reserve(v, bytes ? bytes : 1);
@@ -414,11 +392,25 @@ static void give_to(struct worker *w, struct visit *v)
         }
 }
 
+static void review_read(struct visit *v);
+static void admitted(struct visit *v);
+
+/* What it waited for is there; perhaps there is more to wait for. */
+static void go_on(struct visit *v)
+{
+        if (v->step == STEP_ANSWER)
+                resume(v);
+}
+
 void visit_worked(struct visit *v)
 {
         v->lent = false;
         v->step = STEP_ANSWER;
-        resume(v);
+        if (v->admission && v->job->answer.status == 0)
+                review_read(v);
+        else if (v->admission)
+                admitted(v);
+        go_on(v);
 }
 
 static void do_here(struct visit *v)
@@ -453,7 +445,7 @@ static void ask_learner(struct visit *v)
         struct door *d = v->door;
         struct job *j = v->job;
         struct text token;
-        if (!read_token(v, &token)) {
+        if (!headers_token(v->connection, &token)) {
                 refuse(v, PROBLEM_UNAUTHENTICATED, "the bearer token is gone");
                 return;
         }
@@ -515,12 +507,29 @@ static void work(struct visit *v)
 
 /* --- admission --- */
 
-static void admit(struct visit *v)
+static void admitted(struct visit *v)
 {
         const struct door *d = v->door;
-        do_here(v);
-        if (d->o.calls.admitted)
+        if (v->job->admission && d->o.calls.admitted)
                 d->o.calls.admitted(d->o.calls.arg, &v->job->outcome, v->job->admission->dry_run);
+}
+
+static bool is_large(const struct visit *v)
+{
+        return v->job->body.len > BODY_SMALL && !v->door->ending;
+}
+
+static void admit(struct visit *v)
+{
+        struct door *d = v->door;
+        struct job *j = v->job;
+        j->own_user = d->own_user ? arena_text(&j->arena, text_of(d->own_user)) : NULL;
+        if (is_large(v)) {
+                give_to(d->admitter, v);
+        } else {
+                do_here(v);
+                admitted(v);
+        }
 }
 
 static void ask_owner(struct visit *v)
@@ -541,30 +550,38 @@ static void ask_owner(struct visit *v)
         d->o.calls.find_owner(d->o.calls.arg, &kin);
 }
 
+bool visit_wants_owner(const struct visit *v)
+{
+        return v->suspended && v->admission && !v->lent;
+}
+
 void visit_found_owner(struct visit *v, struct admission_owner *owner)
 {
         v->door->admissions_waiting--;
         v->job->owner = owner;
         admit(v);
-        resume(v);
+        go_on(v);
+}
+
+/* Where it was none the answer says so already. */
+static void review_read(struct visit *v)
+{
+        const struct admission *a = v->job->admission;
+        if (a && admission_wants_owner(a, v->job->view) && v->door->o.calls.find_owner && !v->door->ending)
+                ask_owner(v);
+        else if (a)
+                admit(v);
 }
 
 static void work_admission(struct visit *v)
 {
-        struct door *d = v->door;
-        struct job *j = v->job;
-        struct err err = {0};
-        struct admission *a = arena_new(&j->arena, sizeof *a);
-        if (admission_read(buf_text(&j->body), &j->arena, a, &err) < 0) {
-                refuse(v, PROBLEM_INVALID_BODY, err.text);
-                return;
+        v->job->review = true;
+        if (is_large(v)) {
+                give_to(v->door->admitter, v);
+        } else {
+                do_here(v);
+                review_read(v);
         }
-        j->admission = a;
-        j->own_user = d->own_user;
-        if (admission_wants_owner(a, j->view) && d->o.calls.find_owner && !d->ending)
-                ask_owner(v);
-        else
-                admit(v);
 }
 
 static void take_body(struct visit *v, const char *p, size_t len)
@@ -580,7 +597,7 @@ void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
 {
         struct visit *v = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
         struct job *j = v->job = door_job(door);
-        struct text all = text_of(arena_text(&j->arena, text_of(uri)));
+        struct text all = text_of(arena_text(&j->arena, headers_origin_form(uri)));
         const char *mark = memchr(all.p, '?', all.len);
         j->target = all;
         j->request.path = mark ? (struct text){all.p, (size_t)(mark - all.p)} : all;
@@ -588,7 +605,7 @@ void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
                 j->request.query = (struct text){mark + 1, all.len - (size_t)(mark + 1 - all.p)};
         v->door->tickets++;
         v->step = STEP_HEADERS;
-        v->headers_only = true;
+        v->headers_only = v->begun = true;
         v->admission = v->by_name = false;
         visitors_busy(v);
         return v;
@@ -630,6 +647,7 @@ void visit_end(void *door, struct MHD_Connection *c, void **state, enum MHD_Requ
                 return;
         if (!v->lent)
                 door_spare(door, v->job);
+        v->unread |= v->step != STEP_SENDING; /* MHD has refused the rest of it */
         v->lent = false;
         v->job = NULL;
         v->step = STEP_NONE;

@@ -7,6 +7,7 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/mem.h"
@@ -62,6 +63,31 @@ static void end(struct visit *v)
         visitors_busy(v);
 }
 
+/* Bytes received; *ret_left: he will send no more. */
+static uint64_t received(const struct visit *v, bool *ret_left)
+{
+        struct tcp_info i = {0};
+        socklen_t len = sizeof i;
+        *ret_left = false;
+        if (getsockopt(v->fd, IPPROTO_TCP, TCP_INFO, &i, &len) < 0)
+                return 0;
+        *ret_left = i.tcpi_state == CLOSE_WAIT;
+        return i.tcpi_bytes_received;
+}
+
+/* Whether a close would throw away what he still sends, and our answer with it. MHD refuses by itself what it cannot
+ * read, and tells nobody. */
+static bool is_unread(const struct visit *v)
+{
+        int bytes = 0;
+        bool left;
+        if (v->unread)
+                return true;
+        if (!v->begun)
+                return received(v, &left) > 0 && !left;
+        return ioctl(v->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+}
+
 /* --- coming and going --- */
 
 static void make_room(struct door *d)
@@ -93,7 +119,7 @@ void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context
                 come(d, c, socket_context);
         } else if (*socket_context) {
                 struct visit *v = *socket_context;
-                if (v->unread && !v->ended)
+                if (!v->ended && is_unread(v))
                         drain_take(&d->drain, v->fd, d->now.mono);
                 leave(v);
                 d->connections--;
@@ -108,18 +134,6 @@ void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context
 static int64_t age_ms(const struct visit *v)
 {
         return (v->door->now.mono.ns - v->since.ns) / 1000000;
-}
-
-/* Bytes received; *ret_left: he will send no more. */
-static uint64_t received(const struct visit *v, bool *ret_left)
-{
-        struct tcp_info i = {0};
-        socklen_t len = sizeof i;
-        *ret_left = false;
-        if (getsockopt(v->fd, IPPROTO_TCP, TCP_INFO, &i, &len) < 0)
-                return 0;
-        *ret_left = i.tcpi_state == CLOSE_WAIT;
-        return i.tcpi_bytes_received;
 }
 
 /* Whoever ends his side right behind a request is not seen to leave by MHD, which waits for an event that was. */
@@ -139,7 +153,7 @@ static void look_at_idle(struct visit *v)
 static void look_at_busy(struct visit *v)
 {
         int64_t most_ms = v->door->o.request_ms;
-        if (v->suspended && v->admission && age_ms(v) >= OWNER_MS) {
+        if (visit_wants_owner(v) && age_ms(v) >= OWNER_MS) {
                 visit_found_owner(v, NULL);
                 return;
         }

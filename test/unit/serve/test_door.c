@@ -364,9 +364,9 @@ static void test_answers_have_a_bound(void **state)
         (void)state;
         struct stand s;
         stand_begin(&s, &(struct door_options){.bodies_max = 16 << 10});
-        stand_publish(&s, 100, NULL);
+        stand_publish(&s, 500, NULL);
         for (int i = 0; i < 3; i++) {
-                AUTO(got_release) struct got list = ask_as(&s, "/api/v1/namespaces/shop/workloads", "good");
+                AUTO(got_release) struct got list = ask_as(&s, "/api/v1/namespaces/shop/workloads?limit=500", "good");
                 assert_int_equal(list.status, 503);
                 assert_true(has(&list, "Retry-After:"));
                 AUTO(got_release) struct got few = ask_as(&s, "/api/v1/namespaces/shop/workloads?limit=5", "good");

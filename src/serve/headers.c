@@ -1,0 +1,72 @@
+#include "headers.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "job.h"
+
+const char *headers_get(struct MHD_Connection *c, const char *name)
+{
+        return MHD_lookup_connection_value(c, MHD_HEADER_KIND, name);
+}
+
+bool headers_token(struct MHD_Connection *c, struct text *ret)
+{
+        static const char scheme[] = "Bearer ";
+        const char *value = headers_get(c, "Authorization");
+        value = value ? value : headers_get(c, "X-Halflife-Authorization");
+        if (!value || strncasecmp(value, scheme, sizeof scheme - 1) != 0)
+                return false;
+        value += sizeof scheme - 1;
+        value += strspn(value, " ");
+        size_t len = strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~+/");
+        size_t padding = strspn(value + len, "=");
+        if (len == 0 || value[len + padding] != '\0')
+                return false;
+        *ret = (struct text){value, len + padding};
+        return true;
+}
+
+bool headers_is_sane_id(const char *id)
+{
+        size_t len = id ? strspn(id, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._:/+=") : 0;
+        return len > 0 && len < REQUEST_ID_MAX && id[len] == '\0';
+}
+
+bool headers_is_json(struct text type)
+{
+        static const char json[] = "application/json";
+        size_t len = sizeof json - 1;
+        return type.len >= len && strncasecmp(type.p, json, len) == 0 && (type.len == len || type.p[len] == ';');
+}
+
+struct text headers_origin_form(const char *uri)
+{
+        size_t scheme = strncasecmp(uri, "http://", 7) == 0 ? 7 : strncasecmp(uri, "https://", 8) == 0 ? 8 : 0;
+        if (scheme == 0)
+                return text_of(uri);
+        const char *path = uri + scheme + strcspn(uri + scheme, "/?");
+        return text_of(*path == '/' ? path : "/");
+}
+
+struct lengths {
+        int count;
+        bool unknown;
+};
+
+static enum MHD_Result see_length(void *lengths, enum MHD_ValueKind kind, const char *name, const char *value)
+{
+        struct lengths *l = lengths;
+        bool coding = strcasecmp(name, "Transfer-Encoding") == 0;
+        (void)kind;
+        l->count += coding || strcasecmp(name, "Content-Length") == 0;
+        l->unknown |= coding && strcasecmp(value, "chunked") != 0;
+        return MHD_YES;
+}
+
+bool headers_end_ambiguous(struct MHD_Connection *c)
+{
+        struct lengths l = {0};
+        MHD_get_connection_values(c, MHD_HEADER_KIND, see_length, &l);
+        return l.count > 1 || l.unknown;
+}

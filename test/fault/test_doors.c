@@ -1,0 +1,494 @@
+/*
+ * What nobody should send to the doors, and some do: each has a bounded cost, a clear answer, and nobody else is the
+ * worse for it. (Those who take their time are in test/unit/serve/test_visitors.c.)
+ */
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "../support/stand.h"
+#include "../support/wire.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define RENDER "/api/v1/namespaces/shop/render"
+
+#define REVIEW(version, more)                                                                                          \
+        "{\"apiVersion\":\"" version "\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u-1\",\"kind\":{"         \
+        "\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"operation\":\"CREATE\",\"namespace\":\"shop\","         \
+        "\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"p\"" more "}}}"
+#define OF_A_SET                                                                                                       \
+        ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"ReplicaSet\",\"name\":\"web-0-1\",\"uid\":\"r\"" \
+        ",\"controller\":true}]"
+#define V1 "admission.k8s.io/v1"
+
+static struct got admit(const struct stand *s, const char *type, const char *body)
+{
+        return stand_ask(s, "/admission", (struct fetch){.method = "POST", .type = type, .body = body});
+}
+
+static struct got render(const struct stand *s, const char *body)
+{
+        return stand_ask(s, RENDER,
+                         (struct fetch){.method = "POST", .token = "good", .type = "application/yaml", .body = body});
+}
+
+static void assert_serves(const struct stand *s)
+{
+        AUTO(got_release) struct got g = stand_ask(s, STAND_WEB, (struct fetch){.token = "good"});
+        assert_int_equal(g.status, 200);
+}
+
+static char *repeated(const char *before, char c, size_t count, const char *after)
+{
+        size_t head = strlen(before), tail = strlen(after);
+        char *all = mem_new(head + count + tail + 1);
+        memcpy(all, before, head);
+        memset(all + head, c, count);
+        memcpy(all + head + count, after, tail);
+        return all;
+}
+
+/* Sends all, and reads only then. */
+static char *answer_to(const struct stand *s, const char *bytes)
+{
+        bool ended;
+        int fd = wire_open(s->address);
+        (void)wire_say(fd, bytes);
+        char *answer = wire_hear(fd, NULL, 10000, &ended);
+        close(fd);
+        return answer;
+}
+
+static void assert_answer(const struct stand *s, const char *what, const char *bytes, const char *status)
+{
+        AUTO(mem_free) char *answer = answer_to(s, bytes);
+        if (strncmp(answer, "HTTP/1.1 ", 9) != 0 || strncmp(answer + 9, status, 3) != 0)
+                fail_msg("%s: not %s but '%.300s'", what, status, answer);
+}
+
+/* --- the head --- */
+
+/* MHD refuses what is no request, or too long for it, by itself. A close behind its answer would reset the connection
+ * of who still writes, and the answer be lost. */
+static void test_refusals_arrive(void **state)
+{
+        (void)state;
+        enum { TRIES = 10, LONG = 100 << 10, MUCH = 4 << 20 };
+        AUTO(mem_free) char *path = repeated("GET /", 'x', LONG, " HTTP/1.1\r\nHost: x\r\n\r\n");
+        AUTO(mem_free) char *second = repeated(STAND_GET_WEB("") "GET /", 'x', LONG, " HTTP/1.1\r\nHost: x\r\n\r\n");
+        AUTO(mem_free) char *word = repeated("GET / HTTP/1.1\r\nHost: x\r\nX-Long: ", 'x', LONG, "\r\n\r\n");
+        AUTO(mem_free) char *many = repeated("POST / HTTP/1.1\r\nHost: x\r\nno header\r\n\r\n", 'x', MUCH, "");
+        AUTO(mem_free)
+        char *length = repeated("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: much\r\n\r\n", 'x', MUCH, "");
+        AUTO(mem_free) char *version = repeated("POST / HTTP/7.0\r\nHost: x\r\n\r\n", 'x', MUCH, "");
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (int i = 0; i < TRIES; i++) {
+                assert_answer(&s, "a long path", path, "414");
+                assert_answer(&s, "a long header", word, "431");
+                assert_answer(&s, "no header", many, "400");
+                assert_answer(&s, "no length", length, "400");
+                assert_answer(&s, "no version", version, "505");
+                AUTO(mem_free) char *answers = answer_to(&s, second);
+                assert_non_null(strstr(answers, "HTTP/1.1 200"));
+                assert_non_null(strstr(answers, "HTTP/1.1 414"));
+        }
+        assert_serves(&s);
+        stand_end(&s);
+}
+
+/* Who stands between may take another part of it for the next request. */
+static void test_an_end_told_twice(void **state)
+{
+        (void)state;
+        static const char head[] = "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"
+                                   "Content-Type: application/yaml\r\n%s\r\n\r\n%s";
+        static const struct {
+                const char *headers, *body, *status;
+        } row[] = {
+                {"Content-Length: 5\r\nContent-Length: 3", "a: 1\n", "400"},
+                {"Content-Length: 5\r\nContent-Length: 5", "a: 1\n", "400"},
+                {"Content-Length: 0\r\nContent-Length: 5", "a: 1\n", "400"},
+                {"Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
+                {"Content-Length: 0\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
+                {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
+                {"Transfer-Encoding: gzip", "x", "400"},
+                {"Transfer-Encoding: gzip, chunked", "0\r\n\r\n", "400"},
+                {"Transfer-Encoding: identity", "a: 1\n", "400"},
+                {"Content-Length: 5\r\nConnection: close", "a: 1\n", "200"},
+                {"Transfer-Encoding: Chunked\r\nConnection: close", "5\r\na: 1\n\r\n0\r\n\r\n", "200"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *bytes = mem_printf(head, row[i].headers, row[i].body);
+                AUTO(mem_free) char *answer = answer_to(&s, bytes);
+                if (strncmp(answer + 9, row[i].status, 3) != 0 || wire_count(answer, "HTTP/1.1 ") != 1)
+                        fail_msg("%s: not %s but %s", row[i].headers, row[i].status, answer);
+                if (*row[i].status == '4' && !strstr(answer, "problems/invalid-body"))
+                        fail_msg("%s: %s", row[i].headers, answer);
+        }
+        stand_end(&s);
+}
+
+/* As a proxy is asked. */
+static void test_absolute_form(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *target, *status;
+        } row[] = {
+                {"http://halflife.example" STAND_WEB, "200"},
+                {"HTTPS://halflife.example:8443" STAND_WEB "?container=app", "200"},
+                {"http://halflife.example" STAND_WEB "?x=1", "400"},
+                {"http://halflife.example", "404"},
+                {"http://halflife.example?" STAND_WEB, "404"},
+                {"http:/" STAND_WEB, "404"},
+                {"ftp://halflife.example" STAND_WEB, "404"},
+                {"*", "404"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free)
+                char *bytes = mem_printf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"
+                                         "Connection: close\r\n\r\n",
+                                         row[i].target);
+                assert_answer(&s, row[i].target, bytes, row[i].status);
+        }
+        stand_end(&s);
+}
+
+/* --- the body --- */
+
+/* What was set aside for a body that never came is there for others; small ones and admission do not even wait. */
+static void test_truncated_bodies(void **state)
+{
+        (void)state;
+        enum { CUT = 8, BODY = 12 << 20 };
+        AUTO(mem_free) char *body = repeated("", '#', BODY, "");
+        AUTO(mem_free) char *small = repeated("", '#', 100, ""), *large = repeated("", '#', 100 << 10, "");
+        struct stand s;
+        int fd[CUT];
+        bool ended;
+        stand_begin(&s, &(struct door_options){.request_ms = 3000, .admission = true});
+        for (int i = 0; i < CUT; i++) {
+                fd[i] = wire_open(s.address);
+                wire_say(fd[i], "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"
+                                "Content-Type: application/yaml\r\nContent-Length: 16777216\r\n\r\na: 1\n");
+        }
+        for (bool full = false; !full;) { /* as soon as all of them have begun */
+                AUTO(got_release) struct got refused = render(&s, large);
+                full = refused.status == 503 && strcasestr(refused.headers, "Retry-After:");
+        }
+        AUTO(got_release) struct got taken = render(&s, small);
+        assert_int_equal(taken.status, 200);
+        AUTO(got_release) struct got review = admit(&s, "application/json", REVIEW(V1, "}"));
+        assert_int_equal(review.status, 200);
+        for (int i = 0; i < CUT; i++) {
+                shutdown(fd[i], SHUT_WR);
+                mem_free(wire_hear(fd[i], NULL, 10000, &ended));
+                assert_true(ended);
+                close(fd[i]);
+        }
+        AUTO(got_release) struct got g = render(&s, body);
+        assert_int_equal(g.status, 200);
+        assert_int_equal(g.len, BODY);
+        stand_end(&s);
+}
+
+static void test_brackets(void **state)
+{
+        (void)state;
+        enum { DEPTH = 4 << 20 };
+        static const struct {
+                const char *before;
+                char bracket;
+                const char *type;
+        } row[] = {
+                {"", '[', "application/json"},   {"{\"kind\":", '[', "application/json"},
+                {"", '[', "application/yaml"},   {"a: ", '{', "application/yaml"},
+                {"", '-', "application/yaml"},   {"a: &a ", '[', "text/yaml"},
+                {"{{", '{', "application/yaml"}, {"", '\t', "application/yaml"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){0});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(mem_free) char *body = repeated(row[i].before, row[i].bracket, DEPTH, "");
+                AUTO(got_release)
+                struct got g =
+                        stand_ask(&s, RENDER,
+                                  (struct fetch){.method = "POST", .token = "good", .type = row[i].type, .body = body});
+                if (g.status != 400 && g.status != 200)
+                        fail_msg("%s%c: %ld %.300s", row[i].before, row[i].bracket, g.status, g.body);
+                if (g.status == 400 && !(strstr(g.body, "problems/invalid-body") && strstr(g.body, "line ")))
+                        fail_msg("%s%c: %s", row[i].before, row[i].bracket, g.body);
+        }
+        assert_serves(&s);
+        stand_end(&s);
+}
+
+/* --- crowds --- */
+
+/* So many addresses as it takes, because one has a share only. -1: refused. */
+static int connect_from(const char *address, int number)
+{
+        enum { OF_ONE = 100 };
+        struct sockaddr_in from = {.sin_family = AF_INET};
+        struct sockaddr_in to = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        from.sin_addr.s_addr = htonl((INADDR_LOOPBACK & ~255u) + 2 + (unsigned)(number / OF_ONE));
+        to.sin_port = htons((uint16_t)atoi(strrchr(address, ':') + 1));
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd < 0 || bind(fd, (struct sockaddr *)&from, sizeof from) < 0 ||
+            connect(fd, (struct sockaddr *)&to, sizeof to) < 0) {
+                close(fd);
+                return -1;
+        }
+        return fd;
+}
+
+static size_t resident_kib(void)
+{
+        FILE *f = fopen("/proc/self/statm", "re");
+        unsigned long all = 0, resident = 0;
+        assert_non_null(f);
+        assert_int_equal(fscanf(f, "%lu %lu", &all, &resident), 2);
+        fclose(f);
+        return resident * (size_t)sysconf(_SC_PAGESIZE) / 1024;
+}
+
+/* As many as the machine lets this process open. Those who came last are there, and each of them is answered. */
+static void test_ten_thousand_idle(void **state)
+{
+        (void)state;
+        enum { CROWD = 10000, OURS = 2048, MOST_MIB = 64 };
+        static int fd[CROWD];
+        struct rlimit l;
+        struct stand s;
+        bool ended;
+        assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
+        l.rlim_cur = l.rlim_max;
+        assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
+        int crowd = l.rlim_max < CROWD + OURS ? (int)l.rlim_max - OURS : CROWD;
+        if (crowd < 1000)
+                skip();
+        stand_begin(&s, &(struct door_options){0});
+        assert_serves(&s);
+        size_t before = resident_kib();
+        for (int i = 0; i < crowd; i++) {
+                fd[i] = connect_from(s.address, i);
+                if (fd[i] < 0)
+                        fail_msg("connection %d of %d was refused", i, crowd);
+                if (i % 1000 == 999)
+                        assert_serves(&s);
+        }
+        size_t more = resident_kib() - before;
+        if (more > MOST_MIB << 10)
+                fail_msg("%d connections take %zu KiB", crowd, more);
+        assert_in_range(server_counts(s.server).connections, 1, 1088);
+        for (int i = 1; i <= 100; i++) {
+                assert_true(wire_say(fd[crowd - i], STAND_GET_WEB("")));
+                AUTO(mem_free) char *answer = wire_hear(fd[crowd - i], "\r\n\r\n", 10000, &ended);
+                assert_non_null(strstr(answer, " 200 "));
+        }
+        mem_free(wire_hear(fd[0], NULL, 10000, &ended));
+        assert_true(ended); /* it was idle longest */
+        for (int i = 0; i < crowd; i++)
+                close(fd[i]);
+        stand_end(&s);
+}
+
+/* --- admission --- */
+
+/* Whatever the pod looks like, it is let in. */
+static void test_odd_reviews(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *body;
+                long status;
+                const char *says;
+        } row[] = {
+                {REVIEW(V1, "},\"spec\":{\"containers\":[{\"name\":\"a\"}]}"), 200, "\"allowed\":true"},
+                {REVIEW(V1, OF_A_SET "},\"spec\":{\"containers\":[{\"name\":\"app\"}]}"), 200, "\"allowed\":true"},
+                {REVIEW(V1, OF_A_SET "},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":null}]}"), 200,
+                 "\"allowed\":true"},
+                {REVIEW(V1, OF_A_SET "},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":7}]}"), 200,
+                 "\"allowed\":true"},
+                {REVIEW(V1, OF_A_SET "},\"spec\":{\"containers\":{}}"), 200, "\"allowed\":true"},
+                {REVIEW(V1, OF_A_SET "},\"spec\":null"), 200, "\"allowed\":true"},
+                {REVIEW(V1, "}"), 200, "\"allowed\":true"},
+                {REVIEW("admission.k8s.io/v1beta1", "}"), 400, "admissionReviewVersions"},
+                {REVIEW("admission.k8s.io/v2", "}"), 400, "admissionReviewVersions"},
+                {REVIEW("", "}"), 400, "admissionReviewVersions"},
+                {"{}", 400, "problems/invalid-body"},
+                {"[]", 400, "problems/invalid-body"},
+                {"{\"apiVersion\":\"" V1 "\",\"kind\":\"AdmissionReview\"}", 400, "request.uid is missing"},
+                {"{\"apiVersion\":\"" V1 "\",\"kind\":\"AdmissionReview\",\"request\":[]}", 400, "admission review"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = admit(&s, "application/json", row[i].body);
+                if (g.status != row[i].status || !strstr(g.body, row[i].says))
+                        fail_msg("%s: %ld %s", row[i].body, g.status, g.body);
+        }
+        static const char *const type[] = {"text/plain", "application/json-patch+json", "application/yaml", ""};
+        for (size_t i = 0; i < sizeof type / sizeof type[0]; i++) {
+                AUTO(got_release) struct got g = admit(&s, type[i], row[0].body);
+                assert_int_equal(g.status, 415);
+        }
+        stand_end(&s);
+}
+
+/* A review of so many bytes, which lie in one list of a Deployment before and now. */
+static char *large_review(size_t bytes, const char *uid)
+{
+        AUTO(mem_free) char *zeros = repeated("[0", ' ', bytes / 2, "]");
+        for (size_t i = 2, end = bytes / 2; i + 2 < end; i += 2)
+                memcpy(zeros + i, ",0", 2);
+        return mem_printf(
+                "{\"apiVersion\":\"" V1 "\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"%s\",\"kind\":"
+                "{\"group\":\"apps\",\"version\":\"v1\",\"kind\":\"Deployment\"},\"operation\":\"UPDATE\","
+                "\"namespace\":\"shop\",\"name\":\"web-0\",\"object\":{\"metadata\":{\"name\":\"web-0\"},"
+                "\"spec\":{\"template\":{\"spec\":{\"containers\":[],\"x\":%s}}}},\"oldObject\":{\"metadata\":"
+                "{\"name\":\"web-0\"},\"spec\":{\"template\":{\"spec\":{\"containers\":[],\"x\":%s}}}}}}",
+                uid, zeros, zeros);
+}
+
+/* What is large goes another way, to the same answers. */
+static void test_large_reviews(void **state)
+{
+        (void)state;
+        enum { LARGE = 200 << 10, MUCH = 3000000 };
+        AUTO(mem_free) char *pod = repeated("", ' ', LARGE, REVIEW(V1, "}"));
+        AUTO(mem_free) char *owned = repeated("", ' ', LARGE, REVIEW(V1, OF_A_SET "}"));
+        AUTO(mem_free) char *old = repeated("", ' ', LARGE, REVIEW("admission.k8s.io/v1beta1", "}"));
+        AUTO(mem_free) char *deep = repeated("{\"request\":{\"object\":{\"a\":", '[', MUCH, "");
+        AUTO(mem_free) char *deployment = large_review(MUCH, "u-1");
+        const struct {
+                const char *what, *body;
+                long status;
+                const char *says;
+        } row[] = {
+                {"a pod of nobody", pod, 200, "\"result\":\"no_target\""},
+                {"a pod of a ReplicaSet", owned, 200, "\"u-1\""},
+                {"an old version", old, 400, "admissionReviewVersions"},
+                {"brackets", deep, 400, "problems/invalid-body"},
+                {"a Deployment", deployment, 200, "\"allowed\":true"},
+        };
+        struct stand s;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                AUTO(got_release) struct got g = admit(&s, "application/json", row[i].body);
+                if (g.status != row[i].status || !strstr(g.body, row[i].says))
+                        fail_msg("%s: %ld %.300s", row[i].what, g.status, g.body);
+        }
+        assert_int_equal(s.owners, 1);
+        int admitted = 0;
+        for (int i = 0; i < ADMISSION_RESULTS; i++)
+                admitted += s.admitted[i];
+        assert_int_equal(admitted, 3);
+        s.no_answer = true;
+        AUTO(got_release) struct got alone = admit(&s, "application/json", owned);
+        assert_int_equal(alone.status, 200);
+        assert_int_equal(s.admitted[ADMISSION_NO_OWNER], 1);
+        stand_end(&s);
+}
+
+static bool has_come(int fd)
+{
+        struct pollfd p = {fd, POLLIN, 0};
+        return poll(&p, 1, 0) > 0;
+}
+
+/* A small one does not wait for the large ones before it. */
+static void test_large_reviews_delay_nobody(void **state)
+{
+        (void)state;
+        enum { LARGE = 12, BYTES = 3000000 };
+        AUTO(mem_free) char *body = large_review(BYTES, "u-1");
+        AUTO(mem_free)
+        char *request = mem_printf("POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                                   "Content-Length: %zu\r\n\r\n%s",
+                                   strlen(body), body);
+        struct stand s;
+        int fd[LARGE];
+        bool ended;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        for (int i = 0; i < LARGE; i++) {
+                fd[i] = wire_open(s.address);
+                assert_true(wire_say(fd[i], request));
+        }
+        AUTO(got_release) struct got small = admit(&s, "application/json", REVIEW(V1, "}"));
+        assert_int_equal(small.status, 200);
+        int waiting = 0;
+        for (int i = 0; i < LARGE; i++)
+                waiting += !has_come(fd[i]);
+        assert_in_range(waiting, 1, LARGE);
+        close(fd[LARGE - 1]); /* one of them gives up */
+        for (int i = 0; i < LARGE - 1; i++) {
+                AUTO(mem_free) char *answer = wire_hear(fd[i], "\"allowed\":true", 20000, &ended);
+                assert_non_null(strstr(answer, " 200 "));
+                close(fd[i]);
+        }
+        assert_serves(&s);
+        stand_end(&s);
+}
+
+/* The door closes while large ones are at work. */
+static void test_it_closes_on_large_reviews(void **state)
+{
+        (void)state;
+        enum { LARGE = 4, BYTES = 3000000 };
+        AUTO(mem_free) char *body = large_review(BYTES, "u-1");
+        AUTO(mem_free)
+        char *request = mem_printf("POST /admission HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+                                   "Content-Length: %zu\r\n\r\n%s",
+                                   strlen(body), body);
+        struct stand s;
+        int fd[LARGE];
+        bool ended;
+        stand_begin(&s, &(struct door_options){.admission = true});
+        for (int i = 0; i < LARGE; i++) {
+                fd[i] = wire_open(s.address);
+                assert_true(wire_say(fd[i], request));
+        }
+        assert_serves(&s);
+        stand_end(&s);
+        for (int i = 0; i < LARGE; i++) {
+                mem_free(wire_hear(fd[i], NULL, 10000, &ended));
+                assert_true(ended);
+                close(fd[i]);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_refusals_arrive),
+                cmocka_unit_test(test_an_end_told_twice),
+                cmocka_unit_test(test_absolute_form),
+                cmocka_unit_test(test_truncated_bodies),
+                cmocka_unit_test(test_brackets),
+                cmocka_unit_test(test_ten_thousand_idle),
+                cmocka_unit_test(test_odd_reviews),
+                cmocka_unit_test(test_large_reviews),
+                cmocka_unit_test(test_large_reviews_delay_nobody),
+                cmocka_unit_test(test_it_closes_on_large_reviews),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
