@@ -19,7 +19,6 @@ struct admission {
         struct text group, version, kind, subresource;
         struct text object, old_object; /* JSON; {"", 0}: none */
         struct owner_ref owner;         /* of the object: its controller; kind "": none */
-        bool dry_run;
 };
 /* 0, or ERR_INVALID: no AdmissionReview of v1, or one without request or uid. */
 int admission_read(struct text body, struct arena *a, struct admission *ret, struct err *err);
@@ -50,18 +49,12 @@ enum admission_result {
 };
 const char *admission_result_name(enum admission_result r); /* "patched", "stands", … */
 
-struct admission_outcome {
-        enum admission_result result;
-        struct text ns, group, kind, name; /* of the target; kind "": none */
-        const char *changes;               /* "app cpu 2 -> 454m, …" in the arena; "" */
-};
-
 /*
  * owner NULL: it was not wanted, or not found. own_user: this process's own user name; NULL: unknown. Halflife's own
  * writes are those of that user, and those of its namespace's other accounts that write as field manager "halflife":
  * who learns and who serves have one account each. Writes the whole AdmissionReview to send back, with status 200.
  */
 void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
-                      const char *own_user, struct arena *a, struct buf *out, struct admission_outcome *ret);
+                      const char *own_user, struct arena *a, struct buf *out, enum admission_result *ret);
 
 #endif

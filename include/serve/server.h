@@ -80,8 +80,8 @@ struct server_calls {
         void (*relay)(void *arg, const struct server_errand *e);
         /* Ends in server_found_owner, which after 1 s is too late. NULL: none is ever found. */
         void (*find_owner)(void *arg, const struct server_kin *k);
-        /* An admission was answered: to be counted and told of. May be NULL. */
-        void (*admitted)(void *arg, const struct admission_outcome *o, bool dry_run);
+        /* An admission was answered: to be counted. May be NULL. */
+        void (*admitted)(void *arg, enum admission_result r);
         /* A certificate that cannot be used, told once; the old one is kept. */
         void (*trouble)(void *arg, const struct err *why);
         /* A certificate was taken from the files. May be NULL. */

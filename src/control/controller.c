@@ -144,6 +144,7 @@ static void decide_target(struct controller *c, struct target *t)
         if (t->profile)
                 adopt_policy(t);
         deed_adopt(c, t);
+        tell_admitted(c, t);
         decide(c, t, &plan);
         if (!t->profile && !plan.orphaned) {
                 work_add(c, t); /* its Recommendation goes */

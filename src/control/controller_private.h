@@ -245,6 +245,8 @@ void budget_refund(struct controller *c, struct target *t, const char *profile, 
 
 /* tell.c */
 void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note);
+void tell_deployed(struct controller *c, const struct target *t); /* its template came with requests of ours */
+void tell_admitted(struct controller *c, struct target *t);       /* pods that did, if any are new */
 void tell_hold(struct controller *c, const struct target *t, const struct plan *p);
 
 /* standing.c */

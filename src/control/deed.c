@@ -1,6 +1,7 @@
 /*
- * A change that the template tells of and we do not remember: made by a life of ours that was killed before it heard
- * the answer or stored it, or brought back by an undo. It counts from when it is seen, so that cooldown holds.
+ * A change that the template tells of and we do not remember: deployed so by admission or render, made by a life of
+ * ours that was killed before it heard the answer or stored it, or brought back by an undo. It counts from when it is
+ * seen, so that cooldown holds.
  */
 #include <string.h>
 
@@ -83,7 +84,8 @@ void deed_adopt(struct controller *c, struct target *t)
         mem_free(d->containers);
         d->containers = json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT);
         t->rolling = true; /* until it is seen to be done */
-        log_info("a change of ours is seen that was not remembered", KV("namespace", t->ns), KV("kind", t->kind),
-                 KV("name", t->name), KV("requests", d->containers));
+        log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
+                 KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         persist_deed(c, t);
+        tell_deployed(c, t);
 }

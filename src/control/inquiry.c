@@ -11,18 +11,15 @@
 #include "kin.h"
 #include "kube/review.h"
 
-enum {
-        SELF_AGAIN_MS = 30 * SECOND_MS,
-        NEWS_MAX = 1024,
-};
+enum { SELF_AGAIN_MS = 30 * SECOND_MS };
 
 struct inquiry {
         struct inquiry *before, *next;
         struct inquiries *all;
-        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_LEARNER, ASKS_OWNER, TELLS_ADMISSION } what;
+        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_LEARNER, ASKS_OWNER } what;
         struct auth_key key;
         uint64_t ticket;
-        char *token, *verb, *ns, *group, *kind, *name, *note;
+        char *token, *verb, *ns, *group, *kind, *name;
         struct review *review;
         struct learner_call *asked;
 };
@@ -37,13 +34,12 @@ struct inquiries {
 
         pthread_mutex_t lock; /* of the box */
         struct inquiry *box, **end;
-        int boxed;
         _Atomic uint64_t admitted[ADMISSION_RESULTS];
 };
 
 static void inquiry_free(struct inquiry *q)
 {
-        char *const text[] = {q->token, q->verb, q->ns, q->group, q->kind, q->name, q->note};
+        char *const text[] = {q->token, q->verb, q->ns, q->group, q->kind, q->name};
         if (q->token)
                 explicit_bzero(q->token, strlen(q->token));
         for (size_t i = 0; i < sizeof text / sizeof text[0]; i++)
@@ -64,7 +60,6 @@ static void drop_in(struct inquiries *all, const struct inquiry *q)
         bool first = all->box == NULL;
         *all->end = copy;
         all->end = &copy->next;
-        all->boxed++;
         pthread_mutex_unlock(&all->lock);
         if (first)
                 loop_post(all->controller->loop, open_box, all);
@@ -108,32 +103,10 @@ static void on_find_owner(void *arg, const struct server_kin *k)
                                        .name = mem_string(k->name)});
 }
 
-static char *string_of(struct text t)
-{
-        return mem_string_n(t.p, t.len);
-}
-
-/* Those who wait for an answer are as many as there are connections at most; of news there is no end. */
-static bool is_full(struct inquiries *all)
-{
-        pthread_mutex_lock(&all->lock);
-        bool full = all->boxed >= NEWS_MAX;
-        pthread_mutex_unlock(&all->lock);
-        return full;
-}
-
-static void on_admitted(void *arg, const struct admission_outcome *o, bool dry_run)
+static void on_admitted(void *arg, enum admission_result r)
 {
         struct inquiries *all = arg;
-        atomic_fetch_add(&all->admitted[o->result], 1);
-        if (o->result != ADMISSION_PATCHED || !*o->changes || dry_run || o->kind.len == 0 || is_full(all))
-                return;
-        drop_in(arg, &(struct inquiry){.what = TELLS_ADMISSION,
-                                       .ns = string_of(o->ns),
-                                       .group = string_of(o->group),
-                                       .kind = string_of(o->kind),
-                                       .name = string_of(o->name),
-                                       .note = mem_string(o->changes)});
+        atomic_fetch_add(&all->admitted[r], 1);
 }
 
 static void on_trouble(void *arg, const struct err *why)
@@ -292,18 +265,6 @@ static void find_owner(struct inquiry *q)
         kin_find(q->all->kin, &quest);
 }
 
-/* --- what was admitted --- */
-
-static void tell_admission(struct inquiry *q)
-{
-        struct controller *c = q->all->controller;
-        const struct target *t = target_of(c, q);
-        AUTO(mem_free) char *note = mem_printf("admitted with %s", q->note);
-        if (t)
-                tell_event(c, t, false, "Admitted", note);
-        inquiry_free(q);
-}
-
 /* --- the loop's side --- */
 
 static void open_box(void *arg)
@@ -311,14 +272,12 @@ static void open_box(void *arg)
         static void (*const answer[])(struct inquiry *) = {[ASKS_REVIEW] = ask_review,
                                                            [ASKS_LEARNED] = answer_learned,
                                                            [ASKS_LEARNER] = ask_learner,
-                                                           [ASKS_OWNER] = find_owner,
-                                                           [TELLS_ADMISSION] = tell_admission};
+                                                           [ASKS_OWNER] = find_owner};
         struct inquiries *all = arg;
         pthread_mutex_lock(&all->lock);
         struct inquiry *q = all->box;
         all->box = NULL;
         all->end = &all->box;
-        all->boxed = 0;
         pthread_mutex_unlock(&all->lock);
         for (struct inquiry *next; q; q = next) {
                 next = q->next;

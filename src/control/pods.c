@@ -130,6 +130,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
                 }
                 if (!p) {
                         p = pod_new(w, &view->meta, view->containers);
+                        p->admitted = view->meta.annotation.applied.len > 0;
                         pod_keep(w, p);
                 }
                 pod_set(w, p, view, epoch);

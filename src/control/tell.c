@@ -1,8 +1,9 @@
 /*
- * Events on a target: what was done to it, and what holds a change back.
+ * Events on a target: what was done to it, what was deployed, and what holds a change back.
  */
 #include <string.h>
 
+#include "base/buf.h"
 #include "controller_private.h"
 
 void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note)
@@ -45,4 +46,76 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
                     strcmp(before->condition[i].reason, applied->reason) == 0)
                         return;
         tell_event(c, t, hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason, applied->message);
+}
+
+/* --- what was deployed: told of what is seen, whoever answered the deploy, and once it was let in --- */
+
+enum { CHANGES_MAX = 900 };
+
+/* "app cpu 2 -> 158m, app memory 1Gi -> 175Mi" */
+static void add_change(struct buf *changes, const char *container, enum resource r, struct amount from,
+                       struct amount to)
+{
+        char before[QUANTITY_TEXT_MAX] = "none", after[QUANTITY_TEXT_MAX] = "none";
+        if (from.set == to.set && (!from.set || from.value == to.value))
+                return;
+        if (from.set)
+                amount_print(r, from.value, before);
+        if (to.set)
+                amount_print(r, to.value, after);
+        (void)buf_printf(changes, "%s%s %s %s -> %s", changes->len ? ", " : "", container, resource_name(r), before,
+                         after);
+}
+
+/* Of what was there when this life began, a former one has told. */
+static void tell_deploy(struct controller *c, const struct target *t, const char *reason, const struct buf *changes)
+{
+        AUTO(mem_free) char *note = mem_printf("deployed with %s", changes->data);
+        if (c->cycle > 1)
+                tell_event(c, t, false, reason, note);
+}
+
+void tell_deployed(struct controller *c, const struct target *t)
+{
+        const struct record_set *original = &t->workload->original, *applied = &t->workload->applied;
+        AUTO(buf_release) struct buf changes;
+        buf_init(&changes, CHANGES_MAX);
+        for (int i = 0; i < applied->rows; i++) {
+                const struct record_row *to = &applied->row[i], *from = NULL;
+                for (int k = 0; k < original->rows && !from; k++)
+                        if (original->row[k].container == to->container)
+                                from = &original->row[k];
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (to->request[r].set)
+                                add_change(&changes, to->container, r, from ? from->request[r] : (struct amount){0},
+                                           to->request[r]);
+        }
+        if (changes.len)
+                tell_deploy(c, t, "Deployed", &changes);
+}
+
+static void add_pod(struct buf *changes, const struct workload *wl, const struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (int k = 0; k < wl->containers; k++)
+                        for (enum resource r = CPU; r < RESOURCES && wl->container[k].name == p->container[i].name; r++)
+                                add_change(changes, p->container[i].name, r, wl->container[k].request[r],
+                                           p->container[i].request[r]);
+}
+
+/* Pods of one template are alike: what is the same as of the one before is not said again. */
+void tell_admitted(struct controller *c, struct target *t)
+{
+        for (struct pod *p = t->pods; p; p = p->next_of_target) {
+                if (!p->admitted)
+                        continue;
+                p->admitted = false;
+                AUTO(buf_release) struct buf changes;
+                buf_init(&changes, CHANGES_MAX);
+                add_pod(&changes, t->workload, p);
+                uint64_t digest = digest_bytes(0, buf_text(&changes).p, changes.len);
+                if (changes.len && digest != t->admitted_digest)
+                        tell_deploy(c, t, "Admitted", &changes);
+                t->admitted_digest = changes.len ? digest : t->admitted_digest;
+        }
 }

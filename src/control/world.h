@@ -147,6 +147,7 @@ struct pod {
         struct pod *next_of_target;
         int64_t created_ms, started_ms;
         bool running, finished, gone, node_pressure, stored;
+        bool admitted; /* came with requests of ours, and nobody was told yet */
         int containers;
         struct pod_container container[];
 };
@@ -243,16 +244,17 @@ struct target {
         struct deed deed;
         struct loaded_kill *killed;
         int kills;
-        int64_t gone_ms;         /* when its workload vanished or its profile was lost; 0: it lives */
-        int64_t kill_ms;         /* newest kill */
-        int64_t status_ms;       /* when its status was written last */
-        int64_t deed_generation; /* of the template that the deed was compared with */
-        bool deed_dirty;         /* to be stored */
-        bool busy;               /* a write about it is under way */
-        bool rolling;            /* a rollout that we started is not yet done */
-        int failures;            /* writes refused in a row: the next waits for its back-off */
-        char *denied;            /* what the API server forbade to write into the workload; NULL */
-        char key[];              /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
+        int64_t gone_ms;          /* when its workload vanished or its profile was lost; 0: it lives */
+        int64_t kill_ms;          /* newest kill */
+        int64_t status_ms;        /* when its status was written last */
+        int64_t deed_generation;  /* of the template that the deed was compared with */
+        bool deed_dirty;          /* to be stored */
+        bool busy;                /* a write about it is under way */
+        bool rolling;             /* a rollout that we started is not yet done */
+        uint64_t admitted_digest; /* of what its pods were admitted with, as told last; 0: nothing */
+        int failures;             /* writes refused in a row: the next waits for its back-off */
+        char *denied;             /* what the API server forbade to write into the workload; NULL */
+        char key[];               /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
 };
 
 struct profile {

@@ -106,8 +106,6 @@ static void read_request(struct json *j, struct arena *a, struct admission *ret)
                         ret->object = read_object(j);
                 else if (text_is(key, "oldObject"))
                         ret->old_object = read_object(j);
-                else if (text_is(key, "dryRun"))
-                        ret->dry_run = json_bool(j);
                 else
                         json_skip(j);
 }
@@ -183,38 +181,20 @@ static bool differs(struct amount a, struct amount b)
         return a.set != b.set || (a.set && a.value != b.value);
 }
 
-static void note_change(struct buf *note, struct text name, enum resource r, struct amount from, struct amount to)
-{
-        char before[QUANTITY_TEXT_MAX] = "none", after[QUANTITY_TEXT_MAX] = "none";
-        char *(*const print)(int64_t, char *) = r == CPU ? quantity_print_cpu : quantity_print_memory;
-        if (from.set)
-                print(from.value, before);
-        if (to.set)
-                print(to.value, after);
-        buf_printf(note, "%s%.*s %s %s -> %s", note->len ? ", " : "", TEXT_ARG(name), resource_name(r), before, after);
-}
-
 static struct patch_container *changes(struct admission_work *w, const struct deploy_subject *s,
                                        const struct deploy_answer *d, int *ret_count)
 {
-        enum { NOTE_MAX = 4096 };
         struct patch_container *to = arena_new(w->arena, (s->containers + 1) * sizeof *to);
-        struct buf note;
-        buf_init(&note, NOTE_MAX);
         *ret_count = 0;
         for (size_t i = 0; i < s->containers; i++) {
                 struct patch_container c = {.name = arena_text(w->arena, s->container[i].name)};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c.to[r] = deploy_request(d, i, r);
                         c.write[r] = differs(c.to[r], s->container[i].request[r]);
-                        if (c.write[r])
-                                note_change(&note, s->container[i].name, r, s->container[i].request[r], c.to[r]);
                 }
                 if (c.write[CPU] || c.write[MEMORY])
                         to[(*ret_count)++] = c;
         }
-        w->outcome->changes = arena_text(w->arena, buf_text(&note));
-        buf_release(&note);
         return to;
 }
 
@@ -264,9 +244,8 @@ static const char *warning_of(enum admission_result r)
 
 static void respond(const struct admission_work *w, struct buf *out)
 {
-        const struct admission_outcome *o = w->outcome;
-        const char *warning = warning_of(o->result);
-        char *patch = o->result == ADMISSION_PATCHED ? json_dumps(w->patch, JSON_COMPACT) : NULL;
+        const char *warning = warning_of(w->result);
+        char *patch = w->result == ADMISSION_PATCHED ? json_dumps(w->patch, JSON_COMPACT) : NULL;
         buf_add_text(out,
                      "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":");
         add_string(out, w->request->uid);
@@ -279,7 +258,7 @@ static void respond(const struct admission_work *w, struct buf *out)
         }
         if (warning)
                 buf_printf(out, ",\"warnings\":[\"halflife: left unchanged: %s\"]", warning);
-        buf_printf(out, ",\"auditAnnotations\":{\"result\":\"%s\"}}}", admission_result_name(o->result));
+        buf_printf(out, ",\"auditAnnotations\":{\"result\":\"%s\"}}}", admission_result_name(w->result));
         free(patch);
 }
 
@@ -312,11 +291,11 @@ static void judge(struct admission_work *w, const char *own_user)
         const struct admission *r = w->request;
         const struct kind *k = kind_find(r->group, r->kind);
         if (r->subresource.len > 0 || !is_write(r) || r->object.len == 0)
-                w->outcome->result = ADMISSION_NO_TARGET;
+                w->result = ADMISSION_NO_TARGET;
         else if (is_own(r, own_user))
-                w->outcome->result = ADMISSION_OWN;
+                w->result = ADMISSION_OWN;
         else if (!w->view->ready)
-                w->outcome->result = ADMISSION_NOT_READY;
+                w->result = ADMISSION_NOT_READY;
         else if (is_pod(r))
                 admission_pod(w);
         else
@@ -324,11 +303,11 @@ static void judge(struct admission_work *w, const char *own_user)
 }
 
 void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
-                      const char *own_user, struct arena *a, struct buf *out, struct admission_outcome *ret)
+                      const char *own_user, struct arena *a, struct buf *out, enum admission_result *ret)
 {
-        *ret = (struct admission_outcome){.kind = {"", 0}, .changes = ""};
-        struct admission_work w = {.request = r, .view = v, .owner = owner, .arena = a, .outcome = ret};
+        struct admission_work w = {.request = r, .view = v, .owner = owner, .arena = a};
         judge(&w, own_user);
         respond(&w, out);
+        *ret = w.result;
         json_decref(w.patch);
 }

@@ -15,11 +15,11 @@ struct admission_work {
         const struct view *view;
         const struct admission_owner *owner;
         struct arena *arena;
-        struct admission_outcome *outcome;
+        enum admission_result result;
         json_t *patch; /* NULL: none */
 };
 
-/* Each sets the outcome and, where it is ADMISSION_PATCHED, the patch. */
+/* Each sets the result and, where it is ADMISSION_PATCHED, the patch. */
 void admission_pod(struct admission_work *w);
 void admission_workload(struct admission_work *w, const char *template_path);
 

@@ -39,18 +39,17 @@ static bool sets_pods(const struct deploy_answer *d)
 void admission_pod(struct admission_work *w)
 {
         const struct admission *r = w->request;
-        struct admission_outcome *o = w->outcome;
         struct admission_owner owner;
         struct pod_view *pod = arena_new(w->arena, sizeof *pod);
-        o->result = ADMISSION_NO_TARGET;
+        w->result = ADMISSION_NO_TARGET;
         if (!text_is(r->operation, "CREATE") || !find_owner(w, &owner))
                 return;
         bool known = view_find(w->view, r->ns, owner.group, owner.kind, owner.name) != NULL;
         if (w->owner ? owner.unseen && !known : admission_wants_owner(r, w->view)) {
-                o->result = ADMISSION_NO_OWNER;
+                w->result = ADMISSION_NO_OWNER;
                 return;
         }
-        o->result = ADMISSION_UNREADABLE;
+        w->result = ADMISSION_UNREADABLE;
         if (decode_pod(r->object, w->arena, pod, NULL) < 0)
                 return;
         struct label_pair *label = arena_new(w->arena, VIEW_LABELS_MAX * sizeof *label);
@@ -69,10 +68,9 @@ void admission_pod(struct admission_work *w)
         if (!s.container)
                 return;
         deploy_answer(w->view, &s, w->arena, &d);
-        o->result = d.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
+        w->result = d.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
         if (!d.profile || !sets_pods(&d))
                 return;
-        o->ns = r->ns, o->group = owner.group, o->kind = owner.kind, o->name = owner.name;
         w->patch = admission_patch(w, r->object, "", &s, &d, NULL);
-        o->result = !w->patch ? ADMISSION_UNREADABLE : json_array_size(w->patch) ? ADMISSION_PATCHED : ADMISSION_STANDS;
+        w->result = !w->patch ? ADMISSION_UNREADABLE : json_array_size(w->patch) ? ADMISSION_PATCHED : ADMISSION_STANDS;
 }

@@ -163,7 +163,6 @@ static const char *note_of(const struct admission_work *w, struct text note)
 
 static void settle(struct admission_work *w, struct side *now, const struct side *before, const char *template_path)
 {
-        struct admission_outcome *o = w->outcome;
         struct deploy_notes notes = {0};
         if (before) {
                 const struct our_annotations *a = &before->view->template_annotation;
@@ -172,8 +171,7 @@ static void settle(struct admission_work *w, struct side *now, const struct side
         }
         w->patch = admission_patch(w, w->request->object, template_path, &now->subject, &now->answer,
                                    before ? &notes : NULL);
-        o->ns = w->request->ns, o->group = w->request->group, o->kind = w->request->kind, o->name = now->subject.name;
-        o->result = !w->patch                   ? ADMISSION_UNREADABLE
+        w->result = !w->patch                   ? ADMISSION_UNREADABLE
                     : json_array_size(w->patch) ? ADMISSION_PATCHED
                     : before                    ? ADMISSION_KEPT
                                                 : ADMISSION_STANDS;
@@ -184,7 +182,7 @@ static void judge(struct admission_work *w, struct side *now, const char *templa
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
         if (!now->answer.profile || !sets_templates(&now->answer)) {
-                w->outcome->result = now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
+                w->result = now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
                 return;
         }
         bool same = update && read_side(w, w->request->old_object, template_path, &before) &&
@@ -196,12 +194,12 @@ static void judge(struct admission_work *w, struct side *now, const char *templa
 void admission_workload(struct admission_work *w, const char *template_path)
 {
         struct side now = {0};
-        w->outcome->result = ADMISSION_NO_TARGET;
+        w->result = ADMISSION_NO_TARGET;
         if (w->request->owner.kind.len > 0)
                 return; /* another controller writes its template */
         if (read_side(w, w->request->object, template_path, &now))
                 judge(w, &now, template_path);
         else
-                w->outcome->result = ADMISSION_UNREADABLE;
+                w->result = ADMISSION_UNREADABLE;
         json_decref(now.object);
 }

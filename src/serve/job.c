@@ -49,7 +49,7 @@ static void admit(struct job *j)
 {
         j->answer = (struct answer){.status = 200, .type = "application/json"};
         buf_init(&j->answer.body, REVIEW_MAX);
-        admission_answer(j->admission, j->view, j->owner, j->own_user, &j->arena, &j->answer.body, &j->outcome);
+        admission_answer(j->admission, j->view, j->owner, j->own_user, &j->arena, &j->answer.body, &j->admitted);
 }
 
 void job_do(struct job *j, struct gzip *g)

@@ -20,7 +20,7 @@ struct job {
         bool review;                 /* the body is an AdmissionReview that is still to be read */
         struct admission *admission; /* instead of the route, once it was read; NULL */
         struct admission_owner *owner;
-        struct admission_outcome outcome;
+        enum admission_result admitted;
         const char *own_user;
         struct buf body;
         size_t reserved; /* of what the door has for bodies */

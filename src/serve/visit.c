@@ -511,7 +511,7 @@ static void admitted(struct visit *v)
 {
         const struct door *d = v->door;
         if (v->job->admission && d->o.calls.admitted)
-                d->o.calls.admitted(d->o.calls.arg, &v->job->outcome, v->job->admission->dry_run);
+                d->o.calls.admitted(d->o.calls.arg, v->job->admitted);
 }
 
 static bool is_large(const struct visit *v)

@@ -62,12 +62,11 @@ static void on_find_owner(void *arg, const struct server_kin *k)
         server_found_owner(s->server, k->ticket, o);
 }
 
-static void on_admitted(void *arg, const struct admission_outcome *o, bool dry_run)
+static void on_admitted(void *arg, enum admission_result r)
 {
         struct stand *s = arg;
         pthread_mutex_lock(&s->lock);
-        s->admitted[o->result]++;
-        s->dry_runs += dry_run;
+        s->admitted[r]++;
         uint64_t ticket = s->late ? s->ticket : 0;
         pthread_mutex_unlock(&s->lock);
         if (ticket)

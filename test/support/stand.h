@@ -22,7 +22,7 @@ struct stand {
         bool hold; /* questions wait for stand_release */
         struct auth_key held[STAND_HELD_MAX];
         enum server_verdict verdict[STAND_HELD_MAX];
-        int holds, asked, recalled, owners, troubles, renewals, dry_runs;
+        int holds, asked, recalled, owners, troubles, renewals;
         int admitted[ADMISSION_RESULTS];
         bool no_answer; /* nothing is ever recalled, no owner found */
         bool late; /* what was asked last is recalled as soon as something is admitted, by the server's own thread */
