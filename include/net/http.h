@@ -63,6 +63,7 @@ struct http_request {
         const char *bearer;       /* NULL: none; copied */
         const char *passed;       /* a bearer for who is behind a proxy that keeps Authorization to itself (the API
                                      server's), in X-Halflife-Authorization; NULL: none; copied */
+        bool relayed;             /* says so (X-Halflife-Relayed): whoever is asked must not relay it once more */
         const char *content_type; /* of the body; NULL: none */
         const char *accept;       /* NULL: application/json */
         struct text body;         /* copied. What is not a GET is sent at most once, even where a connection is lost */

@@ -428,6 +428,8 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         add_header(c, "Accept", c->r.accept);
         add_bearer(c, "Authorization", c->r.bearer);
         add_bearer(c, "X-Halflife-Authorization", c->r.passed);
+        if (c->r.relayed)
+                add_header(c, "X-Halflife-Relayed", "yes");
         SET(CURLOPT_HTTPHEADER, c->headers);
         return rc;
 }

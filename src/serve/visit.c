@@ -445,6 +445,12 @@ static void ask_learner(struct visit *v)
         struct door *d = v->door;
         struct job *j = v->job;
         struct text token;
+        if (headers_get(v->connection, "X-Halflife-Relayed")) {
+                refuse(v, PROBLEM_UNAVAILABLE,
+                       "only the halflife that learns knows this, and the setting learner-url leads to one that does "
+                       "not");
+                return;
+        }
         if (!headers_token(v->connection, &token)) {
                 refuse(v, PROBLEM_UNAUTHENTICATED, "the bearer token is gone");
                 return;

@@ -97,17 +97,22 @@ static struct got ask(const char *door, const char *path)
         return fetch(&(struct fetch){.url = url, .token = "auditor"});
 }
 
-static void await(const char *path, long want, const char *says, int64_t timeout_ms)
+static void await_at(const char *door, const char *path, long want, const char *says, int64_t timeout_ms)
 {
         int64_t began = mono_read().ns;
         for (bool so = false; !so;) {
-                AUTO(got_release) struct got g = ask(stage.door, path);
+                AUTO(got_release) struct got g = ask(door, path);
                 so = g.status == want && (strstr(g.body, says) || strstr(g.headers, says));
                 if (!so && (mono_read().ns - began) / 1000000 > timeout_ms)
                         fail_msg("%s: %ld, not %ld with '%s'\n%s%s", path, g.status, want, says, g.headers, g.body);
                 if (!so)
                         usleep(10000);
         }
+}
+
+static void await(const char *path, long want, const char *says, int64_t timeout_ms)
+{
+        await_at(stage.door, path, want, says, timeout_ms);
 }
 
 static void test_the_same_answers(void **state)
@@ -142,6 +147,18 @@ static void test_what_the_learner_knows(void **state)
         await(WEB "/explain?percentile=900", 400, "percentile", 5000);
         AUTO(mem_free) char *log = halflife_log(stage.replica);
         assert_null(strstr(log, "auditor"));
+}
+
+/* A learner that is none does not ask on, perhaps in a circle. */
+static void test_a_learner_that_learns_nothing(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *url = mem_printf("http://%s", stage.door);
+        struct halflife *second = replica_start(url);
+        AUTO(mem_free) char *door = halflife_door(second);
+        await_at(door, WEB "/explain", 503, "learner-url leads to one that does not", 20000);
+        assert_int_equal(halflife_stop(second), 0);
+        halflife_free(second);
 }
 
 static void test_a_change_is_seen_in_half_a_second(void **state)
@@ -327,11 +344,16 @@ static void test_ready_with_a_certificate(void **state)
 static void test_how_it_does_not_start(void **state)
 {
         (void)state;
+        static const char *const bad[] = {"http://learner.example.com", "http://127.0.0.1.example.com",
+                                          "http://localhost@example.com", "learner"};
         stage.fake = fake_new(&(struct fake_options){0});
-        struct halflife *h = replica_start("http://learner.example.com");
-        assert_int_equal(halflife_await(h, 20000), 1);
-        assert_int_equal(halflife_said(h, "by https:// only"), 1);
-        halflife_free(h);
+        struct halflife *h;
+        for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+                h = replica_start(bad[i]);
+                assert_int_equal(halflife_await(h, 20000), 1);
+                assert_int_equal(halflife_said(h, "by https:// only"), 1);
+                halflife_free(h);
+        }
         h = halflife_command((const char *const[]){"serve", "word", NULL});
         assert_int_equal(halflife_await(h, 20000), 2);
         assert_int_equal(halflife_said(h, "halflife serve: takes no words"), 1);
@@ -343,6 +365,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test_setup(test_the_same_answers, begin),
                 cmocka_unit_test(test_what_the_learner_knows),
+                cmocka_unit_test(test_a_learner_that_learns_nothing),
                 cmocka_unit_test(test_a_change_is_seen_in_half_a_second),
                 cmocka_unit_test(test_admission_of_an_owner_never_seen),
                 cmocka_unit_test(test_what_an_operator_owns),
