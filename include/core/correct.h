@@ -6,6 +6,7 @@
 #ifndef HALFLIFE_CORE_CORRECT_H
 #define HALFLIFE_CORE_CORRECT_H
 
+#include "core/amount.h"
 #include "core/recommend.h"
 
 /* The closed list of reasons (documented beside the CRD). */
@@ -47,12 +48,6 @@ enum reason {
         REASONS
 };
 const char *reason_name(enum reason r); /* "Lowered", …; "" for REASON_NONE */
-
-/* An amount that may be absent. */
-struct amount {
-        bool set;
-        int64_t value;
-};
 
 enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
 

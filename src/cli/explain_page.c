@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "core/quantity.h"
+#include "core/amount.h"
 #include "draw.h"
 #include "explain_inner.h"
 
@@ -16,29 +16,27 @@ char *page_text(const json_t *object, const char *key)
         return terminal_tame(mem_string(text ? text : ""));
 }
 
-static bool units_of(const json_t *object, const char *key, enum resource r, int64_t *ret)
+static struct amount amount_at(const json_t *object, const char *key, enum resource r)
 {
-        const char *text = json_string_value(json_object_get(object, key));
-        return text && quantity_parse(text, strlen(text), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, ret, NULL) == 0 &&
-               *ret >= 0;
+        struct amount a = {0};
+        (void)amount_parse(text_of(json_string_value(json_object_get(object, key))), r, &a);
+        return a;
 }
 
 char *page_quantity(const json_t *object, const char *key, enum resource r)
 {
-        int64_t units;
-        if (!units_of(object, key, r, &units))
+        struct amount a = amount_at(object, key, r);
+        if (!a.set)
                 return NULL;
-        if (r == MEMORY && units >= 1 << 20 && units % (1 << 20) != 0)
-                return mem_printf("%.1fMi", (double)units / (1 << 20));
+        if (r == MEMORY && a.value >= 1 << 20 && a.value % (1 << 20) != 0)
+                return mem_printf("%.1fMi", (double)a.value / (1 << 20));
         return page_text(object, key);
 }
 
 double page_value(const json_t *object, const char *key, enum resource r)
 {
-        int64_t units;
-        if (!units_of(object, key, r, &units))
-                return -1;
-        return r == CPU ? (double)units / 1000 : (double)units;
+        struct amount a = amount_at(object, key, r);
+        return !a.set ? -1 : r == CPU ? (double)a.value / 1000 : (double)a.value;
 }
 
 static void print_change(const struct page *p, const json_t *number, enum resource r)

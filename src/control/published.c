@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "core/quantity.h"
 #include "publish.h"
 #include "world.h"
 
@@ -51,8 +50,7 @@ static struct amount amount_of(const json_t *container, enum resource r, const c
 {
         const char *s = json_string_value(json_object_get(json_object_get(container, resource_name(r)), field));
         struct amount a = {0};
-        if (s && quantity_parse(s, strlen(s), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &a.value, NULL) == 0)
-                a.set = true;
+        (void)amount_parse(text_of(s), r, &a);
         return a;
 }
 
@@ -164,10 +162,9 @@ static void counters_set(struct published *p, const json_t *status)
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 const char *text =
                         json_string_value(json_object_get(json_object_get(status, "saving"), resource_name(r)));
-                p->saving[r] = 0;
-                if (text)
-                        (void)quantity_parse(text, strlen(text), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE,
-                                             &p->saving[r], NULL);
+                struct amount saving = {0};
+                (void)amount_parse(text_of(text), r, &saving);
+                p->saving[r] = saving.value;
         }
 }
 

@@ -430,11 +430,7 @@ static inline bool uid_none(const uint8_t uid[static UID_BYTES])
         static const uint8_t none[UID_BYTES];
         return memcmp(uid, none, UID_BYTES) == 0;
 }
-/* As Kubernetes writes it; put into an object under a key, where there is one. */
-static inline char *amount_print(enum resource r, int64_t value, char out[static QUANTITY_TEXT_MAX])
-{
-        return r == CPU ? quantity_print_cpu(value, out) : quantity_print_memory(value, out);
-}
+/* Put it into an object under a key, where there is one. */
 void amount_put(json_t *to, const char *key, enum resource r, struct amount a);
 /* Sums of what a cluster asks for: held within what the type can say. */
 static inline int64_t add_saturated(int64_t a, int64_t b)

@@ -1,10 +1,5 @@
 #include "core/origin.h"
 
-static bool equal(struct amount a, struct amount b)
-{
-        return a.set == b.set && (!a.set || a.value == b.value);
-}
-
 static struct amount effective(struct amount request, const struct origin_facts *f)
 {
         return request.set ? request : f->limit.set ? f->limit : f->range_default;
@@ -14,9 +9,9 @@ static struct amount effective(struct amount request, const struct origin_facts 
 struct origin origin(const struct origin_facts *f)
 {
         struct origin o;
-        bool admitted = f->changed && equal(f->request, f->admitted);
-        o.ours = f->applied.set && (equal(f->request, f->applied) || admitted);
-        o.reset = f->applied.set && !o.ours && f->recorded && equal(f->request, f->original);
+        bool admitted = f->changed && amount_equal(f->request, f->admitted);
+        o.ours = f->applied.set && (amount_equal(f->request, f->applied) || admitted);
+        o.reset = f->applied.set && !o.ours && f->recorded && amount_equal(f->request, f->original);
         o.raw = o.ours && f->recorded ? f->original : f->request;
         o.effective = effective(o.raw, f);
         o.current = effective(f->request, f);

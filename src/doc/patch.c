@@ -5,7 +5,6 @@
 
 #include "base/buf.h"
 #include "base/yaml.h"
-#include "core/quantity.h"
 
 enum { PATH_MAX_BYTES = 4096 };
 
@@ -115,9 +114,7 @@ static struct amount amount_in(const json_t *quantities, enum resource r)
                 text = number;
         }
         struct amount a = {false, 0};
-        if (text)
-                a.set = quantity_parse(text, strlen(text), r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &a.value,
-                                       NULL) == 0;
+        (void)amount_parse(text_of(text), r, &a);
         return a;
 }
 
@@ -171,11 +168,7 @@ static int write_requests(struct builder *b, json_t *container, const struct pat
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 if (!changes(requests, c, r))
                         continue;
-                if (r == CPU)
-                        quantity_print_cpu(c->to[r].value, text);
-                else
-                        quantity_print_memory(c->to[r].value, text);
-                set_text(b, requests, resource_name(r), c->to[r].set ? text : NULL);
+                set_text(b, requests, resource_name(r), c->to[r].set ? amount_print(r, c->to[r].value, text) : NULL);
         }
         return 0;
 }

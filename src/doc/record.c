@@ -1,7 +1,6 @@
 #include "doc/record.h"
 
 #include "base/buf.h"
-#include "core/quantity.h"
 #include "decoder.h"
 
 int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, const struct recorded *r), void *arg,
@@ -55,8 +54,7 @@ static void put_amounts(struct buf *out, const char *key, const struct amount a[
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 if (!a[r].set)
                         continue;
-                buf_printf(out, "%s\"%s\":\"%s\"", before, resource_name(r),
-                           r == CPU ? quantity_print_cpu(a[r].value, text) : quantity_print_memory(a[r].value, text));
+                buf_printf(out, "%s\"%s\":\"%s\"", before, resource_name(r), amount_print(r, a[r].value, text));
                 before = ",";
         }
         buf_add_text(out, "}");

@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "core/quantity.h"
 #include "doc_private.h"
 
 static const char *const lists[] = {"containers", "initContainers"};
@@ -21,16 +20,14 @@ static int amount_read(const struct doc *d, uint32_t at, enum resource r, struct
 {
         enum doc_type type = doc_type(d, at);
         struct text t = doc_text(d, at);
+        struct amount amount;
         if (type == DOC_ABSENT || type == DOC_NULL)
                 return 0;
-        if ((type != DOC_TEXT && type != DOC_NUMBER) ||
-            quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &ret->value, NULL) < 0)
+        if ((type != DOC_TEXT && type != DOC_NUMBER) || amount_parse(t, r, &amount) < 0)
                 return fail_at(d, at, err, "'%.*s' is no quantity", TEXT_ARG(t));
         if (type == DOC_NUMBER && is_octal(t))
                 return fail_at(d, at, err, "'%.*s' is an octal number: write it as a decimal one", TEXT_ARG(t));
-        if (ret->value < 0)
-                return fail_at(d, at, err, "'%.*s' is negative", TEXT_ARG(t));
-        ret->set = true;
+        *ret = amount;
         return 0;
 }
 
@@ -179,8 +176,7 @@ static struct doc_change *change_new(struct changes *all, const struct template_
 
 static bool request_differs(const struct template_container *c, const struct template_change *change, enum resource r)
 {
-        struct amount now = c->request[r], to = change->to[r];
-        return change->write[r] && (now.set != to.set || (to.set && now.value != to.value));
+        return change->write[r] && !amount_equal(c->request[r], change->to[r]);
 }
 
 static void add_request(struct changes *all, const struct template_view *t, const struct template_change *change,
@@ -198,8 +194,7 @@ static void add_request(struct changes *all, const struct template_view *t, cons
         step_add(c, path, resource_name(r));
         c->form = change->to[r].set ? DOC_QUANTITY : DOC_REMOVE;
         if (change->to[r].set)
-                c->value = text_of(r == CPU ? quantity_print_cpu(change->to[r].value, text)
-                                            : quantity_print_memory(change->to[r].value, text));
+                c->value = text_of(amount_print(r, change->to[r].value, text));
 }
 
 static void add_note(struct changes *all, const struct template_view *t, size_t steps, const struct template_note *note)

@@ -6,7 +6,6 @@
 #include "admission_inner.h"
 #include "base/yaml.h"
 #include "core/kind.h"
-#include "core/quantity.h"
 
 const char *admission_result_name(enum admission_result r)
 {
@@ -176,11 +175,6 @@ struct deploy_container *admission_containers(struct arena *a, const struct cont
         return deploy_recall(to, (size_t)count, notes, a, NULL) == 0 ? to : NULL;
 }
 
-static bool differs(struct amount a, struct amount b)
-{
-        return a.set != b.set || (a.set && a.value != b.value);
-}
-
 static struct patch_container *changes(struct admission_work *w, const struct deploy_subject *s,
                                        const struct deploy_answer *d, int *ret_count)
 {
@@ -190,7 +184,7 @@ static struct patch_container *changes(struct admission_work *w, const struct de
                 struct patch_container c = {.name = arena_text(w->arena, s->container[i].name)};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c.to[r] = deploy_request(d, i, r);
-                        c.write[r] = differs(c.to[r], s->container[i].request[r]);
+                        c.write[r] = !amount_equal(c.to[r], s->container[i].request[r]);
                 }
                 if (c.write[CPU] || c.write[MEMORY])
                         to[(*ret_count)++] = c;

@@ -6,7 +6,6 @@
 
 #include "admission_inner.h"
 #include "base/yaml.h"
-#include "core/quantity.h"
 
 /* --- the same but for our values --- */
 
@@ -52,9 +51,7 @@ static void put_back(json_t *container, const struct deploy_row *row)
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct amount raw = row->origin[r].raw;
                 if (raw.set)
-                        json_object_set_new(requests, resource_name(r),
-                                            json_string(r == CPU ? quantity_print_cpu(raw.value, text)
-                                                                 : quantity_print_memory(raw.value, text)));
+                        json_object_set_new(requests, resource_name(r), json_string(amount_print(r, raw.value, text)));
                 else
                         json_object_del(requests, resource_name(r));
         }

@@ -41,7 +41,7 @@ static const char *print(struct amounts *a, enum resource r, struct amount value
                 snprintf(out, QUANTITY_TEXT_MAX, "%.1fMi", (double)value.value / (1 << 20));
                 return out;
         }
-        return amount_text(r, value.value, out);
+        return amount_print(r, value.value, out);
 }
 
 static struct amount bound(int64_t value)

@@ -252,11 +252,6 @@ static void leave_by_rule(struct work *w)
 
 /* --- what changes --- */
 
-static bool differs(struct amount a, struct amount b)
-{
-        return a.set != b.set || (a.set && a.value != b.value);
-}
-
 /* Returns how many containers change; their requests go to the row. */
 static size_t find_changes(struct work *w, struct template_change *ret)
 {
@@ -268,7 +263,7 @@ static size_t find_changes(struct work *w, struct template_change *ret)
                 struct template_change change = {.container = (int)i};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         change.to[r] = deploy_request(&w->answer, i, r);
-                        change.write[r] = differs(change.to[r], c->request[r]);
+                        change.write[r] = !amount_equal(change.to[r], c->request[r]);
                         if (change.write[r])
                                 row[w->row.changes++] = (struct render_change){c->name, r, c->request[r], change.to[r],
                                                                                w->answer.advice[i].reason[r]};

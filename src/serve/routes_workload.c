@@ -2,7 +2,6 @@
  * One workload: its recommendation, and what it deploys with.
  */
 #include "answer.h"
-#include "core/quantity.h"
 
 enum { LABELS_MOST = 64 };
 
@@ -59,13 +58,10 @@ static int read_quantity(struct ask *k, struct text pair, struct amount ret[stat
         if (ret[r].set)
                 return answer_bad_parameter(k->ret, "original", "original names %s twice", resource_name(r));
         struct text value = {colon + 1, pair.len - name.len - 1};
-        int64_t units = -1;
-        int rc = quantity_parse(value.p, value.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &units, NULL);
-        if (rc < 0 || units < 0)
+        if (amount_parse(value, r, &ret[r]) < 0)
                 return answer_bad_parameter(k->ret, "original",
                                             "'%.*s' in original is not a quantity of %s, such as %s", (int)value.len,
                                             value.p, resource_name(r), r == CPU ? "500m" : "4Gi");
-        ret[r] = (struct amount){true, units};
         return 0;
 }
 

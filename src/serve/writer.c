@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "core/quantity.h"
-
 static void put(struct writer *w, const char *p, size_t len)
 {
         int rc = buf_add(w->b, p, len);
@@ -123,16 +121,11 @@ void writer_time(struct writer *w, const char *key, int64_t ms)
                 writer_text(w, key, text_of(wall_print((struct wall){ms}, text)));
 }
 
-char *amount_text(enum resource r, int64_t value, char *out)
-{
-        return r == CPU ? quantity_print_cpu(value, out) : quantity_print_memory(value, out);
-}
-
 void writer_amount(struct writer *w, const char *key, enum resource r, struct amount a)
 {
         char text[QUANTITY_TEXT_MAX];
         if (a.set)
-                writer_text(w, key, text_of(amount_text(r, a.value, text)));
+                writer_text(w, key, text_of(amount_print(r, a.value, text)));
 }
 
 void writer_printf(struct writer *w, const char *key, const char *fmt, ...)

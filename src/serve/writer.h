@@ -33,7 +33,4 @@ void writer_time(struct writer *w, const char *key, int64_t ms);
 void writer_amount(struct writer *w, const char *key, enum resource r, struct amount a);
 void writer_printf(struct writer *w, const char *key, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* "454m", "2", "812Mi" into out. */
-char *amount_text(enum resource r, int64_t value, char *out);
-
 #endif
