@@ -226,7 +226,7 @@ demo: ## the whole loop without a cluster, in a minute
 demo-run: $(PROGRAM) $(FAKE)
 	@test/demo/run $(OUT)
 
-e2e: ## the scenarios on a real control plane (needs Go)
+e2e: ## the scenarios on a real control plane (needs Go, and for one of them python3)
 	@.ci/packages
 	@$(MAKE) --no-print-directory all build/release/quantity-lines MODE=release
 	@test/cluster/run e2e $(ARGS)
