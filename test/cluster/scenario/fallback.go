@@ -19,6 +19,7 @@ func init() {
 // that the webhooks give it.
 func fallback(t *T) {
 	t.Namespace()
+	t.Check(t.InstallDoors())
 	h, err := t.StartServe(t.Name, Doored...)
 	t.Check(err)
 	defer h.Stop()

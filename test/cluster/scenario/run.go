@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -223,13 +224,15 @@ func (r *runner) all(list []scenario, given T) {
 }
 
 func (t *T) play(run func(*T)) (err error) {
-	given := t.halflife
+	given := t.mine()
 	defer func() {
 		if t.opened {
 			t.CloseDoors()
 		}
-		if t.halflife != given {
-			t.halflife.Stop()
+		for _, h := range t.mine() {
+			if !slices.Contains(given, h) {
+				h.Stop()
+			}
 		}
 		t.cleanUp()
 	}()

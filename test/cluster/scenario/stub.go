@@ -27,20 +27,20 @@ type signer struct {
 	pem  []byte
 }
 
-// newSigner makes an authority of ten years that was made then.
+// newSigner makes an authority that was made then.
 func newSigner(since time.Time) (*signer, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return nil, err
 	}
-	return signerOf(key, since)
+	return signerLike(&x509.Certificate{Subject: pkix.Name{CommonName: "stub CA"}}, key, since)
 }
 
-// signerOf makes an authority of that key, as halflife makes its own.
-func signerOf(key *ecdsa.PrivateKey, since time.Time) (*signer, error) {
+// signerLike makes an authority that cannot be told from another by name and key, but was made then, for ten years.
+func signerLike(root *x509.Certificate, key *ecdsa.PrivateKey, since time.Time) (*signer, error) {
 	cert := &x509.Certificate{
-		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: pkix.Name{CommonName: "halflife CA"},
-		NotBefore: since, NotAfter: since.Add(3650 * 24 * time.Hour),
+		SerialNumber: big.NewInt(time.Now().UnixNano()), Subject: root.Subject, RawSubject: root.RawSubject,
+		SubjectKeyId: root.SubjectKeyId, NotBefore: since, NotAfter: since.Add(3650 * 24 * time.Hour),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, cert, cert, &key.PublicKey, key)
