@@ -126,7 +126,8 @@ static int open_session(const struct explaining *x, struct session *s, struct er
         return session_open_given(s, value_of(x, OPT_KUBECONFIG), value_of(x, OPT_CONTEXT), err);
 }
 
-/* Without a kubeconfig it works as well: then the namespace is "default", and there is no other token. */
+/* Without a kubeconfig it works as well, but for one that was named: then the namespace is "default", and there is no
+ * other token. */
 static int ask_server(struct explaining *x, struct err *err)
 {
         struct session s;
@@ -135,7 +136,11 @@ static int ask_server(struct explaining *x, struct err *err)
         int rc = remote_token(value_of(x, OPT_TOKEN_FILE), &token, err);
         if (rc < 0)
                 return rc;
-        bool known = open_session(x, &s, &(struct err){0}) == 0;
+        bool known = open_session(x, &s, err) == 0;
+        if (!known && (value_of(x, OPT_KUBECONFIG) || value_of(x, OPT_CONTEXT))) {
+                session_release(&s);
+                return err->code;
+        }
         if (!x->q.ns)
                 x->q.ns = known ? access_namespace(s.access) : "default";
         rc = remote_open(&r, value_of(x, OPT_SERVER), value_of(x, OPT_SERVER_CA),

@@ -330,14 +330,17 @@ static int ask_all(struct rendering *r, const char *token, struct err *err)
         return rc < 0 && open && !r->failed ? err_wrap(err, "server '%s'", url) : rc;
 }
 
-/* Without a kubeconfig it works as well: then the namespace is "default", and there is no other token. */
+/* Without a kubeconfig it works as well, but for one that was named: then the namespace is "default", and there is no
+ * other token. */
 static int render_there(struct rendering *r, struct err *err)
 {
         AUTO(mem_free) char *token = NULL;
         int rc = remote_token(value_of(r, OPT_TOKEN_FILE), &token, err);
         if (rc < 0)
                 return rc;
-        bool known = open_session(r, &(struct err){0}) == 0;
+        bool known = open_session(r, err) == 0;
+        if (!known && (value_of(r, OPT_KUBECONFIG) || value_of(r, OPT_CONTEXT)))
+                return err->code;
         return ask_all(r, token ? token : known ? access_bearer(r->session.access) : NULL, err);
 }
 

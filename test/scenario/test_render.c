@@ -421,6 +421,9 @@ static void test_by_a_server(void **state)
         struct run of_none __attribute__((cleanup(run_release_auto))) =
                 run("-f '%s' -n shop --exit-code --server 'http://%s' --token-file '%s'", none, door, token);
         expect(&of_none, 3, NULL, NULL);
+        struct run no_config __attribute__((cleanup(run_release_auto))) =
+                run("-f '%s' --server 'http://%s' --token-file '%s' --kubeconfig /nowhere", path, door, token);
+        expect(&no_config, 1, "", "'/nowhere'");
         struct run nobody __attribute__((cleanup(run_release_auto))) =
                 run("-f '%s' -n shop --server 'http://%s' --token-file '%s'", path, door, bad);
         expect(&nobody, 1, "", "HTTP 401");
