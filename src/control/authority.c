@@ -384,6 +384,12 @@ static int drop_root(struct authority *a, gnutls_x509_crt_t keep, struct err *er
         return 0;
 }
 
+/* Would anybody take it at this time? Clocks that were ahead leave one behind that is not valid yet. */
+static bool is_valid(gnutls_x509_crt_t c, struct wall now)
+{
+        return now.ms >= since_ms(c) - EARLY_MS && now.ms < until_ms(c);
+}
+
 /* The rules, the first that speaks is done. */
 static enum authority_due due(const struct held *h, const char *const *names, int count, struct wall now)
 {
@@ -394,7 +400,7 @@ static enum authority_due due(const struct held *h, const char *const *names, in
                 return AUTHORITY_ADDS_ROOT;
         if (by_newest && (is_old(h->cert, now) || !has_names(h->cert, names, count)))
                 return AUTHORITY_SIGNS;
-        if (!by_newest && (spread || now.ms >= until_ms(h->cert) || !has_names(h->cert, names, count)))
+        if (!by_newest && (spread || !is_valid(h->cert, now) || !has_names(h->cert, names, count)))
                 return AUTHORITY_SIGNS;
         if (h->roots > 1 && by_newest && now.ms - since_ms(h->cert) >= AUTHORITY_SPREAD_MS)
                 return AUTHORITY_DROPS_ROOT;

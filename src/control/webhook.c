@@ -29,6 +29,7 @@ struct webhook {
         json_t *secret;   /* as the server has it; NULL: there is none */
         struct authority held, next;
         enum authority_due due;
+        int writes; /* one after the other: somebody changes what we write */
 
         char *roots;         /* that the configuration has, or would have */
         struct wall trusted; /* since when */
@@ -109,7 +110,7 @@ static void written(void *arg, const struct client_answer *a)
         w->call = NULL;
         if (a->err.code == 0) {
                 log_info(due_text(w->due), KV("secret", w->o.secret));
-                finish(w, 0); /* read it as everybody does, and go on from there */
+                finish(w, w->writes++ ? RETRY_MS : 0); /* read it as everybody does, and go on from there */
         } else if (a->err.code == ERR_STALE || a->err.code == ERR_CONFLICT) {
                 finish(w, RACE_MS); /* another replica was faster */
         } else {
@@ -227,7 +228,9 @@ static char *bundle_for(const struct webhook *w, const char *has)
                 return NULL;
         if (!w->o.given || !last)
                 return mem_string(w->held.roots);
-        return mem_printf("%s%.*s", w->held.roots, (int)(last - has) + (int)sizeof end - 1, has);
+        size_t len = strlen(w->held.roots);
+        bool ended = len && w->held.roots[len - 1] == '\n';
+        return mem_printf("%s%s%.*s", w->held.roots, ended ? "" : "\n", (int)(last - has) + (int)sizeof end - 1, has);
 }
 
 static void patch_hook(const struct webhook *w, json_t *patch, const json_t *hook, size_t i)
@@ -317,8 +320,13 @@ static void read_configuration(struct webhook *w)
 static struct authority authority_of(const json_t *secret)
 {
         const json_t *data = json_object_get(secret, "data");
-        return (struct authority){decode(data, "ca.crt"), decode(data, "ca.key"), decode(data, "tls.crt"),
-                                  decode(data, "tls.key")};
+        struct authority a = {decode(data, "ca.crt"), decode(data, "ca.key"), decode(data, "tls.crt"),
+                              decode(data, "tls.key")};
+        if (a.roots && !*a.roots) { /* cert-manager's way to say that it does not know */
+                mem_free(a.roots);
+                a.roots = NULL;
+        }
+        return a;
 }
 
 static int take(struct webhook *w, struct err *err)
@@ -347,7 +355,9 @@ static void secret_read(void *arg, const struct client_answer *a)
                 return;
         }
         w->secret = a->err.code ? NULL : json_loadb(a->body.p, a->body.len, 0, NULL);
-        if (take(w, &err) < 0)
+        int rc = take(w, &err);
+        w->writes = w->due == AUTHORITY_STANDS ? 0 : w->writes;
+        if (rc < 0)
                 fail(w, &err, w->o.secret);
         else if (w->due == AUTHORITY_NEW)
                 write_secret(w); /* there is nothing to show yet */

@@ -219,12 +219,32 @@ static void test_other_names_and_clocks(void **state)
         authority_release(&a);
 }
 
+/* A clock that was ten years ahead for a moment costs no hour of certificates that are not valid yet. */
+static void test_a_clock_that_was_ahead(void **state)
+{
+        (void)state;
+        struct authority a = {0};
+        assert_int_equal(step(&a, 4000 * DAY_MS), AUTHORITY_NEW);
+        assert_int_equal(step(&a, 0), AUTHORITY_ADDS_ROOT);
+        assert_int_equal(step(&a, 0), AUTHORITY_SIGNS);
+        assert_true(authority_expiry(a.cert).ms < start.ms + 91 * DAY_MS);
+        assert_int_equal(step(&a, 60000), AUTHORITY_STANDS);
+        assert_int_equal(step(&a, HOUR_MS), AUTHORITY_DROPS_ROOT);
+        assert_true(trusts(a.roots, a.cert, names[0], HOUR_MS));
+        assert_int_equal(step(&a, 2 * HOUR_MS), AUTHORITY_STANDS);
+        authority_release(&a);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_the_first),           cmocka_unit_test(test_years),
-                cmocka_unit_test(test_a_root_in_its_order), cmocka_unit_test(test_what_does_not_fit),
-                cmocka_unit_test(test_what_was_lost),       cmocka_unit_test(test_other_names_and_clocks),
+                cmocka_unit_test(test_the_first),
+                cmocka_unit_test(test_years),
+                cmocka_unit_test(test_a_root_in_its_order),
+                cmocka_unit_test(test_what_does_not_fit),
+                cmocka_unit_test(test_what_was_lost),
+                cmocka_unit_test(test_other_names_and_clocks),
+                cmocka_unit_test(test_a_clock_that_was_ahead),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
