@@ -182,19 +182,47 @@ static void on_signal(void *arg, int signo)
 
 /* --- the command --- */
 
+/* Both take all settings, so that they may share a file; each is told of those that it heeds. */
+static bool heeds(const struct running *r, int setting)
+{
+        switch (setting) {
+        case SET_CHECKPOINT_INTERVAL:
+        case SET_STATUS_INTERVAL:
+        case SET_RETENTION:
+        case SET_DATABASE:
+        case SET_LEADER_ELECT:
+        case SET_LEASE:
+        case SET_BUDGET_WORKLOADS:
+        case SET_BUDGET_CORES:
+                return !r->replica;
+        case SET_LEARNER_URL:
+        case SET_LEARNER_CA:
+                return r->replica;
+        default:
+                return true;
+        }
+}
+
 static void usage(FILE *to, const struct running *r, const struct option_spec *spec)
 {
+        struct option_spec heeded[SETTINGS + 1];
+        int count = 0;
+        for (int i = 0; i <= SETTINGS; i++)
+                if (i == SETTINGS || heeds(r, i))
+                        heeded[count++] = spec[i];
         fprintf(to, "usage: %s %s [option]...\n\n%s", program_name(), r->command,
                 r->replica ? "Answers reads, render and admission from the Recommendations that another halflife "
                              "publishes: any number\nof replicas, without history, database or Lease. Listens on :8443 "
-                             "unless --serve-listen says otherwise.\nSettings that are of learning only are ignored.\n"
+                             "unless --serve-listen says otherwise.\nSettings that are of learning alone are taken and "
+                             "not heeded.\n"
                            : "Watches what containers use and publishes, and where profiles allow applies, what they "
                              "should request.\n");
         fprintf(to,
-                "Each setting is also read from HALFLIFE_NAME and from the file of --config; a flag wins, then the\n"
-                "environment. SIGTERM %s; SIGHUP re-reads settings.\n\n",
+                "Each setting is also read from a variable, such as HALFLIFE_LOG_LEVEL, and from the file of "
+                "--config;\n"
+                "a flag wins, then the variable. SIGTERM %s; SIGHUP re-reads settings.\n\n",
                 r->replica ? "ends" : "checkpoints and ends");
-        options_print(to, spec, SETTINGS + 1);
+        options_print(to, heeded, count);
 }
 
 static int start(struct running *r, struct access **ret_access, struct err *err)

@@ -390,6 +390,18 @@ static void test_get_begins_anew(void **state)
         }
 }
 
+/* Of the settings that run and serve share each tells those that it heeds. */
+static void test_help(void **state)
+{
+        (void)state;
+        const struct row row[] = {
+                {{"serve", "--help"}, 0, {"--serve-listen", "--learner-url", "!--database", "!--checkpoint-interval"}},
+                {{"run", "--help"}, 0, {"--serve-listen", "--database", "!--learner-url"}},
+                {{"frob"}, 2, {"there is no command 'frob'; halflife --help lists them"}},
+        };
+        EXPECT(row);
+}
+
 static void test_completion(void **state)
 {
         (void)state;
@@ -429,11 +441,12 @@ static void test_bash(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_by_server),  cmocka_unit_test(test_by_proxy),
-                cmocka_unit_test(test_by_object),  cmocka_unit_test(test_by_database),
-                cmocka_unit_test(test_get),        cmocka_unit_test(test_no_answer),
-                cmocka_unit_test(test_get_tames),  cmocka_unit_test(test_get_begins_anew),
-                cmocka_unit_test(test_completion), cmocka_unit_test(test_bash),
+                cmocka_unit_test(test_by_server), cmocka_unit_test(test_by_proxy),
+                cmocka_unit_test(test_by_object), cmocka_unit_test(test_by_database),
+                cmocka_unit_test(test_get),       cmocka_unit_test(test_no_answer),
+                cmocka_unit_test(test_get_tames), cmocka_unit_test(test_get_begins_anew),
+                cmocka_unit_test(test_help),      cmocka_unit_test(test_completion),
+                cmocka_unit_test(test_bash),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }
