@@ -48,6 +48,8 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
 /* Settings re-read: what can change while running (intervals, rates, budgets, apply) does; the rest is told to need a
  * restart. */
 void controller_reconfigure(struct controller *c, const struct controller_options *o);
+/* Of a replica: who vouches for the learner's certificate from now on (PEM, copied). */
+void controller_trust_learner(struct controller *c, const char *ca_pem);
 /* Finish the patch in hand, checkpoint, give the Lease up, then stop the loop. */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);

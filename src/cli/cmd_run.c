@@ -17,7 +17,7 @@
 #include "cli/version.h"
 #include "control/controller.h"
 
-enum { CONFIG_LOOK_MS = 5 * SECOND_MS };
+enum { FILES_LOOK_MS = 5 * SECOND_MS };
 
 struct running {
         const char *command; /* "run", "serve" */
@@ -27,8 +27,8 @@ struct running {
         struct controller *controller;
         struct option_given given[SETTINGS + 1];
         struct settings settings;
-        struct timespec config_changed;
-        struct loop_timer config_timer;
+        struct timespec config_changed, learner_ca_changed; /* as last read */
+        struct loop_timer files_timer;
         char identity[128];
 };
 
@@ -106,15 +106,39 @@ static void serve_only(struct running *r, const struct access *a, struct control
                 o->serve_listen = ":8443";
 }
 
-static int read_learner_ca(struct running *r, struct err *err)
+/* A mounted ConfigMap or Secret changes by a swapped link: the file's own time tells. */
+static bool has_changed(const char *path, struct timespec *last)
+{
+        struct stat st;
+        if (!path || stat(path, &st) < 0 || memcmp(&st.st_mtim, last, sizeof *last) == 0)
+                return false;
+        *last = st.st_mtim;
+        return true;
+}
+
+/* NULL: it cannot be used. */
+static char *read_learner_ca(const struct running *r, struct err *err)
 {
         enum { CA_MAX = 1 << 20 };
         size_t len;
         const char *file = r->settings.text[SET_LEARNER_CA];
-        if (!file || !r->replica)
+        char *pem = file_read(file, CA_MAX, &len, err);
+        if (pem && strstr(pem, "-----BEGIN CERTIFICATE-----"))
+                return pem;
+        if (pem)
+                err_set(err, ERR_INVALID, "'%s' holds no certificate (PEM)", file);
+        mem_free(pem);
+        err_wrap(err, "learner-ca");
+        return NULL;
+}
+
+static int start_learner_ca(struct running *r, struct err *err)
+{
+        if (!r->replica || !r->settings.text[SET_LEARNER_CA])
                 return 0;
-        r->learner_ca = file_read(file, CA_MAX, &len, err);
-        return r->learner_ca ? 0 : err_wrap(err, "learner-ca");
+        (void)has_changed(r->settings.text[SET_LEARNER_CA], &r->learner_ca_changed);
+        r->learner_ca = read_learner_ca(r, err);
+        return r->learner_ca ? 0 : err->code;
 }
 
 /* --- settings re-read --- */
@@ -155,19 +179,34 @@ static void reload(struct running *r)
                  KV("config", r->settings.text[SET_CONFIG] ? r->settings.text[SET_CONFIG] : "none"));
 }
 
-/* A mounted ConfigMap changes by a swapped link: the file's own time tells. */
-static void look_at_config(void *arg)
+static void look_at_config(struct running *r)
+{
+        bool first = r->config_changed.tv_sec == 0;
+        if (has_changed(r->settings.text[SET_CONFIG], &r->config_changed) && !first)
+                reload(r);
+}
+
+static void look_at_learner_ca(struct running *r)
+{
+        struct err err = {0};
+        const char *file = r->settings.text[SET_LEARNER_CA];
+        if (!r->replica || !has_changed(file, &r->learner_ca_changed))
+                return;
+        AUTO(mem_free) char *pem = read_learner_ca(r, &err);
+        if (!pem) {
+                log_warn("who vouches for the learner stays as it was", KV("error", err.text));
+                return;
+        }
+        controller_trust_learner(r->controller, pem);
+        log_info("who vouches for the learner was read again", KV("file", file));
+}
+
+static void look_at_files(void *arg)
 {
         struct running *r = arg;
-        struct stat st;
-        const char *path = r->settings.text[SET_CONFIG];
-        if (path && stat(path, &st) == 0 && memcmp(&st.st_mtim, &r->config_changed, sizeof st.st_mtim) != 0) {
-                bool first = r->config_changed.tv_sec == 0;
-                r->config_changed = st.st_mtim;
-                if (!first)
-                        reload(r);
-        }
-        loop_timer_set(r->loop, &r->config_timer, CONFIG_LOOK_MS, look_at_config, r);
+        look_at_config(r);
+        look_at_learner_ca(r);
+        loop_timer_set(r->loop, &r->files_timer, FILES_LOOK_MS, look_at_files, r);
 }
 
 static void on_signal(void *arg, int signo)
@@ -233,7 +272,7 @@ static int start(struct running *r, struct access **ret_access, struct err *err)
         if (rc < 0)
                 return rc;
         struct controller_options o = options_of(r, *ret_access);
-        rc = read_learner_ca(r, err);
+        rc = start_learner_ca(r, err);
         if (rc < 0)
                 return rc;
         if (r->replica)
@@ -273,7 +312,7 @@ static int run(struct running r, int argc, char **argv)
         if (rc == 0) {
                 log_info("halflife runs", KV("version", version_text()), KV("access", access_source(access)),
                          KV("identity", r.identity));
-                look_at_config(&r);
+                look_at_files(&r);
                 loop_run(r.loop);
                 log_info("halflife ends", KV("identity", r.identity));
         } else {

@@ -54,7 +54,7 @@ const struct setting setting_table[SETTINGS] = {
                              "serve: where histograms are asked for; else the Service halflife, where serve runs in a "
                              "pod"},
         [SET_LEARNER_CA] = {"learner-ca", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
-                            "serve: who vouches for its certificate (PEM); else the Secret's ca.crt, or the system's"},
+                            "serve: who vouches for its certificate (PEM; the file is re-read as it changes); else the Secret's ca.crt, or the system's"},
         [SET_TOKEN_AUDIENCE] = {"token-audience", SETTING_TEXT, "NAME", "", NULL, NULL, NULL, false,
                                 "audience that callers' tokens must be for; else the API server's own"},
         [SET_LEADER_ELECT] = {"leader-elect", SETTING_CHOICE, "WHEN", "auto", NULL, NULL, "auto|true|false", false,

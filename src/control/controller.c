@@ -393,6 +393,12 @@ static void trust_roots(void *arg, const char *roots_pem)
                 learner_set_ca(c->learner, roots_pem);
 }
 
+void controller_trust_learner(struct controller *c, const char *ca_pem)
+{
+        if (c->learner)
+                learner_set_ca(c->learner, ca_pem);
+}
+
 static int webhook_start(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->options;

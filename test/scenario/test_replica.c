@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../../src/control/authority.h"
 #include "../support/fetch.h"
 #include "../support/halflife.h"
 #include "../support/tmp.h"
@@ -27,7 +28,7 @@ static struct {
         char *learner_door, *door;
 } stage;
 
-static struct halflife *replica_start(const char *learner_url)
+static struct halflife *replica_start(const char *learner_url, const char *learner_ca)
 {
         AUTO(mem_free) char *kubeconfig = tmp_path("kubeconfig-replica");
         assert_true(fake_write_kubeconfig(stage.fake, kubeconfig));
@@ -44,6 +45,8 @@ static struct halflife *replica_start(const char *learner_url)
                                     "1s",
                                     learner_url ? "--learner-url" : NULL,
                                     learner_url,
+                                    learner_ca ? "--learner-ca" : NULL,
+                                    learner_ca,
                                     NULL};
         return halflife_command(args);
 }
@@ -67,7 +70,7 @@ static int begin(void **state)
         stage.learner_door = halflife_door(stage.learner);
         assert_true(halflife_await_cycles(stage.learner, stage.fake, 3, 30000));
         AUTO(mem_free) char *url = mem_printf("http://%s", stage.learner_door);
-        stage.replica = replica_start(url);
+        stage.replica = replica_start(url, NULL);
         stage.door = halflife_door(stage.replica);
         assert_non_null(stage.door);
         assert_true(halflife_await_log(stage.replica, "caches synced", 1, 20000));
@@ -154,7 +157,7 @@ static void test_a_learner_that_learns_nothing(void **state)
 {
         (void)state;
         AUTO(mem_free) char *url = mem_printf("http://%s", stage.door);
-        struct halflife *second = replica_start(url);
+        struct halflife *second = replica_start(url, NULL);
         AUTO(mem_free) char *door = halflife_door(second);
         await_at(door, WEB "/explain", 503, "learner-url leads to one that does not", 20000);
         assert_int_equal(halflife_stop(second), 0);
@@ -317,6 +320,58 @@ static void test_a_set_never_seen(void **state)
         assert_int_equal(fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/statefulsets/unwilling"), 1);
 }
 
+static void write_files(const struct authority *a)
+{
+        mem_free(tmp_file("learner.crt", a->cert));
+        mem_free(tmp_file("learner.key", a->cert_key));
+        mem_free(tmp_file("learner-ca.crt", a->roots));
+}
+
+/* The learner's certificate comes from another authority one day, and both read their files again. */
+static void test_another_vouches_for_the_learner(void **state)
+{
+        (void)state;
+        static const char *const names[] = {"localhost"};
+        struct authority a[2] = {0};
+        enum authority_due due;
+        struct err err = {0};
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(authority_step(&a[i], names, 1, now_read().wall, &due, &err), 0);
+        write_files(&a[0]);
+        AUTO(mem_free) char *cert = tmp_path("learner.crt");
+        AUTO(mem_free) char *key = tmp_path("learner.key");
+        AUTO(mem_free) char *ca = tmp_path("learner-ca.crt");
+        stage.fake = fake_new(&(struct fake_options){.seed = 3});
+        assert_true(fake_load(stage.fake, "crds"));
+        fake_world_demo(stage.fake, 60 * SECOND_MS);
+        fake_put(
+                stage.fake, "kubectl",
+                "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"all\"},"
+                "\"spec\":{}}");
+        fake_person(stage.fake, "auditor", "auditor", NULL);
+        fake_grant(stage.fake, &(struct fake_grant){"auditor", NULL, NULL, NULL});
+        stage.learner = halflife_start(
+                stage.fake, "vouched.db",
+                (const char *const[]){"--serve-listen", "127.0.0.1:0", "--tls-cert", cert, "--tls-key", key, NULL});
+        stage.learner_door = halflife_door(stage.learner);
+        assert_non_null(stage.learner_door);
+        AUTO(mem_free) char *url = mem_printf("https://localhost%s", strrchr(stage.learner_door, ':'));
+        stage.replica = replica_start(url, ca);
+        stage.door = halflife_door(stage.replica);
+        assert_true(halflife_await_log(stage.replica, "caches synced", 1, 20000));
+        await(WEB "/explain", 200, "ETag", 20000);
+        write_files(&a[1]);
+        assert_true(halflife_await_log(stage.learner, "certificate read again", 1, 20000));
+        assert_true(halflife_await_log(stage.replica, "who vouches for the learner was read again", 1, 20000));
+        await(WEB "/explain", 200, "ETag", 20000);
+        mem_free(tmp_file("learner-ca.crt", "nonsense"));
+        assert_true(halflife_await_log(stage.replica, "holds no certificate", 1, 20000));
+        await(WEB "/explain", 200, "ETag", 20000);
+        assert_int_equal(halflife_stop(stage.learner), 0);
+        for (int i = 0; i < 2; i++)
+                authority_release(&a[i]);
+}
+
 /* Nobody is sent to a door that has no certificate to show yet. */
 static void test_ready_with_a_certificate(void **state)
 {
@@ -349,7 +404,7 @@ static void test_how_it_does_not_start(void **state)
         stage.fake = fake_new(&(struct fake_options){0});
         struct halflife *h;
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-                h = replica_start(bad[i]);
+                h = replica_start(bad[i], NULL);
                 assert_int_equal(halflife_await(h, 20000), 1);
                 assert_int_equal(halflife_said(h, "by https:// only"), 1);
                 halflife_free(h);
@@ -372,6 +427,7 @@ int main(void)
                 cmocka_unit_test(test_opting_out),
                 cmocka_unit_test(test_alone),
                 cmocka_unit_test_teardown(test_a_set_never_seen, end),
+                cmocka_unit_test_teardown(test_another_vouches_for_the_learner, end),
                 cmocka_unit_test_teardown(test_ready_with_a_certificate, end),
                 cmocka_unit_test_teardown(test_how_it_does_not_start, end),
         };
