@@ -165,6 +165,17 @@ static int read_records(const struct work *w, struct deploy_container *c, struct
         return deploy_recall(c, (size_t)w->template->containers, &ours, &w->r->scratch, err);
 }
 
+/* What cannot be told is no leave to write. */
+static int read_opt_out(struct work *w, uint32_t metadata, struct err *err)
+{
+        uint32_t notes = DOC_NONE, apply = DOC_NONE;
+        int rc = doc_find(w->d, metadata, TEXT("annotations"), &notes, err);
+        if (rc == 0)
+                rc = doc_find(w->d, notes, TEXT(ANNOTATION_APPLY), &apply, err);
+        w->subject.apply_never = doc_text(w->d, apply).len > 0;
+        return rc;
+}
+
 static bool read_subject(struct work *w, const char *path)
 {
         struct err err = {0};
@@ -175,9 +186,10 @@ static bool read_subject(struct work *w, const char *path)
                 .group = kind_group(w->o->api_version),
                 .kind = w->o->kind,
                 .name = w->o->name,
-                .apply_never = render_text(w->d, render_at(w->d, metadata, "annotations"), ANNOTATION_APPLY).len > 0,
         };
         int rc = template_read(w->d, w->object, path, w->template, &err);
+        if (rc == 0)
+                rc = read_opt_out(w, metadata, &err);
         if (rc == 0)
                 rc = read_labels(w, metadata, &err);
         if (rc < 0) {

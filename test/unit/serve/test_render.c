@@ -235,6 +235,10 @@ static const struct {
         {"templated text", ON_DEPLOY_POD, "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n  {{- with .x }}\n",
          NULL, "Templated"},
         {"templated value", ON_DEPLOY_POD, PLAIN("Deployment", "web", "{{ .Values.cpu }}"), NULL, "NotEditable"},
+        {"opted out twice", ON_DEPLOY_POD,
+         HEAD("Deployment", "web") "  annotations:\n    halflife.dev/apply: Never\n    halflife.dev/apply: Never\n"
+                                   "spec:\n  template:\n" SPEC(CPU_IS("2")),
+         NULL, "NotEditable"},
         {"no quantity", ON_DEPLOY_POD, PLAIN("Deployment", "web", "two"), NULL, "NotEditable"},
         {"an anchor that another refers to", ON_DEPLOY_POD,
          PLAIN("Deployment", "web", "&c 2") "            memory: *c\n", NULL, "NotEditable"},
