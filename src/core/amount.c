@@ -2,9 +2,9 @@
 
 int amount_parse(struct text t, enum resource r, struct amount *ret)
 {
-        int64_t value;
-        int rc = quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &value, NULL);
-        if (rc < 0 || value < 0)
+        int64_t value = INT64_MIN; /* so it stays where nothing is read */
+        (void)quantity_parse(t.p, t.len, r == CPU ? QUANTITY_MILLI : QUANTITY_WHOLE, &value, NULL);
+        if (value < 0)
                 return ERR_INVALID;
         *ret = (struct amount){true, value};
         return 0;
