@@ -215,7 +215,7 @@ static void answer_learned(struct inquiry *q)
         for (const struct history *h = first; h; h = h->next, count++)
                 names += strlen(h->container) + 1;
         struct learned_copy *copy = count ? mem_new(count * sizeof *copy + names) : NULL;
-        char *name = (char *)(copy + count);
+        char *name = copy ? (char *)(copy + count) : NULL;
         for (const struct history *h = first; h; h = h->next, at++) {
                 copy[at].container = strcpy(name, h->container);
                 name += strlen(name) + 1;

@@ -45,7 +45,7 @@ void labels_set(struct labels *l, const struct label_pair *pair, size_t count)
         for (size_t i = 0; i < count; i++)
                 bytes += pair[i].key.len + pair[i].value.len;
         struct label_pair *copy = count ? mem_new(count * sizeof *copy + bytes) : NULL;
-        char *at = (char *)(copy + count);
+        char *at = copy ? (char *)(copy + count) : NULL;
         for (size_t i = 0; i < count; i++) {
                 copy[i] = (struct label_pair){{at, pair[i].key.len}, {at + pair[i].key.len, pair[i].value.len}};
                 memcpy(at, pair[i].key.p, pair[i].key.len);

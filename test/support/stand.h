@@ -46,4 +46,17 @@ bool stand_until(struct stand *s, bool (*holds)(struct stand *s), int64_t timeou
 #define STAND_GET_WEB(more) "GET " STAND_WEB " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n" more "\r\n"
 #define STAND_WEB           "/api/v1/namespaces/shop/workloads/Deployment/web-0"
 
+/* A pod of namespace shop at admission; STAND_OWNED: of a ReplicaSet. */
+#define STAND_REVIEW(owner)                                                                                            \
+        "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{\"uid\":\"u-1\",\"kind\":{" \
+        "\"group\":\"\",\"version\":\"v1\",\"kind\":\"Pod\"},\"operation\":\"CREATE\",\"namespace\":\"shop\","         \
+        "\"userInfo\":{"                                                                                               \
+        "\"username\":\"system:serviceaccount:kube-system:replicaset-controller\"},\"dryRun\":true,\"object\":{"       \
+        "\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"generateName\":\"web-0-\"" owner                       \
+        "},\"spec\":{\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"2\"}}}]}}}}"
+#define STAND_OWNED                                                                                                    \
+        ",\"ownerReferences\":[{\"apiVersion\":\"apps/"                                                                \
+        "v1\",\"kind\":\"ReplicaSet\",\"name\":\"web-0-1\",\"uid\":\"r\","                                             \
+        "\"controller\":true}]"
+
 #endif
