@@ -71,7 +71,7 @@ static void add_change(struct buf *changes, const char *container, enum resource
 static void tell_deploy(struct controller *c, const struct target *t, const char *reason, const struct buf *changes)
 {
         AUTO(mem_free) char *note = mem_printf("deployed with %s", changes->data);
-        if (c->cycle > 1)
+        if (c->count.cycles > 0)
                 tell_event(c, t, false, reason, note);
 }
 

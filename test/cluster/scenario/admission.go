@@ -2,12 +2,18 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
+	"time"
 
 	"halflife.dev/cluster/kube"
 )
 
 func init() {
-	doored = append(doored, scenario{"first-deploy", firstDeploy})
+	doored = append(doored, scenario{"admitted", admitted}, scenario{"admission-dry-run", dryRun},
+		scenario{"admission-jobs", jobs}, scenario{"admission-managed", managedPods}, scenario{"admission-exempt", exempt})
+	for _, at := range []string{"Pod", "Workload"} {
+		doored = append(doored, scenario{"admission-holds-" + strings.ToLower(at), func(t *T) { admissionHolds(t, at) }})
+	}
 }
 
 // onDeploy is a quick profile that sets requests at that place, half of them before anything is learned.
@@ -19,51 +25,304 @@ func onDeploy(at string) M {
 	return p
 }
 
-// What is deployed for the first time gets the static coefficient: at Pod the pod alone, at Workload the template.
-func firstDeploy(t *T) {
+// halves is a profile that gives half, of CPU and memory, as long as the scenario lasts.
+func halves(at string) M {
+	p := onDeploy(at)
+	p["apply"].(M)["minHistory"] = "24h"
+	return p
+}
+
+// Halved makes the scenario's namespace and waits until whoever admits knows that all in it get half, at that place.
+func (t *T) Halved(at string) {
 	t.Namespace()
-	pod, workload := onDeploy("Pod"), onDeploy("Workload")
-	workload["selector"] = M{"matchLabels": M{"at": "workload"}}
-	workload["priority"] = 10
-	t.Profile(pod)
-	t.ProfileNamed("e2e-first-deploy-workload", workload)
-	t.Account("ci", Reader("get", "list"))
-	t.Eventually("both profiles are known", soon, func() error {
-		for label, at := range map[string]string{"none": "2", "workload": "1"} {
-			probe := t.deployment("probe", 0, app(usedCPU, usedMemory))
-			probe["metadata"].(M)["labels"].(M)["at"] = label
-			made, err := t.Post(t.path("deployments", "")+"?dryRun=All", probe)
-			if err != nil {
-				return err
-			}
-			if got := request(made, "app", "cpu"); got != at {
-				return fmt.Errorf("with at=%s the template asks for %s, not %s", label, got, at)
+	t.Profile(halves(at))
+	probe := t.Create("statefulsets", t.workload("StatefulSet", "probe", 0, app(usedCPU, usedMemory)))
+	t.Eventually("the profile is known", soon, func() error {
+		got, err := "", error(nil)
+		if at == "Pod" {
+			got, err = t.podOf(probe)
+		} else {
+			got, err = t.dryDeployment()
+		}
+		if err == nil && got != "1" {
+			err = fmt.Errorf("what is admitted asks for %s", got)
+		}
+		return err
+	})
+}
+
+// podOf is what a pod of an owner would ask for.
+func (t *T) podOf(owner kube.Object) (string, error) {
+	meta := t.meta(owner.Name() + "-x")
+	meta["ownerReferences"] = L{M{"apiVersion": owner.Text("apiVersion"), "kind": owner.Text("kind"), "name": owner.Name(),
+		"uid": owner.UID(), "controller": true}}
+	made, err := t.Post(t.path("pods", "")+"?dryRun=All", bare(meta))
+	return container(made.Object("spec"), "app").Text("resources", "requests", "cpu"), err
+}
+
+// dryDeployment is what the template of a Deployment would ask for.
+func (t *T) dryDeployment() (string, error) {
+	made, err := t.Post(t.path("deployments", "")+"?dryRun=All", t.deployment("probe", 0, app(usedCPU, usedMemory)))
+	return request(made, "app", "cpu"), err
+}
+
+// events are those of halflife with that reason.
+func (t *T) events(reason string) []kube.Object {
+	list, err := t.Get("/apis/events.k8s.io/v1/namespaces/" + t.NS + "/events")
+	t.Check(err)
+	var ours []kube.Object
+	for _, e := range list.List("items") {
+		if e.Text("reportingController") == "halflife.dev/controller" && e.Text("reason") == reason {
+			ours = append(ours, e)
+		}
+	}
+	return ours
+}
+
+// told waits until there is one Event more than before that says this, said once.
+func (t *T) told(reason, note string, count int) {
+	t.Eventually("Event "+reason, soon, func() error {
+		list := t.events(reason)
+		if len(list) != count {
+			return fmt.Errorf("%d Events, not %d: %v", len(list), count, list)
+		}
+		for _, e := range list {
+			if e.Text("note") == note && e.Object("series") == nil && e.Text("regarding", "kind") == "Deployment" {
+				return nil
 			}
 		}
-		return nil
+		return fmt.Errorf("none says '%s' once: %v", note, list)
 	})
-	at := t.deployment("at-workload", 2, app(usedCPU, usedMemory))
-	at["metadata"].(M)["labels"].(M)["at"] = "workload"
-	t.Apply(at)
-	t.Apply(t.deployment("at-pod", 2, app(usedCPU, usedMemory)))
-	for _, name := range []string{"at-pod", "at-workload"} {
-		t.Eventually(name+" runs with half", soon, func() error { return t.podsAsk(name, "app", "cpu", "1", 2) })
-		t.Check(t.podsAsk(name, "app", "memory", "512Mi", 2))
-		t.generation("deployments", name, 1)
-	}
-	t.unlimited("deployments", "at-workload")
-	web := t.Workload("deployments", "at-pod")
-	if got := request(web, "app", "cpu"); got != "2" || web.Object("spec", "template", "metadata", "annotations").Text(applied) != "" {
-		t.Fatalf("the template at Pod is %s", web.Object("spec", "template"))
-	}
-	answer, err := t.Ask(t.halflife, t.Token("ci"), "GET", "/api/v1/namespaces/"+t.NS+"/workloads/deploy/at-pod?original=cpu:2", "")
+}
+
+// admissions is how many objects the replica has admitted so.
+func (t *T) admissions(result string) float64 {
+	page, err := t.replica.Page("/metrics")
 	t.Check(err)
-	if answer.Code != 200 {
-		t.Fatalf("REST: HTTP %d: %s", answer.Code, answer.Body)
+	_, after, found := strings.Cut(page, `halflife_admissions_total{result="`+result+`"} `)
+	var count float64
+	if _, err := fmt.Sscan(after, &count); !found || err != nil {
+		t.Fatalf("halflife_admissions_total says nothing of '%s' (%v)", result, err)
 	}
-	for _, p := range t.Pods("at-pod") {
-		if notes := kube.Object(p).Object("metadata", "annotations"); notes.Text(applied) == "" || notes.Text(originals) == "" {
+	return count
+}
+
+// What was admitted is seen: in annotations, by one Event for each value, in the metric.
+func admitted(t *T) {
+	t.Halved("Pod")
+	workload := halves("Workload")
+	workload["selector"], workload["priority"] = M{"matchLabels": M{"at": "workload"}}, 10
+	t.ProfileNamed("e2e-admitted-workload", workload)
+	before := t.admissions("patched")
+	t.Apply(t.deployment("pods", 2, app(usedCPU, usedMemory)))
+	t.Eventually("its pods run with half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 2) })
+	for _, p := range t.Pods("pods") {
+		notes := p.Object("metadata", "annotations")
+		if kube.Parse(notes.Text(originals)).Text("app", "requests", "cpu") != "2" ||
+			kube.Parse(notes.Text(applied)).Text("app", "requests", "cpu") != "1" {
 			t.Fatalf("the annotations of pod %s are %s", p.Name(), notes)
 		}
 	}
+	t.told("Admitted", "deployed with app cpu 2 -> 1, app memory 1Gi -> 512Mi", 1)
+	t.Ctl("-n", t.NS, "scale", "deployment/pods", "--replicas=5")
+	t.Eventually("more pods run with half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 5) })
+	templated := t.deployment("templated", 2, app(usedCPU, usedMemory))
+	templated["metadata"].(M)["labels"].(M)["at"] = "workload"
+	t.Apply(templated)
+	t.told("Deployed", "deployed with app cpu 2 -> 1, app memory 1Gi -> 512Mi", 1)
+	t.unlimited("deployments", "templated")
+	t.Cycles(t.halflife, 2)
+	t.told("Admitted", "deployed with app cpu 2 -> 1, app memory 1Gi -> 512Mi", 1)
+	t.told("Deployed", "deployed with app cpu 2 -> 1, app memory 1Gi -> 512Mi", 1)
+	t.Eventually("the metric counts them", soon, func() error {
+		if more := t.admissions("patched") - before; more < 6 {
+			return fmt.Errorf("%.0f patched", more)
+		}
+		return nil
+	})
+}
+
+// hold is a way to say: leave it alone.
+type hold struct {
+	what    string
+	on, off func(t *T)
+}
+
+func annotate(args ...string) func(*T) {
+	return func(t *T) { t.Ctl(append([]string{"-n", t.NS, "annotate", "--overwrite"}, args...)...) }
+}
+
+func reprofile(at string, change func(M)) func(*T) {
+	return func(t *T) {
+		p := halves(at)
+		change(p)
+		t.Profile(p)
+	}
+}
+
+// asItIs: nothing is changed, not even a record of what is no longer so.
+const asItIs = "only recommended"
+
+// A person's hold, the opt-out of a workload or a namespace, a profile that is paused or only recommends: each counts at
+// the next deploy, and so does its end.
+func admissionHolds(t *T, at string) {
+	t.Halved(at)
+	same := reprofile(at, func(M) {})
+	holds := []hold{
+		{"held by a person", annotate("rec/deployment-web", "halflife.dev/hold=incident 7"), annotate("rec/deployment-web", "halflife.dev/hold-")},
+		{"the workload opted out", annotate("deploy/web", "halflife.dev/apply=Never"), annotate("deploy/web", "halflife.dev/apply-")},
+		{"the namespace opted out", func(t *T) { t.Ctl("annotate", "ns", t.NS, "halflife.dev/apply=Never") },
+			func(t *T) { t.Ctl("annotate", "ns", t.NS, "halflife.dev/apply-") }},
+		{"paused", reprofile(at, func(p M) { p["paused"] = true }), same},
+		{asItIs, reprofile(at, func(p M) { p["apply"].(M)["mode"] = "Recommend" }), same},
+	}
+	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
+	t.Eventually("it runs with half", soon, func() error { return t.podsAsk("web", "app", "cpu", "1", 2) })
+	t.RecIn("deployment-web", "Learning", soon)
+	for _, h := range holds {
+		h.on(t)
+		t.deploysWith(h.what, "2")
+		h.off(t)
+		t.deploysWith("no longer "+h.what, "1")
+	}
+}
+
+// deploysWith deploys its owner's manifest again, of a new version. What was just written is known half a second later; a
+// replica hears from the Recommendation that an opt-out is over.
+func (t *T) deploysWith(what, cpu string) {
+	if cpu != "2" {
+		t.RecWhen("deployment-web", what, soon, func(r kube.Object) error {
+			if c := r.Condition("Applied"); c.Text("reason") == "OptedOut" {
+				return fmt.Errorf("%s", c)
+			}
+			return nil
+		})
+	}
+	time.Sleep(time.Second)
+	o := t.deployment("web", 2, app(usedCPU, usedMemory))
+	kube.Object(o).Object("spec", "template", "metadata", "labels")["version"] = strings.ReplaceAll(what, " ", "-")
+	t.Apply(o)
+	t.Ctl("-n", t.NS, "rollout", "status", "--timeout=60s", "deployment/web")
+	t.Eventually(what+": its pods ask for "+cpu, soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	for _, p := range t.Pods("web") {
+		if ours := p.Annotation(applied) != ""; ours != (cpu != "2") && what != asItIs {
+			t.Fatalf("%s: the annotations of pod %s are %s", what, p.Name(), p.Object("metadata", "annotations"))
+		}
+	}
+}
+
+// A dry run tells what would be, and leaves nothing behind.
+func dryRun(t *T) {
+	t.Halved("Workload")
+	manifest := kube.Object(t.deployment("web", 2, app(usedCPU, usedMemory)))
+	for _, verb := range []string{"create", "apply"} {
+		said := kube.Parse(t.CtlIn(manifest.String(), verb, "--dry-run=server", "-o", "json", "-f", "-"))
+		if got := request(said, "app", "cpu"); got != "1" || said.Object("spec", "template", "metadata", "annotations").Text(applied) == "" {
+			t.Fatalf("%s: the dry run says %s", verb, said)
+		}
+	}
+	t.CtlIn(manifest.String(), "apply", "-f", "-")
+	t.told("Deployed", "deployed with app cpu 2 -> 1, app memory 1Gi -> 512Mi", 1)
+	container(manifest.Object("spec", "template", "spec"), "app")["resources"].(M)["requests"].(M)["cpu"] = "3"
+	said := kube.Parse(t.CtlIn(manifest.String(), "apply", "--dry-run=server", "-o", "json", "-f", "-"))
+	if got := request(said, "app", "cpu"); got != "1500m" {
+		t.Fatalf("of 3 cores the dry run says %s", got)
+	}
+	t.generation("deployments", "web", 1)
+	if got := request(t.Workload("deployments", "web"), "app", "cpu"); got != "1" {
+		t.Fatalf("a dry run changed the request to %s", got)
+	}
+	t.Cycles(t.halflife, 2)
+	if list := t.events("Deployed"); len(list) != 1 {
+		t.Fatalf("a dry run was told of: %v", list)
+	}
+}
+
+// A CronJob's pods are its Jobs' pods; those of a Job without owner only where Jobs are named; a bare pod never.
+func jobs(t *T) {
+	t.Halved("Pod")
+	t.Apply(M{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": t.meta("nightly"), "spec": M{
+		"schedule": "0 0 30 2 *", "jobTemplate": M{"spec": job("nightly", "10m", 1, app(usedCPU, usedMemory))}}})
+	t.Ctl("-n", t.NS, "create", "job", "now", "--from=cronjob/nightly")
+	t.Eventually("the CronJob's pod asks for half", soon, func() error { return t.podsAsk("nightly", "app", "cpu", "1", 1) })
+	single := func(name string) {
+		t.Apply(M{"apiVersion": "batch/v1", "kind": "Job", "metadata": t.meta(name), "spec": job(name, "10m", 1, app(usedCPU, usedMemory))})
+	}
+	single("single")
+	t.Eventually("the Job's pod asks for all", soon, func() error { return t.podsAsk("single", "app", "cpu", "2", 1) })
+	_, err := t.Post(t.path("pods", ""), bare(t.meta("bare")))
+	t.Check(err)
+	pod, err := t.Get(t.path("pods", "bare"))
+	t.Check(err)
+	t.unchanged("a bare pod", pod.Object("spec"), pod)
+
+	named := halves("Pod")
+	named["targets"] = L{M{"apiVersion": "batch/v1", "kind": "Job"}}
+	t.Profile(named)
+	time.Sleep(2 * time.Second)
+	single("named")
+	t.Eventually("a Job that is named", soon, func() error { return t.podsAsk("named", "app", "cpu", "1", 1) })
+}
+
+// What another controller owns is never template-patched; its pods are admitted like any others.
+func managedPods(t *T) {
+	t.Halved("Pod")
+	boss := t.Create("configmaps", M{"apiVersion": "v1", "kind": "ConfigMap", "metadata": t.meta("boss")})
+	owned := func(name, at string) {
+		o := t.deployment(name, 2, app(usedCPU, usedMemory))
+		meta := o["metadata"].(M)
+		meta["labels"].(M)["at"] = at
+		meta["ownerReferences"] = L{M{"apiVersion": "v1", "kind": "ConfigMap", "name": "boss", "uid": boss.UID(), "controller": true}}
+		t.Create("deployments", o)
+	}
+	workload := halves("Workload")
+	workload["selector"], workload["priority"] = M{"matchLabels": M{"at": "workload"}}, 10
+	t.ProfileNamed("e2e-admission-managed-workload", workload)
+	time.Sleep(2 * time.Second)
+	owned("pods", "pod")
+	owned("templates", "workload")
+	t.Eventually("its pods ask for half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 2) })
+	t.Eventually("at Workload nothing is changed", soon, func() error { return t.podsAsk("templates", "app", "cpu", "2", 2) })
+	for _, name := range []string{"pods", "templates"} {
+		t.generation("deployments", name, 1)
+		if got := request(t.Workload("deployments", name), "app", "cpu"); got != "2" {
+			t.Fatalf("the template of %s asks for %s", name, got)
+		}
+	}
+}
+
+// The system's namespaces and halflife's own are never asked about, whatever a profile says.
+func exempt(t *T) {
+	t.Halved("Pod")
+	all := L{"kube-system", "kube-public", "kube-node-lease", ownNamespace}
+	for i, at := range []string{"Pod", "Workload"} {
+		p := halves(at)
+		p["namespaceSelector"] = M{"matchExpressions": L{M{"key": "kubernetes.io/metadata.name", "operator": "In", "values": all}}}
+		p["selector"], p["priority"] = M{"matchLabels": M{"e2e": t.Name}}, 100*i
+		t.ProfileNamed("e2e-admission-exempt-"+strings.ToLower(at), p)
+	}
+	time.Sleep(2 * time.Second)
+	home := t.NS
+	defer func() { t.NS = home }()
+	for _, ns := range all {
+		t.NS = ns.(string)
+		o := t.deployment("exempt", 1, app(usedCPU, usedMemory))
+		o["metadata"].(M)["labels"].(M)["e2e"] = t.Name
+		restrict(kube.Object(o).Object("spec", "template", "spec"))
+		t.Create("deployments", o)
+		defer func() { _ = t.Delete("/apis/apps/v1/namespaces/" + ns.(string) + "/deployments/exempt") }()
+	}
+	for _, ns := range all {
+		t.NS = ns.(string)
+		t.Eventually("a pod in "+t.NS, soon, func() error { return t.podsAsk("exempt", "app", "cpu", "2", 1) })
+		o := t.Workload("deployments", "exempt")
+		t.unchanged("the template in "+t.NS, o.Object("spec", "template", "spec"), o.Object("spec", "template"))
+		t.RecIn("deployment-exempt", "Learning", soon)
+	}
+}
+
+// restrict makes a pod one that halflife's own namespace lets in.
+func restrict(podSpec kube.Object) {
+	podSpec["securityContext"] = M{"runAsNonRoot": true, "runAsUser": 65532, "seccompProfile": M{"type": "RuntimeDefault"}}
+	container(podSpec, "app")["securityContext"] = M{"allowPrivilegeEscalation": false, "capabilities": M{"drop": L{"ALL"}}}
 }
