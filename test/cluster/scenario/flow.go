@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"halflife.dev/cluster/kube"
@@ -46,39 +45,23 @@ spec:
 
 const flowUsed = 345 // of two cores, so that about 0.4 is recommended
 
-// flowDeploy are the four ways in which a manifest comes to run, each with a workload of its own.
+// flowDeploy is one manifest deployed in each way, again and again, each with a workload of its own.
 type flowDeploy struct {
-	t                 *T
-	token, kubeconfig string
-	tag               int
-	silent            bool
-	table             [][]string
-}
-
-var flowWays = []struct{ name, at string }{
-	{"rest", "pod"}, {"cli", "workload"}, {"at-pod", "pod"}, {"at-workload", "workload"},
+	ways
+	tag    int
+	silent bool
+	table  [][]string
 }
 
 func (f *flowDeploy) manifest(name, at string) string {
 	return fmt.Sprintf(flowManifest, name, f.t.NS, at, fmt.Sprint(f.tag), flowUsed, f.silent)
 }
 
-func (f *flowDeploy) deploy(name, at string) {
-	text := f.manifest(name, at)
-	switch name {
-	case "rest":
-		text = f.t.Render(f.t.halflife, f.token, text).Body
-	case "cli":
-		text = f.t.Did(f.t.Program([]string{"KUBECONFIG=" + f.kubeconfig}, text, "render", "-f", "-"))
-	}
-	f.t.CtlIn(text, "apply", "-f", "-")
-}
-
 // next is the next deploy of the same manifests in all four ways: each pod then asks for that CPU, and for its memory as
 // ever; where the request is ours, it remembers the owner's.
 func (f *flowDeploy) next(situation, cpu, reason string) {
 	t := f.t
-	for _, w := range flowWays {
+	for _, w := range fourWays {
 		query := ""
 		if f.tag == 0 {
 			query = "?container=app&original=cpu:2,memory:1Gi&labels=" + "app%3D" + w.name + ",at%3D" + w.at
@@ -87,10 +70,10 @@ func (f *flowDeploy) next(situation, cpu, reason string) {
 	}
 	f.tag++
 	row := []string{situation}
-	for _, w := range flowWays {
-		f.deploy(w.name, w.at)
+	for _, w := range fourWays {
+		f.deploy(w.name, f.manifest(w.name, w.at))
 	}
-	for _, w := range flowWays {
+	for _, w := range fourWays {
 		var pod kube.Object
 		t.Eventually(fmt.Sprintf("%s: %s runs again", situation, w.name), soon, func() (err error) {
 			pod, err = t.podWith(w.name, fmt.Sprint(f.tag))
@@ -112,7 +95,7 @@ func (f *flowDeploy) next(situation, cpu, reason string) {
 // silence makes the pods look as if they had told nothing for long.
 func (f *flowDeploy) silence() {
 	long := time.Now().Add(-20 * time.Minute).UTC().Format(time.RFC3339)
-	for _, w := range flowWays {
+	for _, w := range fourWays {
 		for _, p := range f.t.Pods(w.name) {
 			_, err := f.t.Merge(f.t.path("pods", p.Name())+"/status", M{"status": M{"startTime": long}})
 			f.t.Check(err)
@@ -121,7 +104,7 @@ func (f *flowDeploy) silence() {
 }
 
 func (f *flowDeploy) hold(value string) {
-	for _, w := range flowWays {
+	for _, w := range fourWays {
 		f.t.Ctl("-n", f.t.NS, "annotate", "--overwrite", "rec", "deployment-"+w.name, value)
 	}
 }
@@ -130,30 +113,20 @@ func (f *flowDeploy) hold(value string) {
 // was learned, the last good value while nothing is heard of it, and the owner's own whenever somebody holds it.
 func flow(t *T) {
 	t.Namespace()
-	f := &flowDeploy{t: t}
-	f.token, f.kubeconfig = t.Pipeline("ci")
-	profiles := func(change func(spec M)) {
-		for at, priority := range map[string]int{"Pod": 0, "Workload": 10} {
-			spec := onDeploy(at)
-			spec["resources"], spec["priority"] = M{"memory": M{"enabled": false}}, priority
-			spec["selector"] = M{"matchLabels": M{"at": strings.ToLower(at)}}
-			change(spec)
-			t.ProfileNamed("e2e-flow-"+strings.ToLower(at), spec)
-		}
-	}
+	f := &flowDeploy{ways: t.ways()}
 	apply := func(field string, value any) func(M) {
 		return func(spec M) { spec["apply"].(M)[field] = value }
 	}
 	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(flowUsed), 2000))
 
-	profiles(apply("minHistory", "1h"))
+	t.profilesAt(apply("minHistory", "1h"))
 	f.next("first deploy, NoData", "1", "Static")
-	for _, w := range flowWays {
+	for _, w := range fourWays {
 		t.RecIn("deployment-"+w.name, "Learning", soon)
 	}
 	f.next("Learning", "1", "Static")
 
-	profiles(func(M) {})
+	t.profilesAt(func(M) {})
 	f.silent = true
 	f.next("Ready", learned, "Lowered")
 	f.silence()
@@ -162,16 +135,12 @@ func flow(t *T) {
 	f.hold("halflife.dev/hold=a sale")
 	f.next("held by a person", "2", "Paused")
 	f.hold("halflife.dev/hold-")
-	profiles(func(spec M) { spec["paused"] = true })
+	t.profilesAt(func(spec M) { spec["paused"] = true })
 	f.next("profile paused", "2", "Paused")
-	profiles(apply("mode", "Recommend"))
+	t.profilesAt(apply("mode", "Recommend"))
 	f.next("mode Recommend", "2", "RecommendOnly")
-	profiles(func(M) {})
+	t.profilesAt(func(M) {})
 	f.next("Ready again", learned, "Lowered")
 
-	line := "%-22s %-12s %-12s %-12s %-12s"
-	t.Notef(line, "situation", "REST", "CLI", "at Pod", "at Workload")
-	for _, row := range f.table {
-		t.Notef(line, row[0], row[1], row[2], row[3], row[4])
-	}
+	t.noteTable(f.table)
 }

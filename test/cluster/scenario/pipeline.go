@@ -130,3 +130,51 @@ func (t *T) podWith(app, tag string) (kube.Object, error) {
 	}
 	return p, nil
 }
+
+// The four ways in which a manifest comes to run, and where the profile of each sets requests: what was rendered is admitted
+// as well.
+var fourWays = []struct{ name, at string }{
+	{"rest", "pod"}, {"cli", "workload"}, {"at-pod", "pod"}, {"at-workload", "workload"},
+}
+
+// ways deploys in each of them.
+type ways struct {
+	t                 *T
+	token, kubeconfig string
+}
+
+func (t *T) ways() ways {
+	token, kubeconfig := t.Pipeline("ci")
+	return ways{t, token, kubeconfig}
+}
+
+func (w ways) deploy(way, manifests string) {
+	switch way {
+	case "rest":
+		manifests = w.t.Render(w.t.halflife, w.token, manifests).Body
+	case "cli":
+		manifests = w.t.Did(w.t.Program([]string{"KUBECONFIG=" + w.kubeconfig}, manifests, "render", "-f", "-"))
+	}
+	w.t.CtlIn(manifests, "apply", "-f", "-")
+}
+
+// profilesAt makes a profile at Pod and one at Workload, each for the workloads with its label at: half of the CPU at first,
+// and memory left alone although there is a factor for it.
+func (t *T) profilesAt(change func(spec M)) {
+	for label, priority := range map[string]int{"Pod": 0, "Workload": 10} {
+		spec := onDeploy(label)
+		spec["resources"], spec["priority"] = M{"memory": M{"enabled": false}}, priority
+		spec["selector"] = M{"matchLabels": M{"at": lower(label)}}
+		change(spec)
+		t.ProfileNamed("e2e-"+t.Name+"-"+lower(label), spec)
+	}
+}
+
+// noteTable notes what each way came to.
+func (t *T) noteTable(rows [][]string) {
+	const line = "%-26s %-12s %-12s %-12s %-12s"
+	t.Notef(line, "situation", "REST", "CLI", "at Pod", "at Workload")
+	for _, row := range rows {
+		t.Notef(line, row[0], row[1], row[2], row[3], row[4])
+	}
+}

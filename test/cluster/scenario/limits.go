@@ -1,0 +1,137 @@
+package scenario
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"halflife.dev/cluster/kube"
+)
+
+func init() {
+	doored = append(doored, scenario{"limits", limits})
+}
+
+// In gives the scenario another namespace beside its own, removed with it.
+func (t *T) In(name string) *T {
+	other := *t
+	other.NS = "e2e-" + t.Name + "-" + name
+	_, err := t.Post("/api/v1/namespaces", M{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": M{"name": other.NS, "labels": M{"e2e": t.Name}}})
+	t.Check(err)
+	return &other
+}
+
+const limitsManifest = `apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s, namespace: %[2]s, labels: {app: %[1]s, at: %[3]s}}
+spec:
+  replicas: 1
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - {name: app, image: "registry.invalid/app:1", resources: {%[4]s}}
+`
+
+const limitsHPA = `apiVersion: autoscaling/v2
+kind: HorizontalPodAutoscaler
+metadata: {name: %[1]s, namespace: %[2]s}
+spec:
+  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: %[1]s}
+  minReplicas: 1
+  maxReplicas: 1
+  metrics: [{type: Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 60}}}]
+---
+`
+
+const usualResources = "requests: {cpu: 2, memory: 1Gi}, limits: {cpu: 4, memory: 2Gi}"
+
+// A first deploy by the factor of one half, where more is to be thought of than the request: what a LimitRange would refuse or
+// fills in, a limit without a request, an autoscaler.
+var limitCases = []struct {
+	name, limits, resources string
+	hpa                     bool
+	cpu                     string // what the pod comes to ask for, by all ways; "" is nothing
+	left                    bool   // what is rendered is what was given
+}{
+	{"min", "{type: Container, min: {cpu: 1200m}}", usualResources, false, "1200m", false},
+	{"min-of-all", "{type: Container, min: {cpu: 2}}", usualResources, false, "2", true},
+	{"ratio", "{type: Container, maxLimitRequestRatio: {cpu: 3}}", usualResources, false, "1334m", false},
+	{"pod", "{type: Pod, min: {cpu: 1500m}}", usualResources, false, "2", true},
+	{"pod-ratio", "{type: Pod, maxLimitRequestRatio: {cpu: 3}}", usualResources, false, "2", true},
+	{"pod-room", "{type: Pod, min: {cpu: 1}, maxLimitRequestRatio: {cpu: 4}}", usualResources, false, "1", false},
+	{"nothing", "", "", false, "", true},
+	{"limit-only", "", "limits: {cpu: 2}", false, "1", false},
+	{"default", "{type: Container, default: {cpu: 3}, defaultRequest: {cpu: 1600m}}", "", false, "800m", false},
+	{"default-ratio", "{type: Container, default: {cpu: 3}, defaultRequest: {cpu: 1600m}, maxLimitRequestRatio: {cpu: 2}}", "",
+		false, "1500m", false},
+	{"default-limit", "{type: Container, default: {cpu: 3}, maxLimitRequestRatio: {cpu: 2}}", "requests: {cpu: 2}", false, "1500m",
+		false},
+	{"hpa", "", usualResources, true, "2", true},
+}
+
+// limits deploys each of them in four ways, with one result that the API server takes.
+func limits(t *T) {
+	t.Namespace()
+	t.profilesAt(func(M) {})
+	var table [][]string
+	for _, c := range limitCases {
+		in := t.In(c.name)
+		by := in.ways()
+		if c.limits != "" {
+			in.CtlIn("apiVersion: v1\nkind: LimitRange\nmetadata: {name: sizes, namespace: "+in.NS+"}\nspec: {limits: ["+
+				c.limits+"]}\n", "apply", "-f", "-")
+		}
+		row := []string{c.name}
+		for _, w := range fourWays {
+			manifest := fmt.Sprintf(limitsManifest, w.name, in.NS, w.at, c.resources)
+			hpa := fmt.Sprintf(limitsHPA, w.name, in.NS)
+			switch {
+			case c.hpa && strings.HasPrefix(w.name, "at-"): // admission goes by those that are there
+				in.CtlIn(hpa, "apply", "-f", "-")
+				in.renders(by.token, manifest, c.cpu, c.left)
+			case c.hpa: // render by those beside it
+				manifest = hpa + manifest
+			default:
+				in.renders(by.token, manifest, c.cpu, c.left)
+			}
+			by.deploy(w.name, manifest)
+		}
+		for _, w := range fourWays {
+			row = append(row, in.comesTo(w.name, c.cpu))
+		}
+		table = append(table, row)
+	}
+	t.noteTable(table)
+}
+
+// renders waits until the one that learns and the replica both render a manifest to that CPU, or leave it.
+func (t *T) renders(token, manifest, cpu string, left bool) {
+	asks := regexp.MustCompile(`requests: *\{cpu: "?` + cpu + `"?[,}]`)
+	t.Eventually("rendered to '"+cpu+"' in "+t.NS, soon, func() error {
+		for _, h := range t.mine() {
+			body := t.Render(h, token, manifest).Body
+			if left != (body == manifest) || (!left && !asks.MatchString(body)) {
+				return fmt.Errorf("halflife %s renders:\n%s", h.command, body)
+			}
+		}
+		return nil
+	})
+}
+
+// comesTo waits for the pod of an app and gives its CPU request, which must be that.
+func (t *T) comesTo(app, cpu string) string {
+	var pod kube.Object
+	t.Eventually(app+" runs", soon, func() (err error) {
+		pod, err = t.podWith(app, "1")
+		return err
+	})
+	got := container(pod.Object("spec"), "app").Text("resources", "requests", "cpu")
+	if got != cpu {
+		t.Fatalf("%s in %s asks for '%s' of CPU, not '%s'", app, t.NS, got, cpu)
+	}
+	return got
+}
