@@ -15,7 +15,7 @@ struct deploy_container {
         enum container_role role;
         struct amount request[RESOURCES], limit[RESOURCES]; /* as its owner, or an answer of ours before, wrote them */
         /* what our annotations on the same object record (deploy_recall); all unset where it has none */
-        struct amount applied[RESOURCES], recorded_original[RESOURCES];
+        struct amount applied[RESOURCES], recorded_original[RESOURCES], recorded_limit[RESOURCES];
         bool recorded;
 };
 
@@ -50,7 +50,7 @@ struct deploy_answer {
 void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret);
 
 /*
- * What the annotations of the object that is written record of its containers, into applied, recorded_original and
+ * What the annotations of the object that is written record of its containers, into applied, recorded_… and
  * recorded. One without the other tells nothing. ERR_INVALID where one cannot be read: what is ours, and what the owner
  * asked for, is then not known, and nothing may be written.
  */

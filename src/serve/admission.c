@@ -175,6 +175,14 @@ struct deploy_container *admission_containers(struct arena *a, const struct cont
         return deploy_recall(to, (size_t)count, notes, a, NULL) == 0 ? to : NULL;
 }
 
+/* A request that the owner left out is not left out of a pod again: its limit, which may be the namespace's own, would
+ * stand for it. */
+static struct amount wanted(const struct deploy_answer *d, size_t i, enum resource r, bool pod, struct amount from)
+{
+        struct amount to = deploy_request(d, i, r);
+        return pod && from.set && !to.set ? d->row[i].origin[r].effective : to;
+}
+
 static struct patch_container *changes(struct admission_work *w, const struct deploy_subject *s,
                                        const struct deploy_answer *d, int *ret_count)
 {
@@ -183,7 +191,7 @@ static struct patch_container *changes(struct admission_work *w, const struct de
         for (size_t i = 0; i < s->containers; i++) {
                 struct patch_container c = {.name = arena_text(w->arena, s->container[i].name)};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        c.to[r] = deploy_request(d, i, r);
+                        c.to[r] = wanted(d, i, r, is_pod(w->request), s->container[i].request[r]);
                         c.write[r] = !amount_equal(c.to[r], s->container[i].request[r]);
                 }
                 if (c.write[CPU] || c.write[MEMORY])

@@ -35,7 +35,9 @@ static void read_origin(const struct deploy_container *from, const struct view_n
                         .range_default = ns ? ns->default_request[r] : (struct amount){0},
                         .applied = from->applied[r],
                         .recorded = from->recorded,
+                        .range_limit = ns ? ns->default_limit[r] : (struct amount){0},
                         .original = from->recorded_original[r],
+                        .original_limit = from->recorded_limit[r],
                 });
                 c->original[r] = row->origin[r].effective;
                 c->limit[r] = from->limit[r].set || !ns ? from->limit[r] : ns->default_limit[r];
@@ -154,6 +156,8 @@ static int keep_record(void *arg, const struct recorded *row)
                 if (!text_equal(c->name, row->container))
                         continue;
                 memcpy(to->original ? c->recorded_original : c->applied, row->request, sizeof row->request);
+                if (to->original)
+                        memcpy(c->recorded_limit, row->limit, sizeof row->limit);
                 c->recorded |= to->original;
         }
         return 0;
@@ -164,6 +168,7 @@ static void forget(struct deploy_container *c, size_t containers)
         for (size_t i = 0; i < containers; i++) {
                 memset(c[i].applied, 0, sizeof c[i].applied);
                 memset(c[i].recorded_original, 0, sizeof c[i].recorded_original);
+                memset(c[i].recorded_limit, 0, sizeof c[i].recorded_limit);
                 c[i].recorded = false;
         }
 }
@@ -202,7 +207,7 @@ struct deploy_notes deploy_record(const struct deploy_subject *s, const struct d
                 original[rows].container = applied[rows].container = s->container[i].name;
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         original[rows].request[r] = d->row[i].origin[r].raw;
-                        original[rows].limit[r] = s->container[i].limit[r];
+                        original[rows].limit[r] = d->row[i].origin[r].limit;
                         if (advice->ours[r])
                                 applied[rows].request[r] = advice->request[r];
                 }

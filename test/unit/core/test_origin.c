@@ -2,6 +2,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -45,6 +46,31 @@ static void test_origin(void **state)
                 {"ours, where there was none: the limit is the original",
                  {.request = YES(1), .limit = YES(4), .applied = YES(1), .recorded = true},
                  {.ours = true, .raw = NO, .effective = YES(4), .current = YES(1)}},
+                {"ours, where there was neither: both are the namespace's",
+                 {.request = YES(1),
+                  .limit = YES(4),
+                  .range_default = YES(3),
+                  .range_limit = YES(4),
+                  .applied = YES(1),
+                  .recorded = true},
+                 {.ours = true, .raw = NO, .effective = YES(3), .current = YES(1)}},
+                {"a limit that is not the namespace's is the owner's",
+                 {.request = YES(1),
+                  .limit = YES(4),
+                  .range_default = YES(3),
+                  .range_limit = YES(5),
+                  .applied = YES(1),
+                  .recorded = true},
+                 {.ours = true, .raw = NO, .effective = YES(4), .current = YES(1)}},
+                {"nor is one that he had before",
+                 {.request = YES(1),
+                  .limit = YES(4),
+                  .range_default = YES(3),
+                  .range_limit = YES(4),
+                  .applied = YES(1),
+                  .recorded = true,
+                  .original_limit = YES(4)},
+                 {.ours = true, .raw = NO, .effective = YES(4), .current = YES(1)}},
                 {"ours, but nobody recorded what was before",
                  {.request = YES(1), .applied = YES(1)},
                  {.ours = true, .raw = YES(1), .effective = YES(1), .current = YES(1)}},
@@ -80,6 +106,8 @@ static void test_origin(void **state)
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct origin o = origin(&row[i].f), want = row[i].want;
+                bool by_namespace = strstr(row[i].name, "both are the namespace's");
+                assert_true(same(o.limit, by_namespace ? (struct amount)NO : row[i].f.limit));
                 if (o.ours != want.ours || o.reset != want.reset || !same(o.raw, want.raw) ||
                     !same(o.effective, want.effective) || !same(o.current, want.current))
                         fail_msg("%s: ours %d, reset %d, raw %lld, effective %lld, current %lld", row[i].name, o.ours,

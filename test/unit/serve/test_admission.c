@@ -193,6 +193,11 @@ static const struct {
          POD(", annotations: {halflife.dev/apply: Never}",
              "containers: [{name: app, resources: {requests: {cpu: 2}}}]"),
          NULL, ADMISSION_STANDS},
+        {"paused: a pod whose owner left out the request gets what stands for it", PAUSED,
+         POD(NOTES("\"limits\":{\"cpu\":\"2\"}", "440m"),
+             "containers: [{name: app, resources: {limits: {cpu: 2}, requests: {cpu: 440m}}}]"),
+         POD(", annotations: {}", "containers: [{name: app, resources: {limits: {cpu: 2}, requests: {cpu: \"2\"}}}]"),
+         ADMISSION_PATCHED},
         {"paused, what its template was once given is not its pods'", PAUSED,
          POD(NOTES("\"requests\":{\"cpu\":\"2\"}", "440m"),
              "containers: [{name: app, resources: {requests: {cpu: 2}}}]"),
@@ -258,7 +263,7 @@ static void test_owners_of_pods(void **state)
         json_t *first = admit(&s, "Pod", "CREATE", pod, NULL, &fresh, &o); /* that nobody has seen yet */
         assert_int_equal(o, ADMISSION_PATCHED);
         char *text = json_dumps(first, 0);
-        assert_non_null(strstr(text, "{\"cpu\": \"1\"}"));              /* the static half, not what web has learned */
+        assert_non_null(strstr(text, "{\"cpu\": \"1\"}")); /* the static half, not what web has learned */
         free(text);
         json_decref(admit(&s, "Pod", "CREATE", other, NULL, NULL, &o)); /* what it says of itself nobody knows */
         assert_int_equal(o, ADMISSION_NO_OWNER);
