@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"regexp"
-	"strings"
 
 	"halflife.dev/cluster/kube"
 )
@@ -77,10 +76,11 @@ var limitCases = []struct {
 func limits(t *T) {
 	t.Namespace()
 	t.profilesAt(func(M) {})
+	token, kubeconfig := t.Pipeline("ci", append(Renderer(), Reader("get"))...)
 	var table [][]string
 	for _, c := range limitCases {
 		in := t.In(c.name)
-		by := in.ways()
+		by := ways{in, token, kubeconfig}
 		if c.limits != "" {
 			in.CtlIn("apiVersion: v1\nkind: LimitRange\nmetadata: {name: sizes, namespace: "+in.NS+"}\nspec: {limits: ["+
 				c.limits+"]}\n", "apply", "-f", "-")
@@ -88,16 +88,14 @@ func limits(t *T) {
 		row := []string{c.name}
 		for _, w := range fourWays {
 			manifest := fmt.Sprintf(limitsManifest, w.name, in.NS, w.at, c.resources)
-			hpa := fmt.Sprintf(limitsHPA, w.name, in.NS)
-			switch {
-			case c.hpa && strings.HasPrefix(w.name, "at-"): // admission goes by those that are there
+			if c.hpa { // render goes by those beside it, admission by those that are there
+				hpa := fmt.Sprintf(limitsHPA, w.name, in.NS)
+				if both := hpa + manifest; by.rendered(w.name, both) != both {
+					t.Fatalf("rendered beside its autoscaler:\n%s", by.rendered(w.name, both))
+				}
 				in.CtlIn(hpa, "apply", "-f", "-")
-				in.renders(by.token, manifest, c.cpu, c.left)
-			case c.hpa: // render by those beside it
-				manifest = hpa + manifest
-			default:
-				in.renders(by.token, manifest, c.cpu, c.left)
 			}
+			in.renders(by.token, manifest, c.cpu, c.left)
 			by.deploy(w.name, manifest)
 		}
 		for _, w := range fourWays {

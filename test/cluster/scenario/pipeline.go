@@ -25,12 +25,13 @@ func Renderer() []M {
 }
 
 // Pipeline makes an account that may ask by REST and render by the cluster, and gives its token and its kubeconfig.
-func (t *T) Pipeline(name string) (token, kubeconfig string) {
+// Further rules are of the whole cluster.
+func (t *T) Pipeline(name string, everywhere ...M) (token, kubeconfig string) {
 	const group = "rbac.authorization.k8s.io"
 	t.Account(name, append(Renderer(), Reader("get", "list"))...)
 	whole := M{"name": t.NS + "-" + name, "labels": M{"e2e": t.Name}}
-	t.Apply(M{"apiVersion": group + "/v1", "kind": "ClusterRole", "metadata": whole,
-		"rules": L{M{"apiGroups": L{"halflife.dev"}, "resources": L{"clusterprofiles"}, "verbs": L{"list"}}}})
+	rules := append([]M{{"apiGroups": L{"halflife.dev"}, "resources": L{"clusterprofiles"}, "verbs": L{"list"}}}, everywhere...)
+	t.Apply(M{"apiVersion": group + "/v1", "kind": "ClusterRole", "metadata": whole, "rules": rules})
 	t.Apply(M{"apiVersion": group + "/v1", "kind": "ClusterRoleBinding", "metadata": whole,
 		"roleRef":  M{"apiGroup": group, "kind": "ClusterRole", "name": whole["name"]},
 		"subjects": L{M{"kind": "ServiceAccount", "name": name, "namespace": t.NS}}})
@@ -148,14 +149,19 @@ func (t *T) ways() ways {
 	return ways{t, token, kubeconfig}
 }
 
-func (w ways) deploy(way, manifests string) {
+// rendered are manifests as they are applied.
+func (w ways) rendered(way, manifests string) string {
 	switch way {
 	case "rest":
-		manifests = w.t.Render(w.t.halflife, w.token, manifests).Body
+		return w.t.Render(w.t.halflife, w.token, manifests).Body
 	case "cli":
-		manifests = w.t.Did(w.t.Program([]string{"KUBECONFIG=" + w.kubeconfig}, manifests, "render", "-f", "-"))
+		return w.t.Did(w.t.Program([]string{"KUBECONFIG=" + w.kubeconfig}, manifests, "render", "-f", "-"))
 	}
-	w.t.CtlIn(manifests, "apply", "-f", "-")
+	return manifests
+}
+
+func (w ways) deploy(way, manifests string) {
+	w.t.CtlIn(w.rendered(way, manifests), "apply", "-f", "-")
 }
 
 // profilesAt makes a profile at Pod and one at Workload, each for the workloads with its label at: half of the CPU at first,
