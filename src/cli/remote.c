@@ -178,6 +178,16 @@ static void exchange(struct remote *r, struct http_request q, const char *path_q
                 loop_turn(r->loop, -1);
 }
 
+/* No answer at all; of a server asked by its address the options are named that say whom to trust. */
+static int no_answer(const struct remote *r, const struct err *why, struct err *err)
+{
+        bool untrusted = r->own_loop && strstr(why->text, "certificate authority");
+        return err_set(err, why->code, "%s%s", why->text,
+                       untrusted ? " --server-ca FILE names it: ca.crt of the Secret halflife-certificate, where "
+                                   "halflife made it itself"
+                                 : "");
+}
+
 json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
 {
         struct waited w;
@@ -185,7 +195,7 @@ json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
         json_t *answer = w.reply.err.code ? NULL : json_loadb(buf_text(&w.body).p, w.body.len, 0, NULL);
         buf_release(&w.body);
         if (w.reply.err.code) {
-                err_set(err, w.reply.err.code, "%s", w.reply.err.text);
+                no_answer(r, &w.reply.err, err);
         } else if (w.reply.status != 200) {
                 refusal(w.reply.status, answer, err);
                 json_decref(answer);
@@ -218,9 +228,7 @@ int remote_post(struct remote *r, const char *path_query, const char *content_ty
                                        .body = body,
                                        .deadline_ms = POST_MS};
         exchange(r, q, path_query, &w);
-        int rc = w.reply.err.code        ? err_set(err, w.reply.err.code, "%s", w.reply.err.text)
-                 : w.reply.status != 200 ? refused_post(&w, err)
-                                         : 0;
+        int rc = w.reply.err.code ? no_answer(r, &w.reply.err, err) : w.reply.status != 200 ? refused_post(&w, err) : 0;
         if (rc == 0) {
                 *ret_len = w.body.len;
                 *ret = w.body.len ? buf_steal(&w.body) : mem_string("");

@@ -324,6 +324,15 @@ static void test_no_answer(void **state)
                 EXPECT(row);
                 fake_faults_clear(stage.fake);
         }
+        struct fake *other = fake_new(&(struct fake_options){.tls = true});
+        const struct row untrusted[] = {
+                {{"explain", "deploy/web", "--server", fake_url(other)}, 1, {"--server-ca FILE names it"}},
+                {{"render", "-f", "test/data/render/plain.in.yaml", "--server", fake_url(other)},
+                 1,
+                 {"--server-ca FILE names it"}},
+        };
+        EXPECT(untrusted);
+        fake_free(other);
         AUTO(mem_free) char *dead = tmp_file("dead", no_server);
         const struct row row[] = {
                 {{"get", "--kubeconfig", dead}, 1, {"does the API server run? --kubeconfig and --context say"}},
