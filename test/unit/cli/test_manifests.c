@@ -320,6 +320,9 @@ static void test_webhooks(void **state)
                 assert_string_equal(text_at(ours, "operator"), "NotIn");
                 assert_true(holds(at(ours, "values"), "halflife"));
         }
+        const json_t *serve = find(ADMISSION, "Deployment", "halflife-serve");
+        const json_t *waits = at(serve, "spec.template.spec.containers.0.lifecycle.preStop.sleep.seconds");
+        assert_in_range(json_integer_value(waits), 3, 20); /* nodes still send requests there */
         const json_t *pods = at(c, "webhooks.0.rules.0"), *workloads = at(c, "webhooks.1.rules.0");
         assert_true(holds(at(pods, "operations"), "CREATE") && json_array_size(at(pods, "operations")) == 1);
         assert_true(holds(at(workloads, "operations"), "UPDATE") && holds(at(workloads, "resources"), "deployments"));
