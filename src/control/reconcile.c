@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "core/origin.h"
+#include "core/pod.h"
 #include "plan.h"
 
 /* --- originals --- */
@@ -611,28 +612,15 @@ struct amount plan_amount_of(const struct plan_container *c, enum resource r, en
         return (struct amount){0};
 }
 
-/*
- * Init containers run one after the other beside the sidecars started before them; the main containers run together
- * beside all sidecars. The pod needs the larger.
- */
 struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_amount which)
 {
-        int64_t together = 0, sidecars = 0, most_init = 0;
-        bool any = false;
+        struct pod_sum sum = {0};
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
                 struct amount a = plan_amount_of(c, r, which);
                 if (!a.set && c->role == ROLE_INIT)
                         a = c->facts.original[r]; /* nothing is learned of it: it stands as it is */
-                if (!a.set)
-                        continue;
-                any = true;
-                if (c->role == ROLE_INIT && add_saturated(a.value, sidecars) > most_init)
-                        most_init = add_saturated(a.value, sidecars);
-                if (c->role != ROLE_INIT)
-                        together = add_saturated(together, a.value);
-                if (c->role == ROLE_SIDECAR)
-                        sidecars = add_saturated(sidecars, a.value);
+                pod_sum_add(&sum, c->role, a);
         }
-        return (struct amount){any, together > most_init ? together : most_init};
+        return pod_sum_total(&sum);
 }

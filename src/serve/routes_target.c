@@ -5,6 +5,7 @@
 
 #include "answer.h"
 #include "core/kind.h"
+#include "core/pod.h"
 
 static const struct {
         const char *key;
@@ -16,14 +17,18 @@ static const struct {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
+static struct amount amount_at(const struct view_numbers *n, int field)
+{
+        view_amount value;
+        memcpy(&value, (const char *)n + fields[field].at, sizeof value);
+        return amount_of_view(value);
+}
+
 static void write_numbers(struct writer *w, enum resource r, const struct view_numbers *n)
 {
         writer_open(w, resource_name(r), '{');
-        for (int i = 0; i < FIELDS; i++) {
-                view_amount value;
-                memcpy(&value, (const char *)n + fields[i].at, sizeof value);
-                writer_amount(w, fields[i].key, r, amount_of_view(value));
-        }
+        for (int i = 0; i < FIELDS; i++)
+                writer_amount(w, fields[i].key, r, amount_at(n, i));
         if (n->reason)
                 writer_text(w, "reason", text_of(reason_name((enum reason)n->reason)));
         writer_close(w, '}');
@@ -37,6 +42,27 @@ static void write_container(struct writer *w, const struct view_target *t, const
         writer_text(w, "state", text_of(state_name(state)));
         for (enum resource r = CPU; r < RESOURCES; r++)
                 write_numbers(w, r, &c->of[r]);
+        writer_close(w, '}');
+}
+
+static void write_pod(struct writer *w, const struct view_target *t)
+{
+        writer_open(w, "pod", '{');
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                writer_open(w, resource_name(r), '{');
+                for (int f = 0; f < FIELDS; f++) {
+                        struct pod_sum sum = {0};
+                        for (uint16_t i = 0; i < t->containers; i++) {
+                                const struct view_container *c = &t->container[i];
+                                struct amount a = amount_at(&c->of[r], f);
+                                if (!a.set && c->role == ROLE_INIT)
+                                        a = amount_of_view(c->of[r].original);
+                                pod_sum_add(&sum, c->role, a);
+                        }
+                        writer_amount(w, fields[f].key, r, pod_sum_total(&sum));
+                }
+                writer_close(w, '}');
+        }
         writer_close(w, '}');
 }
 
@@ -98,6 +124,8 @@ static void write_status(struct writer *w, const struct view_target *t, const st
                 if (!container || text_is(*container, t->container[i].name))
                         write_container(w, t, &t->container[i]);
         writer_close(w, ']');
+        if (!container)
+                write_pod(w, t);
         writer_open(w, "saving", '{');
         for (enum resource r = CPU; r < RESOURCES; r++)
                 writer_amount(w, resource_name(r), r, (struct amount){true, t->saving[r]});
