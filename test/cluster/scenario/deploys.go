@@ -33,6 +33,7 @@ type deploying struct {
 	pods        int
 	cpu, memory string // what the pods ask for
 	template    string // what the template asks for, of CPU
+	original    string // what its owner asks for, of CPU
 }
 
 func (d *deploying) target() string { return strings.ToLower(d.kind) + "/web" }
@@ -47,6 +48,24 @@ func (d *deploying) apply() { d.CtlIn(d.text(), "apply", "-f", "-") }
 
 func (d *deploying) podLabel(value string) {
 	kube.Object(d.manifest).Object("spec", "template", "metadata", "labels")["e2e"] = value
+}
+
+func (d *deploying) asksForOne() {
+	d.ctl("set", "resources", d.target(), "-c", "app", "--requests=cpu=1,memory=1Gi")
+	d.asks("1")
+}
+
+func (d *deploying) asksForTwo() {
+	d.apply()
+	d.asks("2")
+}
+
+// asks: the owner asks for that from now on.
+func (d *deploying) asks(cpu string) {
+	d.original = cpu
+	if d.at == "Pod" {
+		d.template = cpu
+	}
 }
 
 // sync applies as Argo does on the server.
@@ -81,6 +100,8 @@ var deeds = []deed{
 	{"kubectl diff after it", (*deploying).diff, false},
 	{"replace", func(d *deploying) { d.image("4"); d.CtlIn(d.text(), "replace", "-f", "-") }, true},
 	{"the same replaced", func(d *deploying) { d.CtlIn(d.text(), "replace", "-f", "-") }, false},
+	{"set resources", (*deploying).asksForOne, true},
+	{"the manifest over it", (*deploying).asksForTwo, true},
 	{"fewer replicas", func(d *deploying) { d.scale(3) }, false},
 }
 
@@ -142,7 +163,7 @@ func (t *T) deploying(kind, at string, pods int) *deploying {
 	}
 	t.Profile(profile)
 	cpu, memory := targets(usedCPU, usedMemory)
-	d := &deploying{T: t, kind: kind, at: at, pods: pods, cpu: cpu, memory: memory,
+	d := &deploying{T: t, kind: kind, at: at, pods: pods, cpu: cpu, memory: memory, original: "2",
 		manifest: t.workload(kind, "web", pods, app(usedCPU, usedMemory))}
 	if at == "Pod" {
 		d.template = "2"
@@ -225,14 +246,23 @@ func (d *deploying) noted(what string) {
 	if d.cpu == "2" {
 		return // nothing is ours
 	}
-	if d.at != "Pod" {
-		d.unlimited(plural(d.kind), "web")
-	} else if notes := d.live().Object("spec", "template", "metadata", "annotations"); notes.Text(originals) != "" || notes.Text(applied) != "" {
+	template := d.live().Object("spec", "template")
+	limits := container(template.Object("spec"), "app").Object("resources", "limits")
+	if limits.Text("cpu") != "4" || limits.Text("memory") != "2Gi" || len(limits) != 2 {
+		d.Fatalf("%s: the limits are %s", what, limits)
+	}
+	remembers := func(where, notes kube.Object) {
+		if kube.Parse(notes.Text(originals)).Text("app", "requests", "cpu") != d.original ||
+			kube.Parse(notes.Text(applied)).Text("app", "requests", "cpu") != d.cpu {
+			d.Fatalf("%s: the annotations of %s are %s", what, where.Name(), notes)
+		}
+	}
+	if notes := template.Object("metadata", "annotations"); d.at != "Pod" {
+		remembers(d.live(), notes)
+	} else if notes.Text(originals) != "" || notes.Text(applied) != "" {
 		d.Fatalf("%s: the template at Pod has annotations of ours: %s", what, notes)
 	}
 	for _, p := range d.Pods("web") {
-		if notes := p.Object("metadata", "annotations"); notes.Text(originals) == "" || notes.Text(applied) == "" {
-			d.Fatalf("%s: the annotations of pod %s are %s", what, p.Name(), notes)
-		}
+		remembers(p, p.Object("metadata", "annotations"))
 	}
 }
