@@ -194,7 +194,7 @@ static bool is_kept(const struct gate_facts *f)
 void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
 {
         struct move m = {.from = f->original.value, .to = f->target.value};
-        struct gate_verdict unused = {0};
+        struct gate_verdict unused;
         *ret = (struct deploy_verdict){.value = f->original};
         if (!f->original.set || !f->target.set)
                 return;
