@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "../../../src/cli/inputs.h"
-#include "base/mem.h"
 #include "../../support/tmp.h"
+#include "base/mem.h"
 
 static void make_folder(const char *name)
 {
