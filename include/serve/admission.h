@@ -44,7 +44,9 @@ enum admission_result {
         ADMISSION_OWN,        /* halflife's own write */
         ADMISSION_NO_OWNER,   /* its owner could not be found in time */
         ADMISSION_UNREADABLE, /* the object cannot be read, or its patch not be built */
-        ADMISSION_NOT_READY,  /* the cluster is still being read: half of what is known would be a wrong answer */
+        /* The cluster, or this namespace that was just made, is still being read: half of what is known would be a
+         * wrong answer (who opted out?). */
+        ADMISSION_NOT_READY,
         ADMISSION_RESULTS
 };
 const char *admission_result_name(enum admission_result r); /* "patched", "stands", … */

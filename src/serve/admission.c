@@ -296,7 +296,7 @@ static void judge(struct admission_work *w, const char *own_user)
                 w->result = ADMISSION_NO_TARGET;
         else if (is_own(r, own_user))
                 w->result = ADMISSION_OWN;
-        else if (!w->view->ready)
+        else if (!w->view->ready || !view_find_ns(w->view, r->ns))
                 w->result = ADMISSION_NOT_READY;
         else if (is_pod(r))
                 admission_pod(w);

@@ -9,10 +9,13 @@
 #include "serve/admission.h"
 
 /* One profile that would change whatever it can, at pods or at templates. */
-static struct view *view_of(struct profile_spec *spec, enum apply_at at)
+static struct view *view_of(struct profile_spec *spec, enum apply_at at, struct text in)
 {
         static struct view_profile profile = {.name = "all"};
         struct view *v = view_new();
+        struct view_ns *ns = arena_new(&v->arena, sizeof *ns);
+        *ns = (struct view_ns){.name = arena_text(&v->arena, in), .labels = ""};
+        view_add_ns(v, ns);
         *spec = (struct profile_spec){0};
         resource_policy_defaults(CPU, &spec->of[CPU]);
         resource_policy_defaults(MEMORY, &spec->of[MEMORY]);
@@ -33,7 +36,7 @@ static void answer(const struct admission *r, enum apply_at at, struct arena *a)
         static const struct admission_owner owner = {
                 .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web")};
         struct profile_spec spec;
-        struct view *v = view_of(&spec, at);
+        struct view *v = view_of(&spec, at, r->ns);
         enum admission_result o;
         struct buf out;
         buf_init(&out, 16 << 20);

@@ -142,6 +142,7 @@ void stand_publish(struct stand *s, int workloads, const char *source_error)
                                                           .lower = -1,
                                                           .upper = -1,
                                                           .applied = -1}}};
+        static const struct view_ns shop = {.name = "shop", .labels = ""};
         struct view *v = view_new();
         struct view_target *t = arena_new(&v->arena, (size_t)workloads * sizeof *t);
         for (int i = 0; i < workloads; i++) {
@@ -160,6 +161,7 @@ void stand_publish(struct stand *s, int workloads, const char *source_error)
                                             .container = &app};
                 view_add_target(v, &t[i]);
         }
+        view_add_ns(v, &shop);
         v->ready = true;
         v->at = now_read().wall;
         if (source_error) {

@@ -422,6 +422,10 @@ static void test_not_ready(void **state)
                 s.view->ready = false;
                 json_decref(admit(&s, row[i].kind, "CREATE", row[i].object, NULL, &web, &o));
                 assert_int_equal(o, ADMISSION_NOT_READY);
+                s.view->ready = true;
+                s.ns.name = "another"; /* whether this one opted out, and what its LimitRanges say, nobody knows */
+                json_decref(admit(&s, row[i].kind, "CREATE", row[i].object, NULL, &web, &o));
+                assert_int_equal(o, ADMISSION_NOT_READY);
                 scene_release(&s);
         }
 }
