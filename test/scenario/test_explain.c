@@ -447,6 +447,51 @@ static void test_bash(void **state)
         assert_string_equal(text, "complete -F _halflife halflife\n<explain>\n<deploy/api>\n<wide>\n<fish>\n<usr>\n");
 }
 
+static char *output_of(const char *command)
+{
+        char text[4096] = "";
+        FILE *from = popen(command, "r");
+        assert_non_null(from);
+        text[fread(text, 1, sizeof text - 1, from)] = '\0';
+        pclose(from);
+        return mem_string(text);
+}
+
+/* Where it is installed. */
+static void test_fish(void **state)
+{
+        (void)state;
+        if (system("command -v fish >/dev/null 2>&1") != 0)
+                skip();
+        AUTO(mem_free) char *program = halflife_program();
+        AUTO(mem_free)
+        char *said = mem_printf(
+                "PATH=$(dirname '%s'):$PATH fish --no-config -c 'halflife completion fish | source; for l in "
+                "\"exp\" \"explain -n shop deploy/a\" \"get --output=w\" \"completion f\" \"replay "
+                "READ\"; complete -C\"halflife $l\" | cut -f 1; end'",
+                program);
+        AUTO(mem_free) char *got = output_of(said);
+        assert_string_equal(got, "explain\ndeploy/api\n--output=wide\nfish\nREADME.md\n");
+}
+
+static void test_zsh(void **state)
+{
+        (void)state;
+        if (system("command -v zsh >/dev/null 2>&1") != 0)
+                skip();
+        AUTO(mem_free) char *program = halflife_program();
+        /* What the function hands to zsh, without zsh's own completion system around it. */
+        AUTO(mem_free)
+        char *command =
+                mem_printf("PATH=$(dirname '%s'):$PATH zsh -f -c 'compdef() { :; }; _files() { echo files; }; "
+                           "_describe() { print -l -- \"${(@P)2}\"; }; source <(halflife completion zsh); t() { "
+                           "words=(halflife \"$@\"); CURRENT=$#words; _halflife; }; t explain -n shop deploy/a; t "
+                           "completion f; t replay R; t get --all'",
+                           program);
+        AUTO(mem_free) char *got = output_of(command);
+        assert_string_equal(got, "deploy/api\nfish\nfiles\n--all-namespaces:of all namespaces\n");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -455,7 +500,8 @@ int main(void)
                 cmocka_unit_test(test_get),       cmocka_unit_test(test_no_answer),
                 cmocka_unit_test(test_get_tames), cmocka_unit_test(test_get_begins_anew),
                 cmocka_unit_test(test_help),      cmocka_unit_test(test_completion),
-                cmocka_unit_test(test_bash),
+                cmocka_unit_test(test_bash),      cmocka_unit_test(test_fish),
+                cmocka_unit_test(test_zsh),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }
