@@ -217,11 +217,12 @@ static bool refuse(struct ask *k)
 void answer_not_known(struct ask *k)
 {
         const char *group = k->route->group;
-        answer_problem(k->ret, PROBLEM_NOT_FOUND,
-                       "nothing is known of %s%s%s '%s' in namespace '%s': no profile selects it, it is not deployed "
-                       "yet (then ask with "
-                       "original=cpu:2,memory:4Gi), or its kind needs its group, as in widgets.example.com",
-                       k->route->kind, *group ? "." : "", group, k->route->workload, k->route->ns);
+        answer_problem(
+                k->ret, PROBLEM_NOT_FOUND,
+                "nothing is known of %s%s%s '%s' in namespace '%s': no profile selects it, it is deployed no longer "
+                "than a cycle or not at all (then ask with original=cpu:2,memory:4Gi), or its kind needs its group, as "
+                "in widgets.example.com",
+                k->route->kind, *group ? "." : "", group, k->route->workload, k->route->ns);
 }
 
 void answer_workload(struct ask *k)
