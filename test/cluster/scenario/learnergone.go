@@ -174,6 +174,7 @@ func (s *deserted) otherwiseVouched(url string) {
 // Stale before, as one whose pods run on without samples does. (The learner writes no more, so nothing else changes.)
 func (s *deserted) hourPasses() {
 	t := s.t
+	sampled := map[string]string{}
 	for _, name := range []string{"ready", "stale", "held", "young"} {
 		rec, err := t.Rec("deployment-" + name)
 		t.Check(err)
@@ -186,15 +187,18 @@ func (s *deserted) hourPasses() {
 		}
 		_, err = t.Merge(t.path("recommendations", "deployment-"+name)+"/status", M{"status": status})
 		t.Check(err)
+		sampled[name] = kube.Object(status).Text("lastSample")
 	}
 	t.Eventually("the replicas have seen it", soon, func() error {
 		for i := range s.replicas {
-			answer, err := s.to(i, "GET", s.path("/workloads/deploy/stale"), "")
-			if err == nil && answer.Object().Text("status", "state") != "Stale" {
-				err = fmt.Errorf("HTTP %d: %s", answer.Code, answer.Body)
-			}
-			if err != nil {
-				return err
+			for name, want := range sampled {
+				answer, err := s.to(i, "GET", s.path("/workloads/deploy/"+name), "")
+				if err == nil && answer.Object().Text("status", "lastSample") != want {
+					err = fmt.Errorf("HTTP %d, without a last sample of %s: %s", answer.Code, want, answer.Body)
+				}
+				if err != nil {
+					return err
+				}
 			}
 		}
 		return nil
