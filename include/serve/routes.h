@@ -56,6 +56,7 @@ struct request {
         struct text method, path, query; /* query without its '?' */
         struct text content_type, if_none_match;
         struct text body;
+        struct wall at; /* when it came */
 };
 
 /* What matched: which door, what it wants, and what the caller must be allowed for it. */

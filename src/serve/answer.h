@@ -29,7 +29,7 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena);
 
 /* Whether what is told is of before the API server was away. */
-void answer_age(const struct view *v, struct arena *a, struct answer *ret);
+void answer_age(const struct view *v, struct wall now, struct arena *a, struct answer *ret);
 
 /* One row each for enum route_name, but render. */
 void answer_workload(struct ask *k);

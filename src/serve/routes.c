@@ -189,15 +189,16 @@ int route_match(const struct request *r, const struct view *v, struct arena *a, 
 
 /* --- answering --- */
 
-/* What was true when the API server could last be asked, and for how long that is. */
-void answer_age(const struct view *v, struct arena *a, struct answer *ret)
+/* What was true when all could last be asked, and for how long that is: no view is made while nobody can. */
+void answer_age(const struct view *v, struct wall now, struct arena *a, struct answer *ret)
 {
         char age[24];
-        int64_t ms = v->at.ms - v->source_since_ms;
+        int64_t ms = now.ms - v->source_since_ms;
         if (!v->source_error)
                 return;
         snprintf(age, sizeof age, "%lld", (long long)(ms > 0 ? ms / SECOND_MS : 0));
-        answer_header(ret, "Warning", "110 halflife \"the API server cannot be asked: this is what was known before\"");
+        answer_header(ret, "Warning",
+                      "110 halflife \"the API server or its metrics cannot be asked: this is what was known before\"");
         answer_header(ret, "Age", arena_text(a, text_of(age)));
 }
 
@@ -218,5 +219,5 @@ void route_answer(const struct route *route, const struct request *r, const stru
         if (ret->status == 200)
                 answer_tag(ret, r->if_none_match, a);
         if (route->name != ROUTE_OPENAPI)
-                answer_age(v, a, ret);
+                answer_age(v, r->at, a, ret);
 }

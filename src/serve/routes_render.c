@@ -87,5 +87,5 @@ void route_render(const struct route *route, const struct request *r, const stru
         count_header(ret, "X-Halflife-Changed", render_changed(done), a);
         count_header(ret, "X-Halflife-Left", count - render_changed(done), a);
         reason_header(ret, row, count, a);
-        answer_age(v, a, ret);
+        answer_age(v, r->at, a, ret);
 }

@@ -201,6 +201,7 @@ static void take_headers(struct visit *v, const char *method)
         j->request.method = text_of(arena_text(&j->arena, text_of(method)));
         j->request.content_type = copy_header(v, "Content-Type");
         j->request.if_none_match = copy_header(v, "If-None-Match");
+        j->request.at = v->door->now.wall;
         j->gzip = accepts_gzip(header(v, "Accept-Encoding"));
         take_id(v);
         j->view = slot_take(v->door->views);

@@ -25,6 +25,7 @@ struct fixture {
         size_t copies;
         bool no_learner;
         struct arena arena;
+        struct wall at; /* of requests */
         struct route route;
         struct answer got;
         bool matched;
@@ -174,7 +175,8 @@ static inline const char *fixture_ask(struct fixture *f, const char *method, con
         const char *mark = strchr(url, '?');
         struct request r = {.method = text_of(method),
                             .path = {url, mark ? (size_t)(mark - url) : strlen(url)},
-                            .query = mark ? text_of(mark + 1) : (struct text){"", 0}};
+                            .query = mark ? text_of(mark + 1) : (struct text){"", 0},
+                            .at = f->at};
         fixture_request(f, &r);
         return f->got.body.data ? f->got.body.data : "";
 }
