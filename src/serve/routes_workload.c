@@ -219,8 +219,8 @@ void answer_not_known(struct ask *k)
         const char *group = k->route->group;
         answer_problem(
                 k->ret, PROBLEM_NOT_FOUND,
-                "nothing is known of %s%s%s '%s' in namespace '%s': no profile selects it, it is deployed no longer "
-                "than a cycle or not at all (then ask with original=cpu:2,memory:4Gi), or its kind needs its group, as "
+                "nothing is known of %s%s%s '%s' in namespace '%s': no profile selects it, it was deployed within "
+                "the last cycle or not yet (then ask with original=cpu:2,memory:4Gi), or its kind needs its group, as "
                 "in widgets.example.com",
                 k->route->kind, *group ? "." : "", group, k->route->workload, k->route->ns);
 }
