@@ -43,24 +43,24 @@ static const char *shown(const struct doc *d, const char *path)
 static void values_are_found(void **state)
 {
         (void)state;
-        static const char text[] =
-                "a: {b: {c: 1}}\n"
-                "plain: [x]\n"
-                "types: {t: x, n: 0x1F, r: 1e3, b: yes, z: , '1': \"2\", s: !!str 3, i: !!int '4', f: .inf}\n"
-                "escaped: {\"\\u0061\\\"b\": 'it''s', long: \"on\n  two\", fold: a\n    b}\n"
-                "literal: |\n  x\n  y\n"
-                "twice: 1\n"
-                "twice: 2\n"
-                "base: &base {m: 1, n: 2}\n"
-                "more: &more {n: 3, o: 4}\n"
-                "merged: {<<: *base, n: 5}\n"
-                "both: {<<: [*base, *more]}\n"
-                "quoted: {'<<': *base}\n"
-                "alias: *base\n"
-                "word: &word done\n"
-                "words: *word\n"
-                "wrong: {<<: 1}\n"
-                "*word : by alias\n";
+        static const char text[] = "a: {b: {c: 1}}\n"
+                                   "plain: [x]\n"
+                                   "types: {t: x, n: 0x1F, r: 1e3, b: yes, z: , '1': \"2\", s: !!str 3, i: !!int '4', "
+                                   "f: .inf, m: -.INF, k: -.in}\n"
+                                   "escaped: {\"\\u0061\\\"b\": 'it''s', long: \"on\n  two\", fold: a\n    b}\n"
+                                   "literal: |\n  x\n  y\n"
+                                   "twice: 1\n"
+                                   "twice: 2\n"
+                                   "base: &base {m: 1, n: 2}\n"
+                                   "more: &more {n: 3, o: 4}\n"
+                                   "merged: {<<: *base, n: 5}\n"
+                                   "both: {<<: [*base, *more]}\n"
+                                   "quoted: {'<<': *base}\n"
+                                   "alias: *base\n"
+                                   "word: &word done\n"
+                                   "words: *word\n"
+                                   "wrong: {<<: 1}\n"
+                                   "*word : by alias\n";
         static const struct {
                 const char *path, *want;
         } row[] = {
@@ -81,6 +81,8 @@ static void values_are_found(void **state)
                 {"types.s", "text 3"},
                 {"types.i", "number 4"},
                 {"types.f", "number .inf"},
+                {"types.m", "number -.INF"},
+                {"types.k", "text -.in"},
                 {"escaped.a\"b", "text it's"},
                 {"escaped.long", "text on two"},
                 {"escaped.fold", "text a b"},
