@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "../../support/tmp.h"
 #include "base/yaml.h"
 #include "cli/settings.h"
 #include "control/controller.h"
@@ -18,23 +19,28 @@
 enum { BASE, ADMISSION, READ_ONLY, MONITORING, BUILDS };
 static const char *const folder[BUILDS] = {"manifests", "manifests/overlays/admission", "manifests/overlays/read-only",
                                            "manifests/overlays/monitoring"};
-static json_t *built[BUILDS];
+static json_t *built[BUILDS + 1]; /* the last: a test's own */
+
+static json_t *build(const char *from)
+{
+        enum { OUTPUT_MAX = 4 << 20 };
+        AUTO(mem_free) char *command = mem_printf("kubectl kustomize %s", from);
+        AUTO(mem_free) char *text = mem_new(OUTPUT_MAX);
+        struct err err = {0};
+        FILE *f = popen(command, "r");
+        size_t len = f ? fread(text, 1, OUTPUT_MAX, f) : 0;
+        json_t *all = f && pclose(f) == 0 ? yaml_read_all(text, len, &err) : NULL;
+        if (!all)
+                fprintf(stderr, "%s: %s\n", command, err.text);
+        return all;
+}
 
 static int build_all(void **state)
 {
         (void)state;
-        for (int i = 0; i < BUILDS && system("command -v kubectl >/dev/null") == 0; i++) {
-                enum { OUTPUT_MAX = 4 << 20 };
-                AUTO(mem_free) char *command = mem_printf("kubectl kustomize %s", folder[i]);
-                AUTO(mem_free) char *text = mem_new(OUTPUT_MAX);
-                struct err err = {0};
-                FILE *f = popen(command, "r");
-                size_t len = f ? fread(text, 1, OUTPUT_MAX, f) : 0;
-                if (!f || pclose(f) != 0 || !(built[i] = yaml_read_all(text, len, &err))) {
-                        fprintf(stderr, "%s: %s\n", command, err.text);
+        for (int i = 0; i < BUILDS && system("command -v kubectl >/dev/null") == 0; i++)
+                if (!(built[i] = build(folder[i])))
                         return -1;
-                }
-        }
         return 0;
 }
 
@@ -292,6 +298,35 @@ static void test_permissions(void **state)
         assert_non_null(at(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"), "rules"));
 }
 
+/* Several components at once, as the README has it: what may write nothing admits nothing either. */
+static void test_read_only_replicas(void **state)
+{
+        NEEDS_KUBECTL();
+        AUTO(mem_free) char *folders = tmp_path("both");
+        AUTO(mem_free)
+        char *command =
+                mem_printf("mkdir -p %s && cp -r crds manifests %s/ && mkdir %s/both", folders, folders, folders);
+        assert_int_equal(system(command), 0);
+        AUTO(mem_free)
+        char *file = mem_printf("%s/both/kustomization.yaml", folders),
+             *both = mem_printf("%s/both", folders);
+        FILE *f = fopen(file, "we");
+        assert_non_null(f);
+        fputs("resources: [../manifests/base]\n"
+              "components: [../manifests/components/admission, ../manifests/components/read-only]\n",
+              f);
+        assert_int_equal(fclose(f), 0);
+        built[BUILDS] = build(both);
+        assert_non_null(built[BUILDS]);
+        static const char *const deployments[] = {"halflife", "halflife-serve"};
+        for (int i = 0; i < 2; i++)
+                assert_true(
+                        holds(at(find(BUILDS, "Deployment", deployments[i]), "spec.template.spec.containers.0.args"),
+                              "--apply=never"));
+        json_decref(built[BUILDS]);
+        built[BUILDS] = NULL;
+}
+
 /* --- webhooks --- */
 
 static void test_webhooks(void **state)
@@ -389,8 +424,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_pods),        cmocka_unit_test(test_what_selects_pods),
-                cmocka_unit_test(test_permissions), cmocka_unit_test(test_webhooks),
-                cmocka_unit_test(test_alerts),
+                cmocka_unit_test(test_permissions), cmocka_unit_test(test_read_only_replicas),
+                cmocka_unit_test(test_webhooks),    cmocka_unit_test(test_alerts),
         };
         return cmocka_run_group_tests(tests, build_all, drop_all);
 }
