@@ -106,6 +106,8 @@ static void call_free(struct client_call *k)
                 const char *in;
                 void *out;
         } body = {.in = k->r.body.p};
+        if (body.out)
+                explicit_bzero(body.out, k->r.body.len);
         mem_free(body.out);
         buf_release(&k->body);
         mem_free(k);

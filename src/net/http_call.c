@@ -52,13 +52,18 @@ static void free_const(const char *s)
         mem_free(p);
 }
 
-static void wipe_and_free(const char *s)
+static void wipe_and_free(const char *s, size_t len)
 {
         void *p;
         memcpy(&p, &s, sizeof p);
         if (p)
-                explicit_bzero(p, strlen(p));
+                explicit_bzero(p, len);
         mem_free(p);
+}
+
+static void wipe_secret(const char *s)
+{
+        wipe_and_free(s, s ? strlen(s) : 0);
 }
 
 void http_call_free(struct http_call *c)
@@ -68,11 +73,11 @@ void http_call_free(struct http_call *c)
         curl_slist_free_all(c->headers);
         curl_slist_free_all(c->connect_to);
         free_const(c->r.path_query);
-        wipe_and_free(c->r.bearer);
-        wipe_and_free(c->r.passed);
+        wipe_secret(c->r.bearer);
+        wipe_secret(c->r.passed);
         free_const(c->r.content_type);
         free_const(c->r.accept);
-        free_const(c->r.body.p);
+        wipe_and_free(c->r.body.p, c->r.body.len); /* a caller's token, a Secret's key */
         mem_free(c);
 }
 
@@ -289,7 +294,7 @@ static void add_bearer(struct http_call *c, const char *name, const char *token)
                 return;
         char *value = mem_printf("Bearer %s", token);
         add_header(c, name, value);
-        wipe_and_free(value);
+        wipe_secret(value);
 }
 
 static CURLcode set_connection(struct http_call *c)
