@@ -35,6 +35,12 @@ static bool any_reset(const struct plan *p)
         return false;
 }
 
+/* Only who writes by himself can be in a fight: where owners deploy, or nothing is to be changed, it is theirs. */
+static bool may_fight(const struct target *t)
+{
+        return t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT;
+}
+
 /*
  * Once per change of ours: a request is back at the original with nothing else changed, soon after our write, or a
  * second time within cooldown. A reset that came with other changes is a deploy, and one of a change that stood longer
@@ -46,9 +52,11 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
         if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
         int64_t passed = p->now.ms - d->changed_ms;
-        bool soon = passed <= CONTEST_SOON_MS, within = t->profile && passed <= t->profile->spec->apply.cooldown_ms;
+        bool fight = may_fight(t) && t->workload->digest == d->digest;
+        bool soon = fight && passed <= CONTEST_SOON_MS;
+        bool within = fight && passed <= t->profile->spec->apply.cooldown_ms;
         d->reset_seen_ms = p->now.ms;
-        if (t->workload->digest != d->digest || (!soon && !within)) {
+        if (!soon && !within) {
                 d->resets = 0;
                 d->contest_step_ms = 0;
         } else if (soon) {

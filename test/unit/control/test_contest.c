@@ -11,19 +11,23 @@ enum { CHANGED_MS = 1000000000 };
 
 static const struct {
         const char *what;
+        enum apply_mode mode; /* APPLY_MODES: no profile selects it any more */
         bool deploy, carries; /* the template changed otherwise; another of our requests still stands */
         int64_t passed_ms;
         int resets; /* before */
         bool contested;
         int resets_after;
 } row[] = {
-        {"soon", false, false, 10 * MINUTE_MS, 0, true, 0},
-        {"soon, one of two", false, true, 10 * MINUTE_MS, 0, true, 0},
-        {"soon, with a deploy", true, false, 10 * MINUTE_MS, 1, false, 0},
-        {"later, the first", false, false, HOUR_MS, 0, false, 1},
-        {"later, the second in a row", false, false, HOUR_MS, 1, true, 0},
-        {"later, with a deploy", true, true, HOUR_MS, 1, false, 0},
-        {"after cooldown", false, false, 169 * (int64_t)HOUR_MS, 1, false, 0},
+        {"soon", APPLY_ROLLOUT, false, false, 10 * MINUTE_MS, 0, true, 0},
+        {"soon, one of two", APPLY_ROLLOUT, false, true, 10 * MINUTE_MS, 0, true, 0},
+        {"soon, with a deploy", APPLY_ROLLOUT, true, false, 10 * MINUTE_MS, 1, false, 0},
+        {"later, the first", APPLY_ROLLOUT, false, false, HOUR_MS, 0, false, 1},
+        {"later, the second in a row", APPLY_ROLLOUT, false, false, HOUR_MS, 1, true, 0},
+        {"later, with a deploy", APPLY_ROLLOUT, true, true, HOUR_MS, 1, false, 0},
+        {"after cooldown", APPLY_ROLLOUT, false, false, 169 * (int64_t)HOUR_MS, 1, false, 0},
+        {"soon, where only owners deploy", APPLY_ON_DEPLOY, false, false, MINUTE_MS, 0, false, 0},
+        {"soon, where nothing is changed any more", APPLY_RECOMMEND, false, false, MINUTE_MS, 1, false, 0},
+        {"soon, given back", APPLY_MODES, false, false, MINUTE_MS, 1, false, 0},
 };
 
 static void test_resets(void **state)
@@ -33,6 +37,7 @@ static void test_resets(void **state)
         struct profile_spec spec = {.apply.cooldown_ms = 168 * (int64_t)HOUR_MS};
         struct profile profile = {.spec = &spec};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                spec.apply.mode = row[i].mode;
                 struct workload wl = {.digest = row[i].deploy ? 2 : 1};
                 struct plan_container container = {
                         .name = "app", .reset = {true, false}, .ours = {false, row[i].carries}};
@@ -40,7 +45,7 @@ static void test_resets(void **state)
                                    .kind = "Deployment",
                                    .name = "shop",
                                    .workload = &wl,
-                                   .profile = &profile,
+                                   .profile = row[i].mode < APPLY_MODES ? &profile : NULL,
                                    .deed = {.changed_ms = CHANGED_MS, .digest = 1, .resets = row[i].resets}};
                 struct plan plan = {.target = &t,
                                     .now = {CHANGED_MS + row[i].passed_ms},
