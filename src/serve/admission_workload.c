@@ -178,8 +178,9 @@ static void judge(struct admission_work *w, struct side *now, const char *templa
 {
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
-        if (!now->answer.profile || !sets_templates(&now->answer)) {
-                w->result = now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
+        bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has none */
+        if (!has_template || !now->answer.profile || !sets_templates(&now->answer)) {
+                w->result = has_template && now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
                 return;
         }
         bool same = update && read_side(w, w->request->old_object, template_path, &before) &&
