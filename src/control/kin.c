@@ -8,7 +8,7 @@ enum {
         CLIMB_MAX = 8,
         UNDER_WAY_MAX = 64,
         BODY_MAX = 256 << 10,
-        KEPT_MAX = 4096,
+        KEPT_MAX = 1024, /* of at most some 100 KiB of labels each */
         KEPT_MS = MINUTE_MS,
 };
 

@@ -257,7 +257,7 @@ static void write_notes(struct writer *w, const struct scene *s, const struct ex
 }
 
 static void write_what_if(struct writer *w, const struct scene *s, const struct explain_facts *f,
-                          struct explain_words *words)
+                          const struct explain_words *as_it_is)
 {
         char half_life[DURATION_TEXT_MAX];
         const struct explain_change *c = &s->wish.change;
@@ -269,8 +269,9 @@ static void write_what_if(struct writer *w, const struct scene *s, const struct 
         policy.percentile = c->percentile ? c->percentile : policy.percentile;
         policy.multiplier = c->multiplier ? c->multiplier : policy.multiplier;
         changed.correct.policy = &policy;
-        words->facts = &changed;
-        words->of = e;
+        struct explain_words words = *as_it_is;
+        words.facts = &changed;
+        words.of = e;
         writer_open(w, "whatIf", '{');
         if (c->percentile)
                 writer_int(w, "percentile", c->percentile / 10);
@@ -283,7 +284,7 @@ static void write_what_if(struct writer *w, const struct scene *s, const struct 
         if (e->result.reason)
                 writer_text(w, "reason", text_of(reason_name(e->result.reason)));
         write_notes(w, s, f);
-        write_steps(w, words);
+        write_steps(w, &words);
         writer_close(w, '}');
 }
 
