@@ -12,6 +12,9 @@
  * they are by a bearer token, and the API server says what they may. What only the loop can answer is asked by the
  * functions of server_calls, while the connection waits.
  *
+ * /admission is open to whoever reaches it, for API servers show no credentials by default: a review changes nothing
+ * here, costs a bounded look-up, and tells what a pod of that owner would be given.
+ *
  * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB at once of bodies and of answers that
  * are not read yet; 16 KiB of request line and headers; a request is whole within 10 s, an idle connection is closed
  * after 60 s, or when a new one needs its place; 64 requests wait for each of the other threads. What is over them gets

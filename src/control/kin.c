@@ -7,6 +7,8 @@ enum {
         STEPS_MAX = 3,
         CLIMB_MAX = 8,
         UNDER_WAY_MAX = 64,
+        LOOKS_A_SECOND = 50, /* whoever reaches the door may send reviews: not all are the API server's */
+        LOOKS_BURST = 100,
         BODY_MAX = 256 << 10,
         KEPT_MAX = 1024, /* of at most some 100 KiB of labels each */
         KEPT_MS = MINUTE_MS,
@@ -36,6 +38,8 @@ struct kin {
         struct world *world;
         struct quest *under_way;
         int quests;
+        double looks; /* that may begin at once */
+        struct mono refilled;
         struct map kept;
 };
 
@@ -313,20 +317,32 @@ static struct quest *quest_new(struct kin *k, const struct kin_quest *from, stru
         return q;
 }
 
+static bool may_look(struct kin *k, struct mono now)
+{
+        double looks = k->looks + (double)(now.ns - k->refilled.ns) / 1e9 * LOOKS_A_SECOND;
+        k->looks = looks < LOOKS_BURST ? looks : LOOKS_BURST;
+        k->refilled = now;
+        if (k->quests >= UNDER_WAY_MAX || k->looks < 1)
+                return false;
+        k->looks -= 1;
+        return true;
+}
+
 void kin_find(struct kin *k, const struct kin_quest *from)
 {
         struct text group = kind_group(text_of(from->api_version));
         const struct workload *wl = known(k->world, group, text_of(from->kind), from->ns, text_of(from->name));
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", from->ns, from->api_version, from->kind, from->name);
-        const struct admission_owner *kept = kept_find(k, key, loop_now(client_loop(k->client)).mono);
+        struct mono now = loop_now(client_loop(k->client)).mono;
+        const struct admission_owner *kept = kept_find(k, key, now);
         if (wl)
                 from->found(from->arg, climb(k->world, wl));
         else if (kept)
                 from->found(from->arg, owner_copy(kept));
-        else if (k->quests >= UNDER_WAY_MAX)
-                from->found(from->arg, NULL);
-        else
+        else if (may_look(k, now))
                 ask(quest_new(k, from, group, key));
+        else
+                from->found(from->arg, NULL);
 }
 
 struct kin *kin_new(struct client *c, struct world *w)

@@ -14,7 +14,7 @@ struct kin *kin_new(struct client *c, struct world *w);
 void kin_free(struct kin *k); /* look-ups under way end without a call */
 
 /* The top of the chain that starts at a pod's controller. found is called once, perhaps from within; owner is one block
- * (mem_free), the callee's; NULL: it was not found in 0.9 s, or too many are looked for. */
+ * (mem_free), the callee's; NULL: it was not found in 0.9 s, or too many are looked for, at once or a second. */
 struct kin_quest {
         const char *ns, *api_version, *kind, *name; /* copied */
         void (*found)(void *arg, struct admission_owner *owner);

@@ -274,6 +274,24 @@ static bool nobody_watches_pods(struct fake *f, void *arg)
         return fake_watches(f, "/api/v1/pods") == 0;
 }
 
+/* Reviews that somebody makes up cost the API server so much and no more. */
+static void test_owners_made_up(void **state)
+{
+        (void)state;
+        enum { MADE_UP = 400 };
+        static const char sets[] = "/apis/apps/v1/namespaces/shop/replicasets/made-up-";
+        int64_t began = mono_read().ns;
+        for (int i = 0; i < MADE_UP; i++) {
+                AUTO(mem_free) char *name = mem_printf("made-up-%d", i);
+                AUTO(got_release) struct got g = admit("u-8", name);
+                assert_int_equal(g.status, 200);
+        }
+        size_t looked = fake_count(stage.fake, "get", sets);
+        double most = 105 + 50 * (double)(mono_read().ns - began) / 1e9;
+        if (looked < 50 || (double)looked > most)
+                fail_msg("%zu look-ups, at most %.0f in that time", looked, most);
+}
+
 static void test_alone(void **state)
 {
         (void)state;
@@ -425,6 +443,7 @@ int main(void)
                 cmocka_unit_test(test_admission_of_an_owner_never_seen),
                 cmocka_unit_test(test_what_an_operator_owns),
                 cmocka_unit_test(test_opting_out),
+                cmocka_unit_test(test_owners_made_up),
                 cmocka_unit_test(test_alone),
                 cmocka_unit_test_teardown(test_a_set_never_seen, end),
                 cmocka_unit_test_teardown(test_another_vouches_for_the_learner, end),
