@@ -164,6 +164,7 @@ static void write_request(struct writer *w, const struct deploy_answer *d, size_
         writer_open(w, resource_name(r), '{');
         writer_amount(w, "request", r, deploy_request(d, i, r));
         writer_amount(w, "original", r, d->row[i].origin[r].effective);
+        writer_amount(w, "target", r, advice->of[r].target);
         writer_bool(w, "changed", advice->ours[r]);
         if (advice->reason[r])
                 writer_text(w, "reason", text_of(reason_name(advice->reason[r])));

@@ -54,10 +54,10 @@ static void test_what_the_cluster_has_counts(void **state)
         static const struct {
                 const char *path, *says;
         } row[] = {
-                {"deploy/free",
-                 "\"cpu\":{\"request\":\"1\",\"original\":\"2\",\"changed\":true,\"reason\":\"Static\"}"},
-                {"deploy/fixed",
-                 "\"cpu\":{\"request\":\"2\",\"original\":\"2\",\"changed\":false,\"reason\":\"Static\"}"},
+                {"deploy/free", "\"cpu\":{\"request\":\"1\",\"original\":\"2\",\"target\":\"1\",\"changed\":true,"
+                                "\"reason\":\"Static\"}"},
+                {"deploy/fixed", "\"cpu\":{\"request\":\"2\",\"original\":\"2\",\"target\":\"2\",\"changed\":false,"
+                                 "\"reason\":\"Static\"}"},
                 {"deploy/free", "\"profile\":{\"kind\":\"ClusterProfile\",\"name\":\"pool\"}"},
                 {"deploy/new?original=cpu:2", "\"request\":\"2\""},
                 {"deploy/new?original=cpu:2&labels=tier=front", "\"request\":\"1\""},

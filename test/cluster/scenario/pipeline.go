@@ -84,7 +84,7 @@ func (t *T) Render(h *Halflife, token, manifests string) Answer {
 }
 
 // Told is one resource of one container in an answer of REST.
-type Told struct{ State, Request, Original, Reason string }
+type Told struct{ State, Request, Original, Target, Reason string }
 
 // Tell asks h by REST what a workload deploys with; query is "" or "?…".
 func (t *T) Tell(h *Halflife, token, workload, query, container, resource string) (Told, error) {
@@ -97,7 +97,7 @@ func (t *T) Tell(h *Halflife, token, workload, query, container, resource string
 	}
 	deploy := answer.Object().Object("deploy")
 	of := deploy.Named(container, "containers").Object(resource)
-	return Told{deploy.Text("state"), of.Text("request"), of.Text("original"), of.Text("reason")}, nil
+	return Told{deploy.Text("state"), of.Text("request"), of.Text("original"), of.Text("target"), of.Text("reason")}, nil
 }
 
 // Agree waits until the one that learns and the replica both tell that a workload's CPU deploys with this, for that reason.

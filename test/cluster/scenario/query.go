@@ -29,6 +29,9 @@ func queryOnly(t *T) {
 	}
 	profile("1h")
 	t.Agree(token, "deploy/web", "?container=app&original=cpu:2", "2", "RecommendOnly", soon)
+	if told, err := t.Tell(t.replica, token, "deploy/web", "?container=app&original=cpu:2", "app", "cpu"); err != nil || told.Target != "1" {
+		t.Fatalf("of a workload that is not there yet it recommends %+v (%v)", told, err)
+	}
 	manifest := kube.Object(t.deployment("web", 2, app(usedCPU, usedMemory))).String()
 	t.CtlIn(manifest, "apply", "-f", "-")
 	t.recommends("Learning", "1")

@@ -127,6 +127,7 @@ static void test_workload(void **state)
                 {DB, 200, "status.hold", "a sale"},
                 {DB, 200, "deploy.containers.0.cpu.request", "2"},
                 {DB, 200, "deploy.containers.0.cpu.reason", "Paused"},
+                {DB, 200, "deploy.containers.0.cpu.target", "454m"},
                 {OLD, 200, "profile", ""},
                 {NEW, 404, "type", "https://halflife.dev/problems/not-found"},
         };
