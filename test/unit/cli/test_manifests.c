@@ -308,8 +308,7 @@ static void test_read_only_replicas(void **state)
                 mem_printf("mkdir -p %s && cp -r crds manifests %s/ && mkdir %s/both", folders, folders, folders);
         assert_int_equal(system(command), 0);
         AUTO(mem_free)
-        char *file = mem_printf("%s/both/kustomization.yaml", folders),
-             *both = mem_printf("%s/both", folders);
+        char *file = mem_printf("%s/both/kustomization.yaml", folders), *both = mem_printf("%s/both", folders);
         FILE *f = fopen(file, "we");
         assert_non_null(f);
         fputs("resources: [../manifests/base]\n"
