@@ -49,8 +49,7 @@ struct apply_policy {
         bool keep_guaranteed;
 };
 
-/* The defaults of the CRDs (a test holds the two together); min_change and cooldown depend on the mode.
- */
+/* The defaults of the CRDs (a test holds the two together); minChangePercent and cooldown depend on the mode. */
 void resource_policy_defaults(enum resource r, struct resource_policy *ret);
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret);
 

@@ -24,29 +24,13 @@ static const struct resource_policy resource_default[RESOURCES] = {
                     .oom_bump = 1200},
 };
 
-static const struct apply_policy apply_default[APPLY_MODES] = {
-        [APPLY_RECOMMEND] = {.mode = APPLY_RECOMMEND,
-                             .hpa = HPA_HOLD,
-                             .min_history_ms = DAY_MS,
-                             .min_change_percent = 10,
-                             .max_decrease_percent = 50,
-                             .cooldown_ms = INT64_C(12) * HOUR_MS,
-                             .min_replicas = 2},
-        [APPLY_ON_DEPLOY] = {.mode = APPLY_ON_DEPLOY,
-                             .hpa = HPA_HOLD,
-                             .min_history_ms = DAY_MS,
-                             .min_change_percent = 10,
-                             .max_decrease_percent = 50,
-                             .cooldown_ms = INT64_C(12) * HOUR_MS,
-                             .min_replicas = 2},
-        /* Every change is a rollout: rarer, so that the owner's own revisions stay within revisionHistoryLimit. */
-        [APPLY_ROLLOUT] = {.mode = APPLY_ROLLOUT,
-                           .hpa = HPA_HOLD,
-                           .min_history_ms = DAY_MS,
-                           .min_change_percent = 20,
-                           .max_decrease_percent = 50,
-                           .cooldown_ms = INT64_C(7) * DAY_MS,
-                           .min_replicas = 2},
+static const struct apply_policy apply_default = {
+        .hpa = HPA_HOLD,
+        .min_history_ms = DAY_MS,
+        .min_change_percent = 10,
+        .max_decrease_percent = 50,
+        .cooldown_ms = INT64_C(12) * HOUR_MS,
+        .min_replicas = 2,
 };
 
 void resource_policy_defaults(enum resource r, struct resource_policy *ret)
@@ -58,7 +42,12 @@ void resource_policy_defaults(enum resource r, struct resource_policy *ret)
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
 {
         assert(mode < APPLY_MODES);
-        *ret = apply_default[mode];
+        *ret = apply_default;
+        ret->mode = mode;
+        if (mode == APPLY_ROLLOUT) { /* rarer, so that the owner's own revisions stay within revisionHistoryLimit */
+                ret->min_change_percent = 20;
+                ret->cooldown_ms = INT64_C(7) * DAY_MS;
+        }
 }
 
 const char *apply_mode_writes(enum apply_mode mode)
