@@ -83,6 +83,12 @@ static void templates_are_read(void **state)
                  "invalid: line 1, column 60: '-1Gi' is no quantity"},
                 {"", "spec: {containers: [{name: a, resources: {requests: {cpu: 010}}}]}",
                  "invalid: line 1, column 59: '010' is an octal number: write it as a decimal one"},
+                {"", "spec: {containers: [{name: a, resources: {requests: {cpu: +07}}}]}",
+                 "invalid: line 1, column 59: '+07' is an octal number: write it as a decimal one"},
+                {"", "spec: {containers: [{name: a, resources: {requests: {cpu: 08, memory: 0.5Gi}}}]}",
+                 "0: a main 8000 536870912 - -;"},
+                {"/spec/template", "spec: {template: {spec: {}}, template: {spec: {}}}",
+                 "invalid: line 1, column 30: key 'template' is there twice"},
                 {"", "spec: {containers: [{name: a, resources: {requests: {cpu: '010', memory: 0}}}]}",
                  "0: a main 10000 0 - -;"},
                 {"", "spec: {containers: [{name: a, resources: {limits: {cpu: 1, cpu: 2}}}]}",
@@ -93,6 +99,25 @@ static void templates_are_read(void **state)
                 if (strcmp(shown(d, row[i].path), row[i].want) != 0)
                         fail_msg("%s\n%s, not\n%s", row[i].text, shown(d, row[i].path), row[i].want);
         }
+}
+
+static void metadata_is_found(void **state)
+{
+        (void)state;
+        struct template_view t;
+        struct err err = {0};
+        struct doc *d AUTO(doc_free) =
+                read_text("metadata: {labels: {a: no}}\nspec: {template: {metadata: {labels: {a: b}, "
+                          "annotations: {c: d}}, spec: {}}}\n---\nmetadata: {labels: 1}\nspec: {}\n");
+        uint32_t value;
+        assert_int_equal(template_read(d, 0, "/spec/template", &t, &err), 0);
+        assert_int_equal(doc_find(d, t.labels, TEXT("a"), &value, &err), 0);
+        assert_true(text_is(doc_text(d, value), "b"));
+        assert_int_equal(doc_find(d, t.annotations, TEXT("c"), &value, &err), 0);
+        assert_true(text_is(doc_text(d, value), "d"));
+        assert_int_equal(template_read(d, 1, "", &t, &err), 0);
+        assert_int_equal(doc_type(d, t.labels), DOC_NUMBER);
+        assert_int_equal(t.annotations, DOC_NONE);
 }
 
 static void containers_are_bounded(void **state)
@@ -200,6 +225,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(templates_are_read),
+                cmocka_unit_test(metadata_is_found),
                 cmocka_unit_test(containers_are_bounded),
                 cmocka_unit_test(requests_and_annotations_are_set),
         };
