@@ -671,7 +671,7 @@ static void a_silent_stream_holds_up_no_other(void **state)
 static bool answer_slowly(struct conn *c, void *arg)
 {
         (void)arg;
-        (void)conn_wait_gone(c, 3);
+        (void)conn_wait_gone(c, 20);
         return conn_answer(c, 200, NULL, "{}");
 }
 
