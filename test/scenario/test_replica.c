@@ -390,6 +390,36 @@ static void test_another_vouches_for_the_learner(void **state)
                 authority_release(&a[i]);
 }
 
+/* Begun while the API server is away, it tells everybody to come again, admits pods as they are, and recovers. */
+static void test_begun_without_an_api_server(void **state)
+{
+        (void)state;
+        stage.fake = fake_new(&(struct fake_options){.seed = 3});
+        assert_true(fake_load(stage.fake, "crds"));
+        fake_put(
+                stage.fake, "kubectl",
+                "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"all\"},"
+                "\"spec\":{\"overcommit\":\"Static\",\"static\":{\"cpu\":\"0.5\"},\"apply\":{\"mode\":\"OnDeploy\"}}}");
+        fake_put(stage.fake, "kubectl",
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Namespace\",\"metadata\":{\"name\":\"shop\"}}");
+        fake_person(stage.fake, "auditor", "auditor", NULL);
+        fake_grant(stage.fake, &(struct fake_grant){"auditor", NULL, NULL, NULL});
+        fake_stop(stage.fake);
+        stage.replica = replica_start(NULL, NULL);
+        stage.door = halflife_door(stage.replica);
+        assert_non_null(stage.door);
+        await(WEB, 503, "Retry-After", 20000);
+        assert_int_equal(halflife_get(stage.replica, "/readyz"), 503);
+        assert_int_equal(halflife_get(stage.replica, "/healthz"), 200);
+        AUTO(got_release) struct got pod = admit("u-1", "nobody");
+        assert_int_equal(pod.status, 200);
+        assert_null(strstr(pod.body, "\"patch\""));
+        assert_true(fake_start(stage.fake));
+        assert_true(halflife_await_log(stage.replica, "caches synced", 1, 60000));
+        assert_int_equal(halflife_get(stage.replica, "/readyz"), 200);
+        await(WEB "?original=cpu:2", 200, "\"request\":\"1\"", 20000);
+}
+
 /* Nobody is sent to a door that has no certificate to show yet. */
 static void test_ready_with_a_certificate(void **state)
 {
@@ -447,6 +477,7 @@ int main(void)
                 cmocka_unit_test(test_alone),
                 cmocka_unit_test_teardown(test_a_set_never_seen, end),
                 cmocka_unit_test_teardown(test_another_vouches_for_the_learner, end),
+                cmocka_unit_test_teardown(test_begun_without_an_api_server, end),
                 cmocka_unit_test_teardown(test_ready_with_a_certificate, end),
                 cmocka_unit_test_teardown(test_how_it_does_not_start, end),
         };

@@ -170,7 +170,11 @@ static char *address_of(struct halflife *h, const char *what)
 
 char *halflife_door(struct halflife *h)
 {
-        return halflife_await_log(h, "serves /api/v1", 1, LISTEN_MS) ? address_of(h, "serves /api/v1") : NULL;
+        if (!halflife_await_log(h, "serves /api/v1", 1, LISTEN_MS))
+                return NULL;
+        if (!h->address)
+                h->address = address_of(h, "serves /healthz");
+        return address_of(h, "serves /api/v1");
 }
 
 static bool is_given(const char *const *args, const char *option)
