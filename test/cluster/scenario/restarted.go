@@ -7,7 +7,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"restarted", restarted})
+	alone = append(alone, scenario{"restarted", restarted})
 }
 
 // freePort is one that nothing listens on now: a halflife that is started again is to be found where it was.

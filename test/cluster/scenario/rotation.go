@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"rotation", rotation})
+	alone = append(alone, scenario{"rotation", rotation})
 }
 
 const day = 24 * time.Hour
