@@ -18,7 +18,10 @@ bool advise_guaranteed(const struct advise_container *c, size_t n)
         return n > 0 && fixed == n;
 }
 
-/* What is the same for all containers of a pod. */
+/*
+ * What is the same for all containers of a pod. Refused are its targets, though somebody may hold them, or what a
+ * deploy would ask for, so that whoever tells the one and whoever tells the other do not differ.
+ */
 struct pod_facts {
         bool guaranteed;
         bool refused[RESOURCES]; /* less than the originals would be, as a whole */
@@ -139,12 +142,13 @@ bool advise(const struct advise_facts *f, const struct advise_container *c, size
         struct pod_facts pod = {.guaranteed = advise_guaranteed(c, n)};
         bool any = false, deploys = f->workload.apply->mode == APPLY_ON_DEPLOY;
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                struct pod_sum sum = {0};
+                struct pod_sum targets = {0}, requests = {0};
                 for (size_t i = 0; i < n; i++) {
                         judge(f, &c[i], r, &pod, &ret[i]);
-                        sum_add(&sum, &c[i], r, ret[i].of[r].target);
+                        sum_add(&targets, &c[i], r, ret[i].of[r].target);
+                        sum_add(&requests, &c[i], r, (struct amount){true, ret[i].gate[r].value});
                 }
-                pod.refused[r] = is_refused(f, r, &sum);
+                pod.refused[r] = is_refused(f, r, &targets) || (deploys && is_refused(f, r, &requests));
                 for (size_t i = 0; i < n; i++) {
                         if (pod.refused[r])
                                 judge(f, &c[i], r, &pod, &ret[i]);
@@ -172,12 +176,13 @@ bool advise_deploy(const struct advise_facts *f, const struct advise_container *
         struct pod_facts pod = {.guaranteed = advise_guaranteed(c, n)};
         bool any = false;
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                struct pod_sum sum = {0};
+                struct pod_sum targets = {0}, requests = {0};
                 for (size_t i = 0; i < n; i++) {
                         answer(f, &c[i], r, &pod, &ret[i]);
-                        sum_add(&sum, &c[i], r, ret[i].request[r]);
+                        sum_add(&targets, &c[i], r, ret[i].of[r].target);
+                        sum_add(&requests, &c[i], r, ret[i].request[r]);
                 }
-                pod.refused[r] = is_refused(f, r, &sum);
+                pod.refused[r] = is_refused(f, r, &targets) || is_refused(f, r, &requests);
                 for (size_t i = 0; i < n; i++) {
                         if (pod.refused[r])
                                 answer(f, &c[i], r, &pod, &ret[i]);

@@ -209,7 +209,10 @@ static void say_spoken_rule(const struct explain_words *w, const struct explain_
                 say(out, "%s", why_unmanaged(s->reason));
                 break;
         case RULE_RANGE:
-                say(out, "the namespace's LimitRange lets nothing less through: %s", value);
+                say(out,
+                    f->pod_refused ? "the namespace's LimitRange lets no pod through that asks for less in all: %s"
+                                   : "the namespace's LimitRange lets nothing less through: %s",
+                    value);
                 break;
         case RULE_QOS:
                 say(out,

@@ -384,8 +384,7 @@ static void test_whole_pod(void **state)
                 assert_true(advise_deploy(&s.facts, s.c, 2, d));
                 (void)judge(&s);
                 if (d[0].request[CPU].value != row[i].want || d[0].reason[CPU] != row[i].reason ||
-                    d[0].pod_refused[CPU] != (row[i].reason == REASON_LIMIT_RANGE) ||
-                    s.advice[0].reason[CPU] != row[i].reason)
+                    d[0].pod_refused[CPU] != (row[i].want == 2000) || s.advice[0].reason[CPU] != row[i].reason)
                         fail_msg("%s: %lld, '%s', status '%s'", row[i].name, (long long)d[0].request[CPU].value,
                                  reason_name(d[0].reason[CPU]), reason_name(s.advice[0].reason[CPU]));
                 assert_int_equal(d[0].request[MEMORY].value, 2356 * MI);
@@ -469,6 +468,25 @@ static void test_whole_pod_keeps_nothing(void **state)
         (void)advise_deploy(&s.facts, s.c, 2, d);
         assert_int_equal(d[0].request[CPU].value, 2000);
         assert_int_equal(d[0].reason[CPU], REASON_LIMIT_RANGE);
+        (void)judge(&s); /* the status says the same */
+        expect(&s, 0, CPU, 2000, 2000, REASON_LIMIT_RANGE);
+}
+
+/* Held or not, the target told at a deploy is the status's. */
+static void test_whole_pod_is_told_alike(void **state)
+{
+        (void)state;
+        struct scene s;
+        struct deploy_advice d[2];
+        scene_init(&s);
+        apply_policy_defaults(APPLY_RECOMMEND, &s.apply);
+        s.facts.pod_min[CPU] = YES(2641);
+        (void)advise_deploy(&s.facts, s.c, 2, d);
+        (void)judge(&s);
+        expect(&s, 0, CPU, 2000, 2000, REASON_LIMIT_RANGE);
+        assert_true(d[0].pod_refused[CPU]);
+        assert_int_equal(d[0].of[CPU].target.value, 2000);
+        assert_int_equal(d[0].reason[CPU], REASON_RECOMMEND_ONLY);
 }
 
 /* Every combination of what decides at a deploy, and what the table of states and the gates say of it. */
@@ -564,6 +582,7 @@ int main(void)
                 cmocka_unit_test(test_namespace_range),
                 cmocka_unit_test(test_whole_pod),
                 cmocka_unit_test(test_whole_pod_keeps_nothing),
+                cmocka_unit_test(test_whole_pod_is_told_alike),
                 cmocka_unit_test(test_whole_pod_sums),
                 cmocka_unit_test(test_last_good),
                 cmocka_unit_test(test_guaranteed_pod),
