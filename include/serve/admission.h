@@ -34,7 +34,8 @@ struct admission_owner {
         bool unseen;      /* it could not be read in time: what a view does not know of it either, nobody knows */
 };
 
-/* What became of a request: a label of the metric, and the audit annotation. */
+/* What became of a request: a label of the metric. In the audit log is only what was done (result: patched) or could
+ * not be (left-unchanged): called again after another webhook, one would say another word under the same key. */
 enum admission_result {
         ADMISSION_PATCHED,
         ADMISSION_STANDS,     /* nothing to change: it has what it should */

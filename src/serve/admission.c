@@ -260,7 +260,10 @@ static void respond(const struct admission_work *w, struct buf *out)
         }
         if (warning)
                 buf_printf(out, ",\"warnings\":[\"halflife: left unchanged: %s\"]", warning);
-        buf_printf(out, ",\"auditAnnotations\":{\"result\":\"%s\"}}}", admission_result_name(w->result));
+        if (patch || warning)
+                buf_printf(out, ",\"auditAnnotations\":{\"%s\":\"%s\"}", patch ? "result" : "left-unchanged",
+                           admission_result_name(w->result));
+        buf_add_text(out, "}}");
         free(patch);
 }
 

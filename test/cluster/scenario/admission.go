@@ -66,20 +66,21 @@ func (t *T) dryDeployment() (string, error) {
 	return request(made, "app", "cpu"), err
 }
 
-// events are those of halflife with that reason.
+// events are those of halflife on Deployments, with that reason.
 func (t *T) events(reason string) []kube.Object {
 	list, err := t.Get("/apis/events.k8s.io/v1/namespaces/" + t.NS + "/events")
 	t.Check(err)
 	var ours []kube.Object
 	for _, e := range list.List("items") {
-		if e.Text("reportingController") == "halflife.dev/controller" && e.Text("reason") == reason {
+		if e.Text("reportingController") == "halflife.dev/controller" && e.Text("reason") == reason &&
+			e.Text("regarding", "kind") == "Deployment" {
 			ours = append(ours, e)
 		}
 	}
 	return ours
 }
 
-// told waits until there is one Event more than before that says this, said once.
+// told waits until there are so many Events of that reason, one of which says this, and says it once.
 func (t *T) told(reason, note string, count int) {
 	t.Eventually("Event "+reason, soon, func() error {
 		list := t.events(reason)
@@ -87,7 +88,7 @@ func (t *T) told(reason, note string, count int) {
 			return fmt.Errorf("%d Events, not %d: %v", len(list), count, list)
 		}
 		for _, e := range list {
-			if e.Text("note") == note && e.Object("series") == nil && e.Text("regarding", "kind") == "Deployment" {
+			if e.Text("note") == note && e.Object("series") == nil {
 				return nil
 			}
 		}

@@ -105,13 +105,13 @@ func (r *runner) together(names []string, begin func(string) (*World, error)) er
 	if err != nil {
 		return err
 	}
-	r.all(pick(without, names), T{World: w})
+	r.all(pick(without, names), len(without), T{World: w})
 	if list := pick(shared, names); len(list) > 0 {
 		h, err := w.StartHalflife("shared")
 		if err != nil {
 			return err
 		}
-		r.all(list, T{World: w, halflife: h})
+		r.all(list, len(list), T{World: w, halflife: h})
 		h.Stop()
 	}
 	r.each(w, pick(alone, names))
@@ -155,13 +155,13 @@ func (r *runner) behindDoors(w *World, list []scenario) error {
 	if err := w.OpenDoors(replica); err != nil {
 		return err
 	}
-	r.all(list, T{World: w, halflife: learner, replica: replica})
+	r.all(list, atDoors, T{World: w, halflife: learner, replica: replica})
 	return nil
 }
 
 func (r *runner) each(w *World, list []scenario) {
 	for _, s := range list {
-		r.all([]scenario{s}, T{World: w})
+		r.all([]scenario{s}, 1, T{World: w})
 	}
 }
 
@@ -206,13 +206,22 @@ type runner struct {
 	passed, failed int
 }
 
-// all runs a list side by side, each with what is given to all, and waits for its end.
-func (r *runner) all(list []scenario, given T) {
+// atDoors is how many scenarios behind doors run at once: their kubectls must not keep the API server from asking, and
+// being asked, in time.
+const atDoors = 8
+
+// all runs a list side by side, so many at once, each with what is given to all, and waits for its end.
+func (r *runner) all(list []scenario, atOnce int, given T) {
 	var wait sync.WaitGroup
+	turn := make(chan struct{}, atOnce)
 	for _, s := range list {
 		wait.Add(1)
+		turn <- struct{}{}
 		go func() {
-			defer wait.Done()
+			defer func() {
+				<-turn
+				wait.Done()
+			}()
 			start := time.Now()
 			t := given
 			t.Name = s.name

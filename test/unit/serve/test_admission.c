@@ -102,6 +102,20 @@ static json_t *patch_of(const json_t *review)
         return patch;
 }
 
+/* Whoever is called again, after another webhook, must not say another word under the same key: the API server would
+ * warn of each. What was done, and what could not be, is told; that there was nothing to do is not. */
+static void expect_audit(const json_t *review, enum admission_result r)
+{
+        const json_t *response = json_object_get(review, "response");
+        const json_t *audit = json_object_get(response, "auditAnnotations");
+        bool warned = json_object_get(response, "warnings") != NULL;
+        const char *key = r == ADMISSION_PATCHED ? "result" : warned ? "left-unchanged" : NULL;
+        const char *said = key ? json_string_value(json_object_get(audit, key)) : NULL;
+        if (json_object_size(audit) != (key != NULL) || (key && (!said || strcmp(said, admission_result_name(r)) != 0)))
+                fail_msg("%s is told as %s '%s', with %zu in all", admission_result_name(r), key ? key : "nothing",
+                         said ? said : "", json_object_size(audit));
+}
+
 /* Sends a review about YAML objects; the object as it is admitted. */
 static json_t *admit(struct scene *s, const char *kind, const char *operation, const char *object, const char *old,
                      const struct admission_owner *owner, enum admission_result *ret)
@@ -126,6 +140,7 @@ static json_t *admit(struct scene *s, const char *kind, const char *operation, c
         free(body);
         AUTO(json_decref) json_t *answer = json_loads(out.data, 0, NULL);
         assert_non_null(answer);
+        expect_audit(answer, *ret);
         AUTO(json_decref) json_t *patch = patch_of(answer);
         assert_true(!patch == (*ret != ADMISSION_PATCHED));
         if (patch)
