@@ -189,12 +189,12 @@ func admissionHolds(t *T, at string) {
 }
 
 // deploysWith deploys its owner's manifest again, of a new version. What was just written is known half a second later; a
-// replica hears from the Recommendation that an opt-out is over.
+// replica hears from the Recommendation that a hold or an opt-out is over.
 func (t *T) deploysWith(what, cpu string) {
 	if cpu != "2" {
 		t.RecWhen("deployment-web", what, soon, func(r kube.Object) error {
-			if c := r.Condition("Applied"); c.Text("reason") == "OptedOut" {
-				return fmt.Errorf("%s", c)
+			if c := r.Condition("Applied"); c.Text("reason") == "OptedOut" || r.Text("status", "state") == "Held" {
+				return fmt.Errorf("state %s, Applied %s", r.Text("status", "state"), c)
 			}
 			return nil
 		})
