@@ -8,9 +8,9 @@
  *   GET /metrics   Prometheus' text, as of the last cycle
  *
  * The door (options.door): everything of serve/routes.h and /admission. One thread takes connections, reads and
- * admission; another one renders, a third makes lists, so that they delay nobody. TLS 1.2 and newer; callers prove who
- * they are by a bearer token, and the API server says what they may. What only the loop can answer is asked by the
- * functions of server_calls, while the connection waits.
+ * admission; another one renders, a third makes lists, a fourth sees to large reviews, so that they delay nobody. TLS
+ * 1.2 and newer; callers prove who they are by a bearer token, and the API server says what they may. What only the
+ * loop can answer is asked by the functions of server_calls, while the connection waits.
  *
  * /admission is open to whoever reaches it, for API servers show no credentials by default: a review changes nothing
  * here, costs a bounded look-up, and tells what a pod of that owner would be given.
