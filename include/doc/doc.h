@@ -65,6 +65,7 @@ struct doc_object {
         uint32_t line, column; /* of its first byte, from 1 */
         uint32_t root;         /* its mapping; DOC_NONE where the document cannot be read */
         const char *refused;   /* why no edit can be made to it ("line 3, column 1: …"), or NULL */
+        bool templated;        /* because it is text that another program is to render first */
 };
 size_t doc_count(const struct doc *d);
 const struct doc_object *doc_object(const struct doc *d, size_t i);

@@ -65,10 +65,11 @@ int fail_at(const struct doc *d, uint32_t node, struct err *err, const char *fmt
 struct around {
         struct text api_version, kind; /* of its items, where the list tells */
         const char *refused;
+        bool templated;
         int depth;
 };
 
-static struct object *object_add(struct doc *d, uint32_t root, const char *refused, struct err *err)
+static struct object *object_add(struct doc *d, uint32_t root, const struct around *around, struct err *err)
 {
         if (d->objects == DOC_OBJECTS_MAX) {
                 err_set(err, ERR_TOOBIG, "more than %d objects", DOC_OBJECTS_MAX);
@@ -76,7 +77,7 @@ static struct object *object_add(struct doc *d, uint32_t root, const char *refus
         }
         d->object = grown(d->object, d->objects, &d->object_cap, sizeof *d->object);
         struct object *o = &d->object[d->objects++];
-        *o = (struct object){.is = {.root = root, .refused = refused}};
+        *o = (struct object){.is = {.root = root, .refused = around->refused, .templated = around->templated}};
         return o;
 }
 
@@ -148,7 +149,7 @@ static int add_items(struct doc *d, struct doc_object *o, int depth, struct err 
         if (d->node[items].type == NODE_ALIAS)
                 return 0;
         struct doc_object list = *o;
-        struct around in = {.refused = list.refused, .depth = depth + 1};
+        struct around in = {.refused = list.refused, .templated = list.templated, .depth = depth + 1};
         if (list.kind.len > 4) {
                 in.api_version = list.api_version;
                 in.kind = (struct text){list.kind.p, list.kind.len - 4};
@@ -164,7 +165,7 @@ static int add_objects(struct doc *d, uint32_t root, struct around around, struc
 {
         if (doc_type(d, root) != DOC_MAPPING)
                 return 0;
-        struct object *o = object_add(d, root, around.refused, err);
+        struct object *o = object_add(d, root, &around, err);
         if (!o)
                 return ERR_TOOBIG;
         doc_place(d, root, &o->is.line, &o->is.column);
@@ -184,6 +185,7 @@ static int add_document(struct doc *d, uint32_t root, uint32_t templated, struct
                 struct err why = {0};
                 fail_at(d, templated, &why, "templated text: render it first");
                 around.refused = refusal(d, &why);
+                around.templated = true;
         }
         return add_objects(d, root, around, err);
 }
@@ -259,7 +261,8 @@ static int read_part(struct doc *d, const struct part *part, struct err *err)
 static int add_templated(struct doc *d, const struct part *part, struct err *err)
 {
         char *why AUTO(mem_free) = mem_printf("%s; it is templated text: render it first", err->text);
-        struct object *o = object_add(d, DOC_NONE, arena_text(&d->arena, text_of(why)), err);
+        const struct around around = {.refused = arena_text(&d->arena, text_of(why)), .templated = true};
+        struct object *o = object_add(d, DOC_NONE, &around, err);
         if (!o)
                 return ERR_TOOBIG;
         o->is.line = part->line;

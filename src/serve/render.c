@@ -90,6 +90,11 @@ static void leave_trouble(struct work *w, const char *reason, const char *detail
         leave(w, reason, arena_text(&w->r->arena, text_of(detail)));
 }
 
+static void leave_refused(struct work *w, const char *detail)
+{
+        leave_trouble(w, w->o->templated ? "Templated" : "NotEditable", detail);
+}
+
 /* --- what it is --- */
 
 static bool is_named(const struct view *v, struct text group, struct text kind)
@@ -193,7 +198,7 @@ static bool read_subject(struct work *w, const char *path)
         if (rc == 0)
                 rc = read_labels(w, metadata, &err);
         if (rc < 0) {
-                leave_trouble(w, "NotEditable", w->o->refused ? w->o->refused : err.text);
+                leave_refused(w, w->o->refused ? w->o->refused : err.text);
                 return false;
         }
         struct deploy_container *c = read_containers(w);
@@ -311,7 +316,7 @@ static void change(struct work *w)
                                              {ANNOTATION_BASIS, notes.basis}};
         if (template_edit(w->d, w->object, w->template, change, count, note, 3, &err) < 0) {
                 w->row.changes = 0;
-                leave_trouble(w, "NotEditable", err.text);
+                leave_refused(w, err.text);
         } else {
                 keep_changes(w);
         }
@@ -324,7 +329,7 @@ static void judge(struct work *w)
         const char *path = template_path(r->v, group, w->o->kind);
         bool pod = group.len == 0 && text_is(w->o->kind, "Pod");
         if (w->o->root == DOC_NONE) {
-                leave_trouble(w, "Templated", w->o->refused);
+                leave_refused(w, w->o->refused);
                 return;
         }
         if (!path && !pod)

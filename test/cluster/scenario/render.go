@@ -49,6 +49,7 @@ func render(t *T) {
 	for name, text := range r.manifests() {
 		r.real(name, text)
 	}
+	r.left()
 	r.large()
 }
 
@@ -328,6 +329,36 @@ func (r *rendering) withoutNotes(name string, before, after kube.Object) {
 	}
 	if before["annotations"] == nil {
 		delete(after, "annotations")
+	}
+}
+
+// left are manifests that cannot be edited safely: the same bytes come back, and REST says why.
+func (r *rendering) left() {
+	plain := r.manifests()["plain.yaml"]
+	twice := strings.Replace(plain, "          limits: {cpu: 4, memory: 2Gi}\n", "          requests: {cpu: 3}\n", 1)
+	merged := strings.Replace(plain, "          requests:\n            cpu: \"2\"       # two whole cores\n", "          requests:\n            <<: *r\n", 1)
+	merged = "x-requests: &r {cpu: 2}\n" + merged
+	templated := strings.Replace(plain, "replicas: 2", "replicas: {{ .Values.replicas }}", 1)
+	const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec: {containers: [{name: app, image: x, resources: {requests: {cpu: 2}}}]}\n"
+	for _, one := range []struct{ name, text, reason string }{
+		{"twice.yaml", twice, "NotEditable"},
+		{"merged.yaml", merged, "NotEditable"},
+		{"templated.yaml", templated, "Templated"},
+		{"conditional.yaml", "{{- if .Values.web }}\n" + plain + "{{- end }}\n", "Templated"},
+		{"pod.yaml", pod, "NoTarget"},
+		{"elsewhere.yaml", strings.Replace(plain, "metadata:\n", "metadata:\n  namespace: default\n", 1), ""},
+		{"nothing.yaml", "", ""},
+		{"comment.yaml", "# nothing\n", ""},
+	} {
+		path := filepath.Join(r.dir, one.name)
+		r.Check(os.WriteFile(path, []byte(one.text), 0o644))
+		o := r.byREST(path, one.text)
+		if one.name != "elsewhere.yaml" { // --server asks there, REST may not
+			o = r.allWays(path, one.text)
+		}
+		if o.text != one.text || (one.reason != "" && o.left != one.reason) {
+			r.Fatalf("%s: left for '%s', not '%s'; broken at '%s'\n%s", one.name, o.left, one.reason, o.place, difference(one.text, o.text))
+		}
 	}
 }
 

@@ -234,7 +234,7 @@ static const struct {
          NULL},
         {"templated text", ON_DEPLOY_POD, "kind: Deployment\nmetadata:\n  name: {{ .Values.name }}\n  {{- with .x }}\n",
          NULL, "Templated"},
-        {"templated value", ON_DEPLOY_POD, PLAIN("Deployment", "web", "{{ .Values.cpu }}"), NULL, "NotEditable"},
+        {"templated value", ON_DEPLOY_POD, PLAIN("Deployment", "web", "{{ .Values.cpu }}"), NULL, "Templated"},
         {"opted out twice", ON_DEPLOY_POD,
          HEAD("Deployment", "web") "  annotations:\n    halflife.dev/apply: Never\n    halflife.dev/apply: Never\n"
                                    "spec:\n  template:\n" SPEC(CPU_IS("2")),
