@@ -275,6 +275,46 @@ static void an_edit_checks_what_it_is_given(void **state)
         doc_free(NULL);
 }
 
+/* "line:keys " of each document: where one ends is told by whole lines alone. */
+static void documents_are_told_apart(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *text, *want;
+        } row[] = {
+                {"a: 1\n---\nb: 2\n", "1:a 3:b "},
+                {"a: 1\n---", "1:a "},
+                {"a: 1\r\n---\r\nb: 2\r\n", "1:a 3:b "},
+                {"a: 1\n---b: 2\n", "1:a---b "},
+                {"a: 1\n--- # c\nb: 2\n", "1:a 3:b "},
+                {"a: 1\n---\t# c\nb: 2\n", "1:a 3:b "},
+                {"a: 1\n--- {b: 2}\n---\n---\nc: 3\n", "1:a 2:b 5:c "},
+                {"a: 1\n...\nb: 2\n", "1:a 3:b "},
+                {"a: 1\n...b: 2\n", "1:a...b "},
+                {"a: |\n  ---\n  x\nb: 2\n", "1:ab "},
+                {"# c\n  \n%YAML 1.1\n  \n---\na: 1\n...\n%YAML 1.1\n---\nb: 2\n", "6:a 10:b "},
+                {"\xef\xbb\xbf"
+                 "a: 1\n---\n\xef\xbb\xbf"
+                 "b: 2\n",
+                 "1:a 3:b "},
+                {"{\"a\":1}{\"b\":2}\n---\n{\"c\":3}\n", "1:a 1:b 3:c "},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct doc *d AUTO(doc_free) = read_text(row[i].text);
+                char got[128] = "", *to = got;
+                for (size_t k = 0; k < doc_count(d); k++) {
+                        struct doc_member m[4];
+                        int n = doc_members(d, doc_object(d, k)->root, 4, m, NULL);
+                        to += sprintf(to, "%u:", doc_object(d, k)->line);
+                        for (int j = 0; j < n; j++)
+                                to += sprintf(to, "%.*s", TEXT_ARG(m[j].key));
+                        to += sprintf(to, " ");
+                }
+                if (strcmp(got, row[i].want) != 0)
+                        fail_msg("%s: '%s', not '%s'", row[i].text, got, row[i].want);
+        }
+}
+
 static void nothing_is_no_object(void **state)
 {
         (void)state;
@@ -290,10 +330,15 @@ static void nothing_is_no_object(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(values_are_found),      cmocka_unit_test(members_and_items_are_listed),
-                cmocka_unit_test(merges_cannot_explode), cmocka_unit_test(lists_cannot_explode),
-                cmocka_unit_test(everything_is_bounded), cmocka_unit_test(an_edit_checks_what_it_is_given),
-                cmocka_unit_test(nothing_is_no_object),  cmocka_unit_test(aliases_of_large_mappings_cannot_explode),
+                cmocka_unit_test(values_are_found),
+                cmocka_unit_test(members_and_items_are_listed),
+                cmocka_unit_test(merges_cannot_explode),
+                cmocka_unit_test(lists_cannot_explode),
+                cmocka_unit_test(everything_is_bounded),
+                cmocka_unit_test(an_edit_checks_what_it_is_given),
+                cmocka_unit_test(nothing_is_no_object),
+                cmocka_unit_test(documents_are_told_apart),
+                cmocka_unit_test(aliases_of_large_mappings_cannot_explode),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
