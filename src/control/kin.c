@@ -7,8 +7,8 @@ enum {
         STEPS_MAX = 3,
         CLIMB_MAX = 8,
         UNDER_WAY_MAX = 64,
-        LOOKS_A_SECOND = 50, /* whoever reaches the door may send reviews: not all are the API server's */
-        LOOKS_BURST = 100,
+        LOOKS_A_SECOND = 200, /* whoever reaches the door may send reviews: not all are the API server's */
+        LOOKS_BURST = 400,
         BODY_MAX = 256 << 10,
         KEPT_MAX = 1024, /* of at most some 100 KiB of labels each */
         KEPT_MS = MINUTE_MS,

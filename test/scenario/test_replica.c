@@ -278,7 +278,7 @@ static bool nobody_watches_pods(struct fake *f, void *arg)
 static void test_owners_made_up(void **state)
 {
         (void)state;
-        enum { MADE_UP = 400 };
+        enum { MADE_UP = 1000 };
         static const char sets[] = "/apis/apps/v1/namespaces/shop/replicasets/made-up-";
         int64_t began = mono_read().ns;
         for (int i = 0; i < MADE_UP; i++) {
@@ -287,8 +287,8 @@ static void test_owners_made_up(void **state)
                 assert_int_equal(g.status, 200);
         }
         size_t looked = fake_count(stage.fake, "get", sets);
-        double most = 105 + 50 * (double)(mono_read().ns - began) / 1e9;
-        if (looked < 50 || (double)looked > most)
+        double most = 405 + 200 * (double)(mono_read().ns - began) / 1e9;
+        if (looked < 200 || (double)looked > most)
                 fail_msg("%zu look-ups, at most %.0f in that time", looked, most);
 }
 
