@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	doored = append(doored, scenario{"flow", flow})
+	doored = append(doored, scenario{"flow", flow}, scenario{"flow-rollout", flowRollout})
 }
 
 // flowManifest is what an owner keeps in his repository, comments and all. Only the image differs from deploy to deploy.
@@ -81,8 +81,8 @@ func (f *flowDeploy) next(situation, cpu, reason string) {
 		})
 		asks := container(pod.Object("spec"), "app").Object("resources", "requests")
 		row = append(row, asks.Text("cpu")+" "+asks.Text("memory"))
-		if asks.Text("cpu") != cpu || asks.Text("memory") != "1Gi" {
-			t.Fatalf("%s: %s asks for %s, not %s of CPU and 1Gi", situation, w.name, asks, cpu)
+		if err := t.asksFor(pod, cpu); err != nil {
+			t.Fatalf("%s: %v", situation, err)
 		}
 		notes := pod.Object("metadata", "annotations")
 		if got := kube.Parse(notes.Text(originals)).Text("app", "requests", "cpu"); (cpu == "2") != (got == "") || (got != "" && got != "2") {
@@ -143,4 +143,70 @@ func flow(t *T) {
 	f.next("Ready again", learned, "Lowered")
 
 	t.noteTable(f.table)
+}
+
+// Under Rollout a deploy is sized too, and halflife goes on by itself: the static factor starts no rollout but acts at a deploy,
+// what is learned starts one, and the next deploy of the same manifest is one rollout and not two.
+func flowRollout(t *T) {
+	t.Namespace()
+	f := &flowDeploy{ways: t.ways()}
+	profile := func(minHistory string) {
+		spec := onDeploy("Pod")
+		spec["resources"] = M{"memory": M{"enabled": false}}
+		spec["apply"].(M)["mode"], spec["apply"].(M)["minHistory"] = "Rollout", minHistory
+		t.Profile(spec)
+	}
+	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(flowUsed), 2000))
+	names := []string{"rest", "cli", "at-workload"}
+	runs := func(what, cpu string, revisions int) {
+		for _, name := range names {
+			t.Eventually(name+": "+what, soon, func() error {
+				pod, err := t.podWith(name, fmt.Sprint(f.tag))
+				if err == nil {
+					err = t.asksFor(pod, cpu)
+				}
+				return err
+			})
+			list, err := t.Get("/apis/apps/v1/namespaces/" + t.NS + "/replicasets?labelSelector=app%3D" + name)
+			t.Check(err)
+			if got := len(list.List("items")); got != revisions {
+				t.Fatalf("%s: %s has had %d revisions, not %d", what, name, got, revisions)
+			}
+		}
+		t.Notef("%-26s %-8s %d revisions", what, cpu, revisions)
+	}
+	deploy := func() {
+		f.tag++
+		for _, name := range names {
+			f.deploy(name, f.manifest(name, "rollout"))
+		}
+	}
+	profile("1h")
+	for _, name := range names {
+		t.Agree(f.token, "deploy/"+name, "?container=app&original=cpu:2,memory:1Gi", "1", "Static", soon)
+	}
+	deploy()
+	runs("first deploy", "1", 1)
+	for _, name := range names {
+		t.RecIn("deployment-"+name, "Learning", soon)
+	}
+	runs("learning", "1", 1)
+	profile("0s")
+	runs("learned, by a rollout", learned, 2)
+	for _, name := range names {
+		t.Agree(f.token, "deploy/"+name, "", learned, "Lowered", soon)
+	}
+	deploy()
+	runs("the next deploy", learned, 3)
+	t.Cycles(t.halflife, 2)
+	runs("two cycles later", learned, 3)
+}
+
+// asksFor is an error unless a pod's container app asks for that CPU, and for its memory as ever.
+func (t *T) asksFor(pod kube.Object, cpu string) error {
+	asks := container(pod.Object("spec"), "app").Object("resources", "requests")
+	if asks.Text("cpu") != cpu || asks.Text("memory") != "1Gi" {
+		return fmt.Errorf("pod %s asks for %s, not %s of CPU and 1Gi", pod.Name(), asks, cpu)
+	}
+	return nil
 }
