@@ -394,7 +394,7 @@ static void test_large_reviews(void **state)
                 long status;
                 const char *says;
         } row[] = {
-                {"a pod of nobody", pod, 200, "\"result\":\"no_target\""},
+                {"a pod of nobody", pod, 200, "\"uid\":\"u-1\",\"allowed\":true}}"}, /* no patch, and no warning */
                 {"a pod of a ReplicaSet", owned, 200, "\"u-1\""},
                 {"an old version", old, 400, "admissionReviewVersions"},
                 {"brackets", deep, 400, "problems/invalid-body"},
