@@ -181,6 +181,12 @@ func deploys(t *T, kind, at string) {
 	t.RecIn(strings.ToLower(kind)+"-web", "Ready", soon)
 	if at == "Rollout" {
 		t.Eventually("halflife's own patch", soon, func() error { return t.podsAsk("web", "app", "cpu", d.cpu, d.pods) })
+		t.Eventually("it passed the doors as its own", soon, func() error {
+			if t.admissions("own") == 0 {
+				return fmt.Errorf("the metric tells of none")
+			}
+			return nil
+		})
 		t.generation(plural(kind), "web", 2)
 	} else {
 		t.generation(plural(kind), "web", 1)

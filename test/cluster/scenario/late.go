@@ -9,7 +9,7 @@ import (
 )
 
 func init() {
-	doored = append(doored, scenario{"deploys-late", deploysLate})
+	doored = append(doored, scenario{"deploys-late", deploysLate}, scenario{"deploys-moved", deploysMoved})
 	for _, at := range []string{"Pod", "Workload"} {
 		doored = append(doored, scenario{"deploys-again-" + strings.ToLower(at), func(t *T) { deploysAgain(t, at) }})
 	}
@@ -81,6 +81,46 @@ func (t *T) known(cpu string) {
 		}
 		return err
 	})
+}
+
+// A profile that moves from Workload to Pod and back, with another factor meanwhile: pods of a template that still carries
+// ours are sized from what its owner asked for, never from ours.
+func deploysMoved(t *T) {
+	t.Halved("Workload")
+	d := &deploying{T: t, kind: "Deployment", manifest: t.deployment("web", 2, app(usedCPU, usedMemory))}
+	expect := func(what, template, pods string) {
+		if got := request(d.live(), "app", "cpu"); got != template {
+			t.Fatalf("%s: the template asks for %s, not %s", what, got, template)
+		}
+		d.ctl("rollout", "status", "--timeout=60s", d.target())
+		t.Eventually(what+": its pods ask for "+pods, soon, func() error { return t.podsAsk("web", "app", "cpu", pods, 2) })
+		for _, p := range t.Pods("web") {
+			if got := kube.Parse(p.Annotation(originals)).Text("app", "requests", "cpu"); got != "2" {
+				t.Fatalf("%s: pod %s remembers %s", what, p.Name(), got)
+			}
+		}
+	}
+	quarter := func(at string) {
+		p := halves(at)
+		p["static"] = M{"cpu": "0.25", "memory": "0.25"}
+		t.Profile(p)
+	}
+	restart := func() { d.ctl("rollout", "restart", d.target()) }
+	d.apply()
+	expect("at Workload", "1", "1")
+	quarter("Pod")
+	t.known("2")
+	restart()
+	expect("moved to Pod", "1", "500m")
+	d.apply()
+	expect("the manifest, at Pod", "2", "500m")
+	quarter("Workload")
+	t.known("500m")
+	d.ctl("label", d.target(), "team=shop")
+	expect("moved back", "2", "500m")
+	d.image("2")
+	d.apply()
+	expect("a new image", "500m", "500m")
 }
 
 // Deleted and deployed again, a workload is sized at once by what was learned.
