@@ -16,9 +16,10 @@
  * here, costs a bounded look-up, and tells what a pod of that owner would be given.
  *
  * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB at once of bodies and of answers that
- * are not read yet; 16 KiB of request line and headers; a request is whole within 10 s, an idle connection is closed
- * after 60 s, or when a new one needs its place; 64 requests wait for each of the other threads. What is over them gets
- * 408, 413, 431 or 503.
+ * are not read yet, 64 MiB more for reviews, and what has less than 64 KiB does not count; 16 KiB of request line and
+ * headers; a request is whole within 10 s, an idle connection is closed after 60 s, or when a new one needs its place;
+ * 64 requests wait for each of the other threads. What is over them gets 408, 413, 414, 431 or 503. A 414, a 431, and a
+ * 400 or 505 for what is no HTTP are the library's: a line of HTML, and no problem details.
  */
 #ifndef HALFLIFE_SERVE_SERVER_H
 #define HALFLIFE_SERVE_SERVER_H
