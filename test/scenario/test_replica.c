@@ -416,8 +416,8 @@ static void test_begun_without_an_api_server(void **state)
         assert_null(strstr(pod.body, "\"patch\""));
         assert_true(fake_start(stage.fake));
         assert_true(halflife_await_log(stage.replica, "caches synced", 1, 60000));
+        await(WEB "?original=cpu:2", 200, "\"request\":\"1\"", 20000); /* the view comes a moment after */
         assert_int_equal(halflife_get(stage.replica, "/readyz"), 200);
-        await(WEB "?original=cpu:2", 200, "\"request\":\"1\"", 20000);
 }
 
 /* Nobody is sent to a door that has no certificate to show yet. */
