@@ -97,6 +97,7 @@ func recreated(t *T) {
 	t.Profile(profile)
 	manifest := t.deployment("web", 2, app(usedCPU, usedMemory))
 	t.Apply(manifest)
+	t.Apply(t.deployment("beside", 1, app(usedCPU, usedMemory))) // usage is read only while somebody has a profile
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.Eventually("the first is lowered", soon+time.Minute, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	first := t.Workload("deployments", "web").UID()
