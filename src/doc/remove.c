@@ -152,9 +152,10 @@ static int remove_lines(struct edit *e, uint32_t key, struct text margin)
         return 0;
 }
 
-static bool follows_break(const struct doc *d, struct text margin)
+/* Does it begin a line? Neither behind a byte order mark, where YAML sees a line begin, nor where the text does. */
+static bool follows_break(const struct doc *d, size_t at, struct text *ret_margin)
 {
-        return margin.p > d->text && is_break(margin.p[-1]);
+        return line_begins(d, at, ret_margin) && ret_margin->p > d->text && is_break(ret_margin->p[-1]);
 }
 
 static bool any_comment_line(const struct doc *d, uint32_t mapping)
@@ -177,7 +178,7 @@ static int remove_all(struct edit *e, uint32_t mapping, uint32_t owner)
         struct text margin;
         size_t colon = owner ? colon_behind(d, owner) : 0;
         if ((d->node[mapping].flags & NODE_ANCHORED) || is_literal(d, d->node[mapping].skip - 1) ||
-            (owner && (colon == 0 || !line_begins(d, from, &margin))))
+            (owner && (colon == 0 || !follows_break(d, from, &margin))))
                 return fail_at(d, mapping, e->err, "a mapping written like this is not emptied");
         if (any_comment_line(d, mapping))
                 return fail_comment(e, mapping);
@@ -201,13 +202,13 @@ static int remove_block(struct edit *e, uint32_t mapping, uint32_t owner, const 
                 key = node_next(d, node_next(d, key));
         if (key == end)
                 return remove_all(e, mapping, owner);
-        if (line_begins(d, d->node[mapping].begin, &margin) && follows_break(d, margin))
+        if (follows_break(d, d->node[mapping].begin, &margin))
                 key = mapping + 1;
         else if (key > mapping + 1)
                 rc = remove_first(e, mapping, key);
         for (; key < end && rc == 0; key = node_next(d, node_next(d, key)))
                 if (is_among(key, gone, n))
-                        rc = line_begins(d, d->node[key].begin, &margin)
+                        rc = follows_break(d, d->node[key].begin, &margin)
                                      ? remove_lines(e, key, margin)
                                      : fail_at(d, key, e->err, "a key written like this (?) is not removed");
         return rc;
