@@ -143,10 +143,10 @@ func admitted(t *T) {
 	})
 }
 
-// hold is a way to say: leave it alone.
+// hold is a way to say: leave it alone. Of some the Recommendation tells, by a condition: by it a replica hears of the end.
 type hold struct {
-	what    string
-	on, off func(t *T)
+	what, condition string
+	on, off         func(t *T)
 }
 
 func annotate(args ...string) func(*T) {
@@ -170,12 +170,12 @@ func admissionHolds(t *T, at string) {
 	t.Halved(at)
 	same := reprofile(at, func(M) {})
 	holds := []hold{
-		{"held by a person", annotate("rec/deployment-web", "halflife.dev/hold=incident 7"), annotate("rec/deployment-web", "halflife.dev/hold-")},
-		{"the workload opted out", annotate("deploy/web", "halflife.dev/apply=Never"), annotate("deploy/web", "halflife.dev/apply-")},
-		{"the namespace opted out", func(t *T) { t.Ctl("annotate", "ns", t.NS, "halflife.dev/apply=Never") },
+		{"held by a person", "Held", annotate("rec/deployment-web", "halflife.dev/hold=incident 7"), annotate("rec/deployment-web", "halflife.dev/hold-")},
+		{"the workload opted out", "OptedOut", annotate("deploy/web", "halflife.dev/apply=Never"), annotate("deploy/web", "halflife.dev/apply-")},
+		{"the namespace opted out", "", func(t *T) { t.Ctl("annotate", "ns", t.NS, "halflife.dev/apply=Never") },
 			func(t *T) { t.Ctl("annotate", "ns", t.NS, "halflife.dev/apply-") }},
-		{"paused", reprofile(at, func(p M) { p["paused"] = true }), same},
-		{asItIs, reprofile(at, func(p M) { p["apply"].(M)["mode"] = "Recommend" }), same},
+		{"paused", "", reprofile(at, func(p M) { p["paused"] = true }), same},
+		{asItIs, "", reprofile(at, func(p M) { p["apply"].(M)["mode"] = "Recommend" }), same},
 	}
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
 	t.Eventually("it runs with half", soon, func() error { return t.podsAsk("web", "app", "cpu", "1", 2) })
@@ -183,22 +183,29 @@ func admissionHolds(t *T, at string) {
 	for _, h := range holds {
 		h.on(t)
 		t.deploysWith(h.what, "2")
+		t.tells(h.condition, true)
 		h.off(t)
+		t.tells(h.condition, false)
 		t.deploysWith("no longer "+h.what, "1")
 	}
 }
 
-// deploysWith deploys its owner's manifest again, of a new version. What was just written is known half a second later; a
-// replica hears from the Recommendation that a hold or an opt-out is over.
-func (t *T) deploysWith(what, cpu string) {
-	if cpu != "2" {
-		t.RecWhen("deployment-web", what, soon, func(r kube.Object) error {
-			if c := r.Condition("Applied"); c.Text("reason") == "OptedOut" || r.Text("status", "state") == "Held" {
-				return fmt.Errorf("state %s, Applied %s", r.Text("status", "state"), c)
-			}
-			return nil
-		})
+// tells waits until the Recommendation tells of that condition ("": there is none to tell), or no longer does.
+func (t *T) tells(condition string, so bool) {
+	if condition == "" {
+		return
 	}
+	t.RecWhen("deployment-web", fmt.Sprintf("%s %v", condition, so), soon, func(r kube.Object) error {
+		told := r.Condition(condition).Text("status") == "True" || r.Text("status", "state") == condition
+		if told != so {
+			return fmt.Errorf("state %s, conditions %v", r.Text("status", "state"), r.At("status", "conditions"))
+		}
+		return nil
+	})
+}
+
+// deploysWith deploys its owner's manifest again, of a new version. What was just written is known half a second later.
+func (t *T) deploysWith(what, cpu string) {
 	time.Sleep(time.Second)
 	o := t.deployment("web", 2, app(usedCPU, usedMemory))
 	kube.Object(o).Object("spec", "template", "metadata", "labels")["version"] = strings.ReplaceAll(what, " ", "-")

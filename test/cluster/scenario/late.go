@@ -129,7 +129,7 @@ func deploysAgain(t *T, at string) {
 	d.apply()
 	t.RecIn("deployment-web", "Ready", soon)
 	d.ctl("delete", "--cascade=foreground", d.target())
-	t.Cycles(t.halflife, 2)
+	time.Sleep(Interval) // a cycle that knows it is gone; without pods nobody asks for usage
 	d.apply()
 	began := time.Now()
 	t.Eventually("its new pods run with what was learned", 30*time.Second, func() error {
