@@ -51,7 +51,6 @@ struct visit {
         bool busy;         /* a request is under way, or some bytes of one */
         bool ended;        /* closed by us, and MHD is to see it */
         bool unread;       /* answered before all of the request was read */
-        bool begun;        /* there was a request that MHD could read */
         struct mono since; /* busy or idle */
         uint64_t bytes;    /* received, as seen while idle */
         bool bytes_known;

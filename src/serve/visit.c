@@ -612,7 +612,7 @@ void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
                 j->request.query = (struct text){mark + 1, all.len - (size_t)(mark + 1 - all.p)};
         v->door->tickets++;
         v->step = STEP_HEADERS;
-        v->headers_only = v->begun = true;
+        v->headers_only = true;
         v->admission = v->by_name = false;
         visitors_busy(v);
         return v;

@@ -7,7 +7,6 @@
 
 #include <linux/tcp.h>
 #include <netinet/in.h>
-#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "base/mem.h"
@@ -75,17 +74,12 @@ static uint64_t received(const struct visit *v, bool *ret_left)
         return i.tcpi_bytes_received;
 }
 
-/* Whether a close would throw away what he still sends, and our answer with it. MHD refuses by itself what it cannot
- * read, and tells nobody. */
+/* Whether a close may throw away what he still sends, and our answer with it. MHD refuses by itself what it cannot
+ * read, and tells nobody; so of whoever has not left it is not known. */
 static bool is_unread(const struct visit *v)
 {
-        int bytes = 0;
         bool left;
-        if (v->unread)
-                return true;
-        if (!v->begun)
-                return received(v, &left) > 0 && !left;
-        return ioctl(v->fd, FIONREAD, &bytes) == 0 && bytes > 0;
+        return v->unread || (received(v, &left) > 0 && !left);
 }
 
 /* --- coming and going --- */
