@@ -166,11 +166,13 @@ static void trust(struct webhook *w)
 }
 
 /* For how long what is shown goes on, so that everybody may learn to trust the next. */
-static int64_t wait_ms(const struct webhook *w)
+static int64_t wait_ms(struct webhook *w)
 {
+        if (w->now.ms < w->trusted.ms) /* the clock was put back */
+                w->trusted = w->now;
         int64_t waited = w->now.ms - w->trusted.ms;
         bool good = w->shown && w->now.ms < w->expires.ms && (w->o.given || authority_vouches(w->roots, w->shown));
-        return good && waited >= 0 && waited < WEBHOOK_SPREAD_MS ? WEBHOOK_SPREAD_MS - waited : 0;
+        return good && waited < WEBHOOK_SPREAD_MS ? WEBHOOK_SPREAD_MS - waited : 0;
 }
 
 static int show(struct webhook *w, struct err *err)

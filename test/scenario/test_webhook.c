@@ -239,6 +239,27 @@ static void test_a_lost_secret(void **state)
         assert_true(authority_vouches(trusted, stage.replica[0].cert));
 }
 
+static void test_a_lost_secret_while_the_clock_is_put_back(void **state)
+{
+        (void)state;
+        int64_t now = now_read().wall.ms;
+        put_hooks();
+        begin(REPLICAS, false);
+        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        AUTO(mem_free) char *first = mem_string(stage.replica[0].cert);
+        fake_delete(stage.api.fake, SECRET);
+        look_at(now + MINUTE_MS);
+        for (int64_t at = 0; at <= MINUTE_MS; at += 15 * SECOND_MS) {
+                look_at(now + at);
+                for (int i = 0; i < REPLICAS; i++)
+                        assert_string_equal(first, stage.replica[i].cert);
+        }
+        look_at(now + 2 * MINUTE_MS);
+        look_at(now + 2 * MINUTE_MS);
+        assert_true(all_agree(NULL));
+        assert_string_not_equal(first, stage.replica[0].cert);
+}
+
 static void test_put_right(void **state)
 {
         (void)state;
@@ -426,6 +447,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_replicas_that_race_share_one, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_renewal_and_a_new_authority, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_a_lost_secret, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_a_lost_secret_while_the_clock_is_put_back, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_put_right, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_faults, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_without_the_right_to_hooks, set_up, tear_down),
