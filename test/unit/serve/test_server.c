@@ -40,8 +40,8 @@ static struct view *view_of(bool ready, const char *waiting_for, const char *met
 {
         struct view *v = view_new();
         v->ready = ready;
-        v->waiting_for = mem_string(waiting_for);
-        v->metrics = mem_string(metrics);
+        v->waiting_for = waiting_for ? arena_text(&v->arena, text_of(waiting_for)) : NULL;
+        v->metrics = metrics ? arena_text(&v->arena, text_of(metrics)) : NULL;
         v->metrics_len = metrics ? strlen(metrics) : 0;
         return v;
 }
