@@ -40,7 +40,7 @@ func withPlanes(work func(begin func(string) (*scenario.World, error)) error) (e
 		if err == nil {
 			err = os.RemoveAll(dir)
 		} else {
-			for _, data := range []string{"together/etcd", "apart/etcd"} {
+			for _, data := range []string{"together/etcd", "apart/etcd", "patient/etcd"} {
 				_ = os.RemoveAll(filepath.Join(dir, data))
 			}
 			fmt.Fprintln(os.Stderr, "the logs are in", dir)

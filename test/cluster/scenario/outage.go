@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"outage", outage})
+	patient = append(patient, scenario{"outage", outage})
 }
 
 // What halflife stands on goes away, part by part. It never exits, patches nothing meanwhile, and recovers by itself.

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	alone = append(alone, scenario{"rotation", rotation})
+	patient = append(patient, scenario{"rotation", rotation})
 }
 
 const day = 24 * time.Hour

@@ -20,8 +20,9 @@ type scenario struct {
 
 // The lists. On one control plane: those without a halflife side by side, then those that have one in common side by side,
 // then those that load it, one at a time. Beside them on another: those that have in common one whose doors are open to
-// the API server, side by side, then those that take it apart, one at a time.
-var without, shared, alone, doored, apart []scenario
+// the API server, side by side, then those that take it apart, one at a time. On a third, one at a time, those that wait
+// for minutes.
+var without, shared, alone, doored, apart, patient []scenario
 
 // T is one run of one scenario: its world, its namespace, its verdict.
 type T struct {
@@ -82,16 +83,15 @@ func Run(names []string, begin func(plane string) (*World, error), out io.Writer
 	}
 	r := &runner{out: out}
 	var wait sync.WaitGroup
-	errs := make([]error, 2)
-	wait.Add(2)
-	go func() {
-		defer wait.Done()
-		errs[0] = r.together(names, begin)
-	}()
-	go func() {
-		defer wait.Done()
-		errs[1] = r.apart(names, begin)
-	}()
+	planes := []func([]string, func(string) (*World, error)) error{r.together, r.apart, r.patient}
+	errs := make([]error, len(planes))
+	for i, play := range planes {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			errs[i] = play(names, begin)
+		}()
+	}
 	wait.Wait()
 	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
 	return r.failed, errors.Join(errs...)
@@ -136,6 +136,18 @@ func (r *runner) apart(names []string, begin func(string) (*World, error)) error
 	return nil
 }
 
+func (r *runner) patient(names []string, begin func(string) (*World, error)) error {
+	list := pick(patient, names)
+	if len(list) == 0 {
+		return nil
+	}
+	w, err := begin("patient")
+	if err == nil {
+		r.each(w, list)
+	}
+	return err
+}
+
 // behindDoors runs a list as the overlay admission has it: one learns, another one is called by the API server.
 func (r *runner) behindDoors(w *World, list []scenario) error {
 	if err := w.InstallDoors(); err != nil {
@@ -168,7 +180,7 @@ func (r *runner) each(w *World, list []scenario) {
 // Names of all scenarios, in order.
 func Names() []string {
 	var names []string
-	for _, list := range [][]scenario{without, shared, alone, doored, apart} {
+	for _, list := range [][]scenario{without, shared, alone, doored, apart, patient} {
 		for _, s := range list {
 			names = append(names, s.name)
 		}
