@@ -3,6 +3,7 @@ package plane
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -162,16 +163,43 @@ func (p *Process) Anonymous() (int64, error) {
 	return kib << 10, nil
 }
 
-// freePorts gives n ports of loopback that nothing listens on now.
+// Ports are chosen below those that the kernel gives to whoever asks for any (from 32768 on): until the program that gets
+// one binds it, nobody else can have it but by the same choice.
+const (
+	portLeast = 20000
+	portMost  = 32000
+)
+
+var given struct {
+	sync.Mutex
+	port map[int]bool
+}
+
+// freePorts gives n ports of loopback that nothing listens on now, none of them twice.
 func freePorts(n int) ([]int, error) {
+	given.Lock()
+	defer given.Unlock()
+	if given.port == nil {
+		given.port = map[int]bool{}
+	}
 	var port []int
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+	var last error
+	for tries := 0; len(port) < n; tries++ {
+		if tries == 1000 {
+			return nil, fmt.Errorf("no free port between %d and %d: %w", portLeast, portMost, last)
 		}
-		defer l.Close() // held until all are chosen, so that they differ
-		port = append(port, l.Addr().(*net.TCPAddr).Port)
+		p := portLeast + rand.IntN(portMost-portLeast)
+		if given.port[p] {
+			continue
+		}
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p))
+		if err != nil {
+			last = err
+			continue
+		}
+		l.Close()
+		given.port[p] = true
+		port = append(port, p)
 	}
 	return port, nil
 }
