@@ -19,6 +19,12 @@ TEST_SRC := $(wildcard test/unit/*/test_*.c test/scenario/test_*.c test/fault/te
 FUZZ_SRC := $(wildcard test/fuzz/fuzz_*.c)
 BENCH_SRC := $(wildcard bench/bench_*.c)
 
+# The thread sanitizer is for what has threads.
+ifeq ($(MODE),tsan)
+TEST_SRC := $(filter-out $(foreach m,core doc cli,test/unit/$(m)/%),$(TEST_SRC))
+FUZZ_SRC :=
+endif
+
 obj       = $(1:%.c=$(OUT)/%.o)
 TESTS    := $(TEST_SRC:%.c=$(OUT)/%)
 FUZZERS  := $(FUZZ_SRC:%.c=$(OUT)/%)
