@@ -129,13 +129,14 @@ const char *fake_client_key(const struct fake *f)
 
 int64_t fake_wall(const struct fake *f)
 {
-        return f->wall_ms ? f->wall_ms : now_read().wall.ms;
+        int64_t set_ms = __atomic_load_n(&f->wall_ms, __ATOMIC_RELAXED);
+        return set_ms ? set_ms : now_read().wall.ms;
 }
 
 void fake_set_wall(struct fake *f, int64_t ms)
 {
         fake_lock(f);
-        f->wall_ms = ms;
+        __atomic_store_n(&f->wall_ms, ms, __ATOMIC_RELAXED); /* answers are dated without the lock */
         fake_notify(f);
         fake_unlock(f);
 }

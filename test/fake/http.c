@@ -111,7 +111,7 @@ static void add_headers(const struct fake *f, struct MHD_Response *r, const char
                         const struct fake_fault *fault)
 {
         char text[64];
-        int64_t date_ms = fault->date_ms ? fault->date_ms : f->wall_ms;
+        int64_t date_ms = fault->date_ms ? fault->date_ms : __atomic_load_n(&f->wall_ms, __ATOMIC_RELAXED);
         MHD_add_response_header(r, "Content-Type", type);
         MHD_add_response_header(r, "Cache-Control", "no-cache, private");
         if (retry_after) {
