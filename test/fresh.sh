@@ -50,7 +50,7 @@ for distribution in ${DISTRIBUTIONS:-bookworm trixie}; do
                 printf 'Debian %-6s make %s: %s (tree %d s, all %d s)\n' "$version" "$target" "${verdict:-done}" "$made" $((SECONDS - start))
         else
                 printf 'Debian %-6s make %s: FAILED\n' "$version" "$target"
-                grep -vE "^(cc|gcc|make.*directory) ?" "$trees/log" | tail -n 60
+                grep -vE "^(  (CC|LD|AR) |make.*directory)| passed +[0-9.]+ s" "$trees/log" | tail -n 60
                 failed=1
         fi
         umount "$tree/proc"
