@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"halflife.dev/cluster/kube"
 )
@@ -180,13 +179,14 @@ func admissionHolds(t *T, at string) {
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
 	t.Eventually("it runs with half", soon, func() error { return t.podsAsk("web", "app", "cpu", "1", 2) })
 	t.RecIn("deployment-web", "Learning", soon)
+	token := t.Watcher()
 	for _, h := range holds {
 		h.on(t)
-		t.deploysWith(h.what, "2")
+		t.deploysWith(token, h.what, "2")
 		t.tells(h.condition, true)
 		h.off(t)
 		t.tells(h.condition, false)
-		t.deploysWith("no longer "+h.what, "1")
+		t.deploysWith(token, "no longer "+h.what, "1")
 	}
 }
 
@@ -204,9 +204,15 @@ func (t *T) tells(condition string, so bool) {
 	})
 }
 
-// deploysWith deploys its owner's manifest again, of a new version. What was just written is known half a second later.
-func (t *T) deploysWith(what, cpu string) {
-	time.Sleep(time.Second)
+// deploysWith deploys its owner's manifest again, of a new version, once whoever admits knows what was just written.
+func (t *T) deploysWith(token, what, cpu string) {
+	t.Eventually(what+" is known", soon, func() error {
+		told, err := t.Tell(t.replica, token, "deploy/web", "", "app", "cpu")
+		if err == nil && told.Request != cpu {
+			err = fmt.Errorf("the replica tells %+v", told)
+		}
+		return err
+	})
 	o := t.deployment("web", 2, app(usedCPU, usedMemory))
 	kube.Object(o).Object("spec", "template", "metadata", "labels")["version"] = strings.ReplaceAll(what, " ", "-")
 	t.Apply(o)
@@ -267,7 +273,7 @@ func jobs(t *T) {
 	named := halves("Pod")
 	named["targets"] = L{M{"apiVersion": "batch/v1", "kind": "Job"}}
 	t.Profile(named)
-	time.Sleep(2 * time.Second)
+	t.Selected("jobs/none", "", "e2e-"+t.Name)
 	single("named")
 	t.Eventually("a Job that is named", soon, func() error { return t.podsAsk("named", "app", "cpu", "1", 1) })
 }
@@ -286,7 +292,7 @@ func managedPods(t *T) {
 	workload := halves("Workload")
 	workload["selector"], workload["priority"] = M{"matchLabels": M{"at": "workload"}}, 10
 	t.ProfileNamed("e2e-admission-managed-workload", workload)
-	time.Sleep(2 * time.Second)
+	t.Selected("deploy/none", "at=workload", "e2e-admission-managed-workload")
 	owned("pods", "pod")
 	owned("templates", "workload")
 	t.Eventually("its pods ask for half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 2) })
@@ -309,7 +315,10 @@ func exempt(t *T) {
 		p["selector"], p["priority"] = M{"matchLabels": M{"e2e": t.Name}}, 100*i
 		t.ProfileNamed("e2e-admission-exempt-"+strings.ToLower(at), p)
 	}
-	time.Sleep(2 * time.Second)
+	last := halves("Pod") // made after them, it is known after them
+	last["selector"], last["priority"] = M{"matchLabels": M{"last": "yes"}}, 200
+	t.ProfileNamed("e2e-admission-exempt-last", last)
+	t.Selected("deploy/none", "last=yes", "e2e-admission-exempt-last")
 	home := t.NS
 	defer func() { t.NS = home }()
 	for _, ns := range all {

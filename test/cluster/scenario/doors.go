@@ -231,3 +231,25 @@ func (w *World) Ask(h *Halflife, token, method, path, body string, headers ...st
 	data, err := io.ReadAll(io.LimitReader(res.Body, 64<<20))
 	return Answer{res.StatusCode, res.Header, string(data)}, err
 }
+
+// Watcher is a token that may read each recommendation of the scenario's namespace.
+func (t *T) Watcher() string {
+	t.Account("watcher", Reader("get"))
+	return t.Token("watcher")
+}
+
+// Selected waits until whoever admits knows that a workload of such labels, not there yet, gets this profile.
+func (t *T) Selected(workload, labels, profile string) {
+	token := t.Watcher()
+	t.Eventually("profile "+profile+" is known", soon, func() error {
+		answer, err := t.Ask(t.replica, token, "GET",
+			"/api/v1/namespaces/"+t.NS+"/workloads/"+workload+"?original=cpu:2&labels="+labels, "")
+		if err == nil && answer.Code != 200 {
+			err = fmt.Errorf("HTTP %d: %s", answer.Code, answer.Body)
+		}
+		if err == nil && answer.Object().Text("profile", "name") != profile {
+			err = fmt.Errorf("the profile is '%s'", answer.Object().Text("profile", "name"))
+		}
+		return err
+	})
+}
