@@ -56,12 +56,15 @@ func (pl *Plane) StartAPIServer() error {
 	return ready(pl.APIServer, 60*time.Second, func() error { return c.Healthy("/readyz") })
 }
 
+// startControllers starts what makes of workloads pods and places them. A slow machine's late lease must not make a node
+// unready: kwok would initialize it anew and lose its address, and nobody would read its usage any more.
 func (pl *Plane) startControllers() error {
 	pl.Controllers = pl.process("kube-controller-manager", pl.Set.Path("kube-controller-manager"),
 		"--kubeconfig="+pl.Kubeconfig, "--use-service-account-credentials", "--leader-elect=false", "--secure-port=0",
 		"--service-account-private-key-file="+pl.path("sa.key"), "--root-ca-file="+pl.path("ca.crt"),
 		"--kube-api-qps=1000", "--kube-api-burst=2000", "--concurrent-deployment-syncs=10",
-		"--concurrent-replicaset-syncs=10", "--horizontal-pod-autoscaler-sync-period=5s")
+		"--concurrent-replicaset-syncs=10", "--horizontal-pod-autoscaler-sync-period=5s",
+		"--node-monitor-grace-period=1h")
 	if err := pl.Controllers.Start(pl.detach); err != nil {
 		return err
 	}

@@ -241,9 +241,13 @@ func (t *T) Watcher() string {
 // Selected waits until whoever admits knows that a workload of such labels, not there yet, gets this profile.
 func (t *T) Selected(workload, labels, profile string) {
 	token := t.Watcher()
+	query := "?original=cpu:2"
+	if labels != "" {
+		query += "&labels=" + labels
+	}
 	t.Eventually("profile "+profile+" is known", soon, func() error {
 		answer, err := t.Ask(t.replica, token, "GET",
-			"/api/v1/namespaces/"+t.NS+"/workloads/"+workload+"?original=cpu:2&labels="+labels, "")
+			"/api/v1/namespaces/"+t.NS+"/workloads/"+workload+query, "")
 		if err == nil && answer.Code != 200 {
 			err = fmt.Errorf("HTTP %d: %s", answer.Code, answer.Body)
 		}
