@@ -190,10 +190,8 @@ static enum elector_change after_success(struct elector *e, struct mono now, int
         bool was = e->leading;
         e->renewed = e->sent;
         e->leading = elapsed_ms(e->sent, now) < RENEW_MS;
-        ask_again(e, ELECTOR_PUT, ret_wait_ms);
-        e->optimistic = true;
-        if (!e->leading)
-                e->ask = ELECTOR_GET;
+        ask_again(e, e->leading ? ELECTOR_PUT : ELECTOR_GET, ret_wait_ms);
+        e->optimistic = e->leading;
         return was == e->leading ? ELECTOR_SAME : was ? ELECTOR_LOST : ELECTOR_GAINED;
 }
 

@@ -237,6 +237,29 @@ static void an_old_answer_proves_nothing(void **state)
         json_decref(s.lease);
 }
 
+/* It slept over its answer, and meanwhile somebody deleted what it had made: what it makes next is not known to be
+ * there. */
+static void what_was_deleted_meanwhile_is_not_renewed(void **state)
+{
+        (void)state;
+        struct server s = {.version = 0};
+        struct elector a;
+        int64_t now = 1000, wait;
+        char *body;
+        elector_init(&a, "ns", "l", "a");
+        assert_int_equal(ask_once(&a, &s, &now, 1, &wait), ELECTOR_SAME);
+        assert_int_equal(ask_once(&a, &s, &now, 60000, &wait), ELECTOR_SAME);
+        assert_false(elector_holds(&a, at_ms(now).mono));
+        json_decref(s.lease);
+        s.lease = NULL;
+        assert_int_equal(ask_once(&a, &s, &now, 1, &wait), ELECTOR_SAME); /* it looks: nothing there */
+        s.away = true;
+        assert_int_equal(ask_once(&a, &s, &now, 1, &wait), ELECTOR_SAME); /* it makes one, and hears nothing */
+        assert_int_equal(elector_begin(&a, at_ms(now), &body), ELECTOR_GET);
+        assert_null(body);
+        elector_release(&a);
+}
+
 static void given_up_it_is_free_at_once(void **state)
 {
         (void)state;
@@ -459,6 +482,7 @@ int main(void)
                 cmocka_unit_test(a_holder_that_is_refused_looks_at_once),
                 cmocka_unit_test(without_success_it_is_over_before_another_may),
                 cmocka_unit_test(an_old_answer_proves_nothing),
+                cmocka_unit_test(what_was_deleted_meanwhile_is_not_renewed),
                 cmocka_unit_test(given_up_it_is_free_at_once),
                 cmocka_unit_test(odd_answers_are_failures),
                 cmocka_unit_test(never_do_two_hold_it),
