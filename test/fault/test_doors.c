@@ -138,7 +138,9 @@ static void test_an_end_told_twice(void **state)
                 AUTO(mem_free) char *answer = answer_to(&s, bytes);
                 if (strncmp(answer + 9, row[i].status, 3) != 0 || wire_count(answer, "HTTP/1.1 ") != 1)
                         fail_msg("%s: not %s but %s", row[i].headers, row[i].status, answer);
-                if (*row[i].status == '4' && !strstr(answer, "problems/invalid-body"))
+                /* Releases of libmicrohttpd from 1.0 on may refuse an encoding before we are asked. */
+                if (*row[i].status == '4' && !strstr(answer, "problems/invalid-body") &&
+                    !strstr(answer, "Unsupported Transfer-Encoding"))
                         fail_msg("%s: %s", row[i].headers, answer);
         }
         stand_end(&s);
