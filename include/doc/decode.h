@@ -104,16 +104,23 @@ struct workload_view {
         bool deadline_exceeded;
 };
 
-struct hpa_metric_view {
-        enum resource resource;
-        struct text container; /* ContainerResource; "" : the whole pod */
-        bool utilization;
+/* What a metric of an autoscaler goes by. OTHER: of no pod (Object, External). UNKNOWN: a type we have not heard of. */
+enum metric_source { METRIC_RESOURCE, METRIC_CONTAINER, METRIC_PODS, METRIC_OTHER, METRIC_UNKNOWN };
+enum metric_target { TARGET_UNKNOWN, TARGET_UTILIZATION, TARGET_AVERAGE_VALUE, TARGET_VALUE };
+struct metric_view {
+        enum metric_source source;
+        enum resource resource; /* RESOURCES: neither CPU nor memory */
+        struct text container;  /* of METRIC_CONTAINER */
+        struct text name;       /* of METRIC_PODS */
+        enum metric_target target;
+        int64_t percent; /* of TARGET_UTILIZATION; 0: there is none to read */
 };
-struct hpa_view {
+struct autoscaler_view {
         struct object_view meta;
         struct text target_api_version, target_kind, target_name;
-        struct hpa_metric_view metric[VIEW_METRICS];
+        struct metric_view metric[VIEW_METRICS]; /* as they stand in its list */
         int metrics;
+        struct text applier; /* who owns the list by server-side apply (not halflife); "" : nobody */
 };
 
 struct limit_range_view { /* of types Container and Pod; several items: the strictest */
@@ -142,7 +149,8 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
 /* template_path: JSON pointer of the pod template ("/spec/template"). */
 int decode_workload(struct text json, const char *template_path, const char *field_manager, struct arena *a,
                     struct workload_view *ret, struct err *err);
-int decode_hpa(struct text json, struct arena *a, struct hpa_view *ret, struct err *err);
+int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+               struct err *err);
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
 

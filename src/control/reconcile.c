@@ -375,7 +375,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
         };
         bool holds = t->profile && t->profile->spec->apply.hpa == HPA_HOLD;
         for (int r = 0; r < RESOURCES; r++) {
-                facts.hpa_holds[r] = holds && wl->hpa[r];
+                facts.hpa_holds[r] = holds && autoscaler_on(wl, r);
                 facts.range_min[r] = range->min[r];
                 facts.range_ratio[r] = range->ratio[r];
                 facts.pod_min[r] = range->pod_min[r];
@@ -424,7 +424,7 @@ static void say_hpas(const struct plan *plan, char *ret, size_t size)
                 if (!is_held_by_hpa(plan, r))
                         continue;
                 int n = snprintf(ret + at, size - at, "%sHPA '%.100s' scales on %s utilization", at ? ", " : "",
-                                 plan->target->workload->hpa[r], resource_name(r));
+                                 autoscaler_on(plan->target->workload, r)->name, resource_name(r));
                 at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
         }
 }

@@ -82,7 +82,8 @@ void show_target(struct controller *c, const struct plan *p)
         to->contested = p->contested;
         to->orphaned = p->orphaned;
         to->apply_never = wl->apply_never;
-        memcpy(to->hpa_holds, wl->hpa, sizeof to->hpa_holds);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                to->hpa_holds[r] = autoscaler_on(wl, r);
         to->replicas = wl->replicas;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->saving[r] = plan_saving(p, r);

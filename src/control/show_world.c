@@ -58,7 +58,7 @@ void show_namespaces(struct world *w, struct view *v)
 
 void show_hpas(struct world *w, struct view *v)
 {
-        struct hpa *h;
+        struct autoscaler *h;
         struct view_hpa *to = arena_new(&v->arena, w->hpas.count * sizeof *to);
         v->hpa = to;
         for (size_t at = 0; (h = map_each(&w->hpas, &at)); to++, v->hpas++) {
@@ -68,7 +68,8 @@ void show_hpas(struct world *w, struct view *v)
                         .kind = view_name(v, h->target_kind),
                         .name = arena_text(&v->arena, text_of(h->target_name)),
                 };
-                memcpy(to->utilization, h->utilization, sizeof to->utilization);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        to->utilization[r] = autoscaler_utilizes(h, r);
         }
 }
 
@@ -199,7 +200,7 @@ static char *scaled_key(struct arena *a, struct text ns, struct text group, cons
 /* Workloads by what an HPA scales them on: bool[RESOURCES] under "ns/group/Kind/name". */
 static void scaled_read(struct world *w, struct arena *a, struct map *ret)
 {
-        const struct hpa *h;
+        const struct autoscaler *h;
         for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
                 char *key = scaled_key(a, text_of(h->ns), text_of(h->target_group), h->target_kind, h->target_name);
                 bool *on = map_get(ret, text_of(key));
@@ -208,7 +209,7 @@ static void scaled_read(struct world *w, struct arena *a, struct map *ret)
                         map_put(ret, text_of(key), on);
                 }
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        on[r] |= h->utilization[r];
+                        on[r] |= autoscaler_utilizes(h, r);
         }
 }
 

@@ -331,7 +331,7 @@ void world_settle(struct world *w, struct now now)
                 return; /* all links stand */
         workloads_settle(w);
         pods_settle(w);
-        hpa_settle(w);
+        autoscalers_settle(w);
         reset_counts(w);
         choose_profiles(w);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)

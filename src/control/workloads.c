@@ -64,7 +64,7 @@ static void workload_clear(struct world *w, struct workload *wl)
 static void workload_free(struct world *w, struct workload *wl)
 {
         workload_clear(w, wl);
-        hpa_forget(w, wl);
+        autoscalers_forget(wl);
         if (wl->owner)
                 wl->owner->children--;
         mem_free(wl->uid_text);

@@ -280,7 +280,7 @@ void namespaces_sweep(struct world *w)
         const struct workload *wl;
         const struct profile *profile;
         const struct target *t;
-        const struct hpa *h;
+        const struct autoscaler *h;
         const struct pod *p;
         struct ns *ns;
         if (!w->ns_gone)
@@ -307,16 +307,7 @@ void namespaces_sweep(struct world *w)
                 }
 }
 
-/* --- HPAs --- */
-
-static void hpa_free(struct world *w, struct hpa *h)
-{
-        intern_drop(w->names, h->target_group);
-        intern_drop(w->names, h->target_kind);
-        mem_free(h->key);
-        mem_free(h->target_name);
-        mem_free(h);
-}
+/* --- small shared parts --- */
 
 struct text key_of_object(struct world *w, const struct object_view *view)
 {
@@ -328,115 +319,17 @@ struct text key_of_object(struct world *w, const struct object_view *view)
         return (struct text){key, len};
 }
 
-static bool hpa_same(const struct hpa *a, const struct hpa *b)
-{
-        return a->target_group == b->target_group && a->target_kind == b->target_kind &&
-               strcmp(a->target_name, b->target_name) == 0 &&
-               memcmp(a->utilization, b->utilization, sizeof a->utilization) == 0;
-}
-
-/* Its status changes every few seconds: only what it scales, and on what, counts as a change. */
-static void hpa_keep(struct world *w, struct hpa *h)
-{
-        struct hpa *old = map_drop(&w->hpas, text_of(h->key));
-        w->changed |= !old || !hpa_same(old, h);
-        if (old)
-                hpa_free(w, old);
-        map_put(&w->hpas, text_of(h->key), h);
-}
-
-int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
-{
-        struct hpa_view *view = arena_new(&w->scratch, sizeof *view);
-        int rc = decode_hpa(json, &w->scratch, view, err);
-        if (rc == 0) {
-                struct hpa *h = MEM_NEW(struct hpa);
-                struct text group, version, key = key_of_object(w, &view->meta);
-                key_split(view->target_api_version, &group, &version);
-                h->key = mem_string_n(key.p, key.len);
-                h->ns = ns_get(w, view->meta.ns)->name;
-                h->epoch = epoch;
-                h->target_group = intern_text(w->names, group);
-                h->target_kind = intern_text(w->names, view->target_kind);
-                h->target_name = mem_string_n(view->target_name.p, view->target_name.len);
-                for (int i = 0; i < view->metrics; i++)
-                        if (view->metric[i].utilization)
-                                h->utilization[view->metric[i].resource] = true;
-                hpa_keep(w, h);
-        }
-        arena_reset(&w->scratch);
-        return rc;
-}
-
-void hpa_remove(struct world *w, struct text json)
-{
-        struct object_view view;
-        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                struct hpa *h = map_drop(&w->hpas, key_of_object(w, &view));
-                if (h)
-                        hpa_free(w, h);
-                w->changed = true;
-        }
-        arena_reset(&w->scratch);
-}
-
-void hpa_swept(struct world *w, uint32_t epoch)
-{
-        struct hpa *h;
-        for (size_t at = 0; (h = map_each(&w->hpas, &at));)
-                if (h->epoch != epoch) {
-                        map_drop(&w->hpas, text_of(h->key));
-                        hpa_free(w, h);
-                        w->changed = true;
-                }
-}
-
-/* Of several HPAs the first by name is named, so that the same is told after a restart. */
-static void hpa_name(struct world *w, struct workload *wl, enum resource r, const struct hpa *h)
-{
-        const char *name = strchr(h->key, '/') + 1;
-        if (wl->hpa[r] && strcmp(wl->hpa[r], name) <= 0)
-                return;
-        intern_drop(w->names, wl->hpa[r]);
-        wl->hpa[r] = intern_text(w->names, text_of(name));
-}
-
-void hpa_forget(struct world *w, struct workload *wl)
-{
-        for (int r = 0; r < RESOURCES; r++) {
-                intern_drop(w->names, wl->hpa[r]);
-                wl->hpa[r] = NULL;
-        }
-}
-
-void hpa_settle(struct world *w)
-{
-        struct workload *wl;
-        struct hpa *h;
-        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                hpa_forget(w, wl);
-        for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
-                wl = workload_find(w, h->target_group, h->target_kind, h->ns, h->target_name);
-                for (enum resource r = CPU; wl && r < RESOURCES; r++)
-                        if (h->utilization[r])
-                                hpa_name(w, wl, r, h);
-        }
-}
-
 /* --- the end --- */
 
 void world_release(struct world *w)
 {
         struct ns *ns;
-        struct hpa *h;
         targets_release(w);
         pods_release(w);
         workloads_release(w);
         profiles_release(w);
         published_release(w);
-        for (size_t at = 0; (h = map_each(&w->hpas, &at));)
-                hpa_free(w, h);
-        map_release(&w->hpas);
+        autoscalers_release(w);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 ns_free(w, ns);
         map_release(&w->namespaces);

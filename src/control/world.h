@@ -117,10 +117,10 @@ struct workload {
         int64_t replicas;
         bool paused, on_delete, recreate, deadline_exceeded;
         int64_t partition, observed_generation, updated, available, status_replicas;
-        const char *hpa[RESOURCES]; /* interned: name of an HPA whose utilization metric on it scales this workload */
-        uint64_t digest;            /* of the template without requests and our annotations */
-        struct profile *chosen;     /* by the last settle */
-        struct target *target;      /* its history and Recommendation; NULL: none */
+        struct autoscaler *autoscaler; /* the first, by name, of those that scale it */
+        uint64_t digest;               /* of the template without requests and our annotations */
+        struct profile *chosen;        /* by the last settle */
+        struct target *target;         /* its history and Recommendation; NULL: none */
         struct workload *next_gone;
 };
 
@@ -152,13 +152,27 @@ struct pod {
         struct pod_container container[];
 };
 
-struct hpa {
-        char *key; /* "ns/name" */
-        const char *ns;
+/* One metric of an autoscaler, as decode.h has it; index in its list is its place here. */
+struct autoscaler_metric {
+        enum metric_source source;
+        enum resource resource;
+        enum metric_target target;
+        const char *container, *name; /* interned; NULL: none */
+        int64_t percent;
+};
+struct autoscaler {
+        char *key; /* "ns/name"; name points into it */
+        const char *ns, *name;
         uint32_t epoch;
+        uint32_t events;                        /* so many has the watch brought of it */
         const char *target_group, *target_kind; /* interned */
         char *target_name;
-        bool utilization[RESOURCES];
+        struct controller_owner owner; /* who made it; kind NULL: nobody */
+        const char *applier;           /* interned: who owns its metrics by server-side apply, not halflife; NULL */
+        struct autoscaler_metric *metric;
+        int metrics;
+        struct workload *workload; /* what it scales; linked by autoscalers_settle */
+        struct autoscaler *next;   /* of the workload, by name */
 };
 
 struct published_condition {
@@ -302,7 +316,7 @@ struct world {
         struct map workloads;  /* key -> struct workload */
         struct map uids;       /* uid bytes -> struct workload */
         struct workload *gone; /* workloads that vanished but are still pointed to */
-        struct map hpas;       /* "ns/name" -> struct hpa */
+        struct map hpas;       /* "ns/name" -> struct autoscaler */
         struct map profiles;   /* key -> struct profile */
         struct map published;  /* "ns/name" -> struct published */
         struct map targets;    /* key -> struct target */
@@ -384,9 +398,14 @@ void published_release(struct world *w);
 void targets_release(struct world *w);
 void pods_settle(struct world *w);       /* the order */
 void pods_free_dropped(struct world *w); /* last */
-/* Marks the workloads that an HPA with a utilization metric scales; takes the mark off. */
-void hpa_settle(struct world *w);
-void hpa_forget(struct world *w, struct workload *wl);
+/* Links workloads and what scales them; a workload goes. */
+void autoscalers_settle(struct world *w);
+void autoscalers_forget(struct workload *wl);
+void autoscalers_release(struct world *w);
+/* Does it scale by the utilization of a resource, so that a lower request would make more pods? */
+bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
+/* The first, by name, that scales a workload by the utilization of a resource; NULL: none does. */
+const struct autoscaler *autoscaler_on(const struct workload *wl, enum resource r);
 
 /* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
 void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have come, or changed */

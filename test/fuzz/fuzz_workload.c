@@ -45,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
         static const char *const path[] = {"/spec/template", "/spec/jobTemplate/spec/template"};
         static struct workload_view w;
-        static struct hpa_view hpa;
+        static struct autoscaler_view hpa;
         static struct limit_range_view range;
         struct arena a = {0};
         struct text in = {(const char *)data, size};
@@ -57,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                         check_workload(&w, &a);
         }
         struct err err = {0};
-        int rc = decode_hpa(in, &a, &hpa, &err);
+        int rc = decode_hpa(in, "halflife", &a, &hpa, &err);
         check_code(rc, &err);
         MUST(rc < 0 || (hpa.metrics >= 0 && hpa.metrics <= VIEW_METRICS));
         rc = decode_limit_range(in, &a, &range, &err);

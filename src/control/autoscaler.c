@@ -1,0 +1,210 @@
+/*
+ * What scales workloads: HorizontalPodAutoscalers, and which workload each of them scales.
+ */
+#include <string.h>
+
+#include "world.h"
+
+static void autoscaler_clear(struct world *w, struct autoscaler *s)
+{
+        intern_drop(w->names, s->target_group);
+        intern_drop(w->names, s->target_kind);
+        intern_drop(w->names, s->owner.api_version);
+        intern_drop(w->names, s->owner.kind);
+        intern_drop(w->names, s->owner.name);
+        intern_drop(w->names, s->applier);
+        for (int i = 0; i < s->metrics; i++) {
+                intern_drop(w->names, s->metric[i].container);
+                intern_drop(w->names, s->metric[i].name);
+        }
+        mem_free(s->metric);
+        mem_free(s->target_name);
+}
+
+static void leave_workload(struct autoscaler *s)
+{
+        struct autoscaler **link = s->workload ? &s->workload->autoscaler : NULL;
+        while (link && *link && *link != s)
+                link = &(*link)->next;
+        if (link && *link)
+                *link = s->next;
+        s->workload = NULL;
+        s->next = NULL;
+}
+
+static void autoscaler_free(struct world *w, struct autoscaler *s)
+{
+        leave_workload(s);
+        autoscaler_clear(w, s);
+        mem_free(s->key);
+        mem_free(s);
+}
+
+static struct autoscaler *autoscaler_get(struct world *w, const struct object_view *meta)
+{
+        struct text key = key_of_object(w, meta);
+        struct autoscaler *s = map_get(&w->hpas, key);
+        if (s)
+                return s;
+        s = MEM_NEW(struct autoscaler);
+        s->key = mem_string_n(key.p, key.len);
+        s->ns = ns_get(w, meta->ns)->name;
+        s->name = s->key + meta->ns.len + 1;
+        map_put(&w->hpas, text_of(s->key), s);
+        w->changed = true;
+        return s;
+}
+
+/* NULL where there is none. */
+static const char *interned(struct world *w, struct text t)
+{
+        return t.len ? intern_text(w->names, t) : NULL;
+}
+
+static void set_owner(struct world *w, const struct owner_ref *from, struct controller_owner *to)
+{
+        *to = (struct controller_owner){.kind = interned(w, from->kind)};
+        if (!to->kind)
+                return;
+        to->api_version = intern_text(w->names, from->api_version);
+        to->name = intern_text(w->names, from->name);
+        uid_bytes(from->uid, to->uid);
+}
+
+static void set_metrics(struct world *w, const struct autoscaler_view *v, struct autoscaler *s)
+{
+        s->metric = mem_new_array((size_t)v->metrics + 1, sizeof *s->metric);
+        for (int i = 0; i < v->metrics; i++)
+                s->metric[i] = (struct autoscaler_metric){
+                        .source = v->metric[i].source,
+                        .resource = v->metric[i].resource,
+                        .target = v->metric[i].target,
+                        .container = interned(w, v->metric[i].container),
+                        .name = interned(w, v->metric[i].name),
+                        .percent = v->metric[i].percent,
+                };
+        s->metrics = v->metrics;
+}
+
+/* Names are interned: equal ones are the same. */
+static bool is_same(const struct autoscaler *a, const struct autoscaler *b)
+{
+        bool same = a->target_group == b->target_group && a->target_kind == b->target_kind && a->target_name &&
+                    strcmp(a->target_name, b->target_name) == 0 && a->applier == b->applier &&
+                    a->owner.kind == b->owner.kind && a->owner.name == b->owner.name && a->metrics == b->metrics;
+        for (int i = 0; same && i < a->metrics; i++) {
+                const struct autoscaler_metric *x = &a->metric[i], *y = &b->metric[i];
+                same = x->source == y->source && x->resource == y->resource && x->target == y->target &&
+                       x->container == y->container && x->name == y->name && x->percent == y->percent;
+        }
+        return same;
+}
+
+/* Its status changes every few seconds: only what it scales, and on what, counts as a change. */
+static void autoscaler_set(struct world *w, const struct autoscaler_view *v, struct autoscaler *s)
+{
+        struct text group, version;
+        struct autoscaler was = *s;
+        key_split(v->target_api_version, &group, &version);
+        s->target_group = intern_text(w->names, group);
+        s->target_kind = intern_text(w->names, v->target_kind);
+        s->target_name = mem_string_n(v->target_name.p, v->target_name.len);
+        s->applier = interned(w, v->applier);
+        set_owner(w, &v->meta.owner, &s->owner);
+        set_metrics(w, v, s);
+        w->changed |= !is_same(&was, s);
+        autoscaler_clear(w, &was);
+}
+
+int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode_hpa(json, w->field_manager, &w->scratch, view, err);
+        if (rc == 0) {
+                struct autoscaler *s = autoscaler_get(w, &view->meta);
+                s->epoch = epoch;
+                s->events++;
+                autoscaler_set(w, view, s);
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+void hpa_remove(struct world *w, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct autoscaler *s = map_drop(&w->hpas, key_of_object(w, &view));
+                if (s)
+                        autoscaler_free(w, s);
+                w->changed = true;
+        }
+        arena_reset(&w->scratch);
+}
+
+void hpa_swept(struct world *w, uint32_t epoch)
+{
+        struct autoscaler *s;
+        for (size_t at = 0; (s = map_each(&w->hpas, &at));)
+                if (s->epoch != epoch) {
+                        map_drop(&w->hpas, text_of(s->key));
+                        autoscaler_free(w, s);
+                        w->changed = true;
+                }
+}
+
+void autoscalers_release(struct world *w)
+{
+        struct autoscaler *s;
+        for (size_t at = 0; (s = map_each(&w->hpas, &at));)
+                autoscaler_free(w, s);
+        map_release(&w->hpas);
+}
+
+/* --- links --- */
+
+void autoscalers_forget(struct workload *wl)
+{
+        while (wl->autoscaler)
+                leave_workload(wl->autoscaler);
+}
+
+/* By name, so that the same is told after a restart. */
+static void link_to(struct workload *wl, struct autoscaler *s)
+{
+        struct autoscaler **link = &wl->autoscaler;
+        while (*link && strcmp((*link)->name, s->name) < 0)
+                link = &(*link)->next;
+        s->next = *link;
+        s->workload = wl;
+        *link = s;
+}
+
+void autoscalers_settle(struct world *w)
+{
+        struct autoscaler *s;
+        for (size_t at = 0; (s = map_each(&w->hpas, &at));) {
+                struct workload *wl = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
+                if (wl == s->workload)
+                        continue;
+                leave_workload(s);
+                if (wl)
+                        link_to(wl, s);
+        }
+}
+
+bool autoscaler_utilizes(const struct autoscaler *s, enum resource r)
+{
+        for (int i = 0; i < s->metrics; i++)
+                if (s->metric[i].resource == r && s->metric[i].target == TARGET_UTILIZATION)
+                        return true;
+        return false;
+}
+
+const struct autoscaler *autoscaler_on(const struct workload *wl, enum resource r)
+{
+        const struct autoscaler *s = wl->autoscaler;
+        while (s && !autoscaler_utilizes(s, r))
+                s = s->next;
+        return s;
+}

@@ -1,0 +1,169 @@
+/*
+ * What scales a workload by its usage.
+ */
+#include "decoder.h"
+
+static enum resource resource_of(struct text name)
+{
+        return text_is(name, "cpu") ? CPU : text_is(name, "memory") ? MEMORY : RESOURCES;
+}
+
+static void read_target_ref(struct decoder *d, struct autoscaler_view *s)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "apiVersion"))
+                        s->target_api_version = json_text(&d->j, d->arena);
+                else if (text_is(key, "kind"))
+                        s->target_kind = json_text(&d->j, d->arena);
+                else if (text_is(key, "name"))
+                        s->target_name = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+}
+
+/* --- HorizontalPodAutoscaler --- */
+
+static enum metric_target target_of(struct text type)
+{
+        return text_is(type, "Utilization")    ? TARGET_UTILIZATION
+               : text_is(type, "AverageValue") ? TARGET_AVERAGE_VALUE
+               : text_is(type, "Value")        ? TARGET_VALUE
+                                               : TARGET_UNKNOWN;
+}
+
+static enum metric_source source_of(struct text type)
+{
+        return text_is(type, "Resource")                              ? METRIC_RESOURCE
+               : text_is(type, "ContainerResource")                   ? METRIC_CONTAINER
+               : text_is(type, "Pods")                                ? METRIC_PODS
+               : text_is(type, "Object") || text_is(type, "External") ? METRIC_OTHER
+                                                                      : METRIC_UNKNOWN;
+}
+
+static void read_target(struct decoder *d, struct metric_view *m)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "type"))
+                        m->target = target_of(json_text(&d->j, d->arena));
+                else if (text_is(key, "averageUtilization"))
+                        m->percent = json_int(&d->j);
+                else
+                        json_skip(&d->j);
+}
+
+static void read_name(struct decoder *d, struct metric_view *m)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "name"))
+                        m->name = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+}
+
+/* The body of a metric, whatever its type. */
+static void read_source(struct decoder *d, struct metric_view *m)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "name"))
+                        m->resource = resource_of(json_text(&d->j, d->arena));
+                else if (text_is(key, "container"))
+                        m->container = json_text(&d->j, d->arena);
+                else if (text_is(key, "metric"))
+                        read_name(d, m);
+                else if (text_is(key, "target"))
+                        read_target(d, m);
+                else
+                        json_skip(&d->j);
+}
+
+static void read_metric(struct decoder *d, struct metric_view *m)
+{
+        struct text key;
+        *m = (struct metric_view){
+                .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
+        DECODER_EACH (d, key)
+                if (text_is(key, "type"))
+                        m->source = source_of(json_text(&d->j, d->arena));
+                else if (text_is(key, "resource") || text_is(key, "containerResource") || text_is(key, "pods"))
+                        read_source(d, m);
+                else
+                        json_skip(&d->j);
+}
+
+static void read_hpa_spec(struct decoder *d, struct autoscaler_view *s)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "scaleTargetRef"))
+                        read_target_ref(d, s);
+                else if (!text_is(key, "metrics"))
+                        json_skip(&d->j);
+                else if (json_enter(&d->j, '['))
+                        while (decoder_item(d, "metrics", s->metrics, VIEW_METRICS))
+                                read_metric(d, &s->metric[s->metrics++]);
+}
+
+/* --- who owns the list --- */
+
+/* The list is atomic: who claims it claims all of it. v1 of the API says the same of a CPU target by a field. */
+static bool claims(struct text fields, const char *const pointer[])
+{
+        for (int i = 0; pointer[i]; i++)
+                if (decoder_find(fields, pointer[i], "f:").len)
+                        return true;
+        return false;
+}
+
+static void read_entry(struct decoder *d, const char *const pointer[], const char *field_manager, struct text *ret)
+{
+        struct text key, operation = {"", 0}, manager = {"", 0}, fields = {"", 0};
+        DECODER_EACH (d, key)
+                if (text_is(key, "manager"))
+                        manager = json_text(&d->j, d->arena);
+                else if (text_is(key, "operation"))
+                        operation = json_text(&d->j, d->arena);
+                else if (text_is(key, "fieldsV1"))
+                        fields = json_raw(&d->j);
+                else
+                        json_skip(&d->j);
+        if (text_is(operation, "Apply") && !text_is(manager, field_manager) && claims(fields, pointer))
+                *ret = manager;
+}
+
+static int read_applier(struct text managed, const char *const pointer[], const char *field_manager, struct arena *a,
+                        const char *what, struct autoscaler_view *s, struct err *err)
+{
+        struct decoder d;
+        if (managed.len == 0)
+                return 0;
+        decoder_init(&d, managed, a);
+        if (json_enter(&d.j, '['))
+                while (json_item(&d.j))
+                        read_entry(&d, pointer, field_manager, &s->applier);
+        return decoder_end(&d, what, &s->meta, err);
+}
+
+int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+               struct err *err)
+{
+        static const char *const list[] = {"/spec/metrics", "/spec/targetCPUUtilizationPercentage", NULL};
+        static const char what[] = "HorizontalPodAutoscaler";
+        memset(ret, 0, sizeof *ret);
+        struct decoder d;
+        struct text key;
+        decoder_init(&d, json, a);
+        DECODER_EACH (&d, key)
+                if (text_is(key, "metadata"))
+                        decoder_meta(&d, &ret->meta);
+                else if (text_is(key, "spec"))
+                        read_hpa_spec(&d, ret);
+                else
+                        json_skip(&d.j);
+        struct text managed = d.managed;
+        int rc = decoder_end(&d, what, &ret->meta, err);
+        return rc < 0 ? rc : read_applier(managed, list, field_manager, a, what, ret, err);
+}

@@ -1,0 +1,85 @@
+#include "decode_help.h"
+
+static void say_autoscaler(struct buf *b, const struct autoscaler_view *s)
+{
+        static const char *const source[] = {"Resource", "ContainerResource", "Pods", "other", "unknown"};
+        static const char *const target[] = {"?", "utilization", "average", "value"};
+        say_meta(b, &s->meta);
+        say(b, " -> %.*s/%.*s/%.*s", TEXT_ARG(s->target_api_version), TEXT_ARG(s->target_kind),
+            TEXT_ARG(s->target_name));
+        for (int i = 0; i < s->metrics; i++) {
+                const struct metric_view *m = &s->metric[i];
+                say(b, " | %s %s %s", source[m->source], m->resource < RESOURCES ? resource_name(m->resource) : "-",
+                    target[m->target]);
+                if (m->percent)
+                        say(b, " %lld", (long long)m->percent);
+                say_text(b, "container", m->container);
+                say_text(b, "name", m->name);
+        }
+        say_text(b, "applier", s->applier);
+}
+
+#define META(more) "{\"metadata\":{\"name\":\"h\",\"namespace\":\"n\"" more "},"
+#define SPEC(metrics)                                                                                                  \
+        "\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"w\"},"            \
+        "\"maxReplicas\":3,\"metrics\":[" metrics "]}}"
+#define HPA(metrics)           META("") SPEC(metrics)
+#define RESOURCE(name, target) "{\"type\":\"Resource\",\"resource\":{\"name\":\"" name "\",\"target\":{" target "}}}"
+#define SIXTY                  "\"type\":\"Utilization\",\"averageUtilization\":60"
+#define TO                     "n/h -> apps/v1/Deployment/w"
+#define OWNED(entries)         META(",\"managedFields\":[" entries "]") SPEC(RESOURCE("cpu", SIXTY))
+#define ENTRY(manager, operation, fields)                                                                              \
+        "{\"manager\":\"" manager "\",\"operation\":\"" operation "\",\"fieldsV1\":{\"f:spec\":{" fields "}}}"
+#define METRICS "\"f:metrics\":{}"
+
+static const struct {
+        const char *in, *want;
+} row[] = {
+        {HPA(""), TO},
+        {HPA(RESOURCE("cpu", SIXTY)), TO " | Resource cpu utilization 60"},
+        {HPA(RESOURCE("memory", "\"type\":\"AverageValue\",\"averageValue\":\"1Gi\"")),
+         TO " | Resource memory average"},
+        {HPA("{\"type\":\"ContainerResource\",\"containerResource\":{\"name\":\"cpu\",\"container\":\"app\",\"target\":"
+             "{" SIXTY "}}}," RESOURCE("memory", "\"type\":\"Utilization\"")),
+         TO " | ContainerResource cpu utilization 60 container=app | Resource memory utilization"},
+        /* each keeps its place */
+        {HPA("{\"type\":\"Pods\",\"pods\":{\"metric\":{\"name\":\"x\"},\"target\":{\"type\":\"AverageValue\"}}}"
+             "," RESOURCE("nvidia.com/gpu", "\"type\":\"Utilization\"") ",{\"type\":\"External\",\"external\":{}}"),
+         TO " | Pods - average name=x | Resource - utilization | other - ?"},
+        {HPA("{\"type\":\"Astral\",\"astral\":{}}"), TO " | unknown - ?"},
+        {HPA(RESOURCE("cpu", "\"type\":\"Guess\"")), TO " | Resource cpu ?"},
+        /* the list is atomic */
+        {OWNED(ENTRY("flux", "Apply", METRICS)), TO " | Resource cpu utilization 60 applier=flux"},
+        {OWNED(ENTRY("old", "Apply", "\"f:targetCPUUtilizationPercentage\":{}")),
+         TO " | Resource cpu utilization 60 applier=old"},
+        {OWNED(ENTRY("kubectl", "Update", METRICS)), TO " | Resource cpu utilization 60"},
+        {OWNED(ENTRY("halflife", "Apply", METRICS)), TO " | Resource cpu utilization 60"},
+        {OWNED(ENTRY("flux", "Apply", "\"f:maxReplicas\":{}")), TO " | Resource cpu utilization 60"},
+        {"{\"metadata\":{\"name\":\"h\"}}", "/h -> //"},
+        {"{\"spec\":{}}", "!HorizontalPodAutoscaler '': metadata.name is missing"},
+};
+
+static void autoscalers_are_read_as_the_table_says(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        static struct autoscaler_view view;
+        struct buf got;
+        buf_init(&got, 1 << 16);
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct err err = {0};
+                buf_reset(&got);
+                int rc = decode_hpa(text_of(row[i].in), "halflife", &a, &view, &err);
+                if (rc == 0)
+                        say_autoscaler(&got, &view);
+                expect(row[i].in, row[i].want, rc, &err, &got);
+        }
+        buf_release(&got);
+        arena_release(&a);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(autoscalers_are_read_as_the_table_says)};
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
