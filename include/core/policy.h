@@ -29,6 +29,14 @@ struct resource_policy {
         int oom_bump;         /* memory, thousandths */
 };
 
+/* Raising at once what usage has outgrown: core/raise.h. */
+struct raise_policy {
+        bool enabled;
+        int64_t after_ms; /* 1 min .. 24 h */
+        int factor;       /* thousandths, 1000..10000 */
+        int most;         /* thousandths of the request in force, 1000..100000 */
+};
+
 /* Which factors may lower a request: what was learned, the static one, or the static one until something is learned. */
 enum overcommit { OVERCOMMIT_DYNAMIC, OVERCOMMIT_STATIC, OVERCOMMIT_STATIC_THEN_DYNAMIC };
 enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT, APPLY_ON_DEPLOY, APPLY_MODES };
@@ -52,6 +60,7 @@ struct apply_policy {
 /* The defaults of the CRDs (a test holds the two together); minChangePercent and cooldown depend on the mode. */
 void resource_policy_defaults(enum resource r, struct resource_policy *ret);
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret);
+void raise_policy_defaults(struct raise_policy *ret);
 
 /* How requests are written under a mode, as status.applied.mode has it; NULL: they are not. */
 const char *apply_mode_writes(enum apply_mode mode);

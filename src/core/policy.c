@@ -33,6 +33,13 @@ static const struct apply_policy apply_default = {
         .min_replicas = 2,
 };
 
+static const struct raise_policy raise_default = {
+        .enabled = true,
+        .after_ms = INT64_C(15) * MINUTE_MS,
+        .factor = 1100,
+        .most = 3000,
+};
+
 void resource_policy_defaults(enum resource r, struct resource_policy *ret)
 {
         assert(r < RESOURCES);
@@ -48,6 +55,11 @@ void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
                 ret->min_change_percent = 20;
                 ret->cooldown_ms = INT64_C(7) * DAY_MS;
         }
+}
+
+void raise_policy_defaults(struct raise_policy *ret)
+{
+        *ret = raise_default;
 }
 
 const char *apply_mode_writes(enum apply_mode mode)

@@ -67,6 +67,17 @@ static void test_apply_defaults(void **state)
         }
 }
 
+static void test_raise_defaults(void **state)
+{
+        (void)state;
+        struct raise_policy p;
+        raise_policy_defaults(&p);
+        assert_true(p.enabled);
+        assert_int_equal(p.after_ms, 15 * MINUTE_MS);
+        assert_int_equal(p.factor, 1100);
+        assert_int_equal(p.most, 3000);
+}
+
 static void test_resource_names(void **state)
 {
         (void)state;
@@ -87,7 +98,7 @@ int main(void)
         static const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_cpu_defaults),     cmocka_unit_test(test_memory_defaults),
                 cmocka_unit_test(test_modes_that_write), cmocka_unit_test(test_apply_defaults),
-                cmocka_unit_test(test_resource_names),
+                cmocka_unit_test(test_resource_names),   cmocka_unit_test(test_raise_defaults),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
