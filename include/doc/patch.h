@@ -25,6 +25,7 @@ struct patch_resources {
         /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written where a
          * request changes, and where the owner deploys, as a rollout starts then anyway */
         const char *original, *applied, *basis;
+        bool basis_stands; /* it is its owner's: neither set nor removed */
         bool deploys;
 };
 

@@ -88,6 +88,15 @@ struct view_hpa {
         bool utilization[RESOURCES];
 };
 
+/* A pod whose utilization an autoscaler may go by: its profile's apply.hpa is LimitBasis. */
+struct view_pod {
+        const char *ns, *name;
+        const char *labels; /* as a target's; where somebody selects by them */
+        uint32_t labels_size;
+        int64_t at_ms;                      /* when it was sampled */
+        view_amount utilization[RESOURCES]; /* thousandths of its limit, or of the original request */
+};
+
 struct view {
         int refs;
         struct arena arena;
@@ -107,6 +116,8 @@ struct view {
         size_t namespaces;
         const struct view_hpa *hpa; /* in any order: there are few */
         size_t hpas;
+        const struct view_pod *pod; /* by (ns, name) */
+        size_t pods;
         struct view_kept *kept;
         const char **names;                      /* those copied lately, by their hash; NULL once it is finished */
         const struct view_condition *conditions; /* those of the target before */

@@ -166,6 +166,7 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
                 .original = applied ? original : NULL,
                 .applied = applied,
                 .basis = applied ? BASIS_REQUEST : NULL,
+                .basis_stands = p->target->profile && apply_policy_owns_no_basis(&p->target->profile->spec->apply),
         };
         return patch_build(&want, err);
 }

@@ -68,6 +68,8 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
         h->dirty = true;
         if (v->has[MEMORY] && v->memory_bytes > 0)
                 pc->last_memory = v->memory_bytes;
+        if (v->has[CPU])
+                pc->last_cpu = v->cpu_nano;
         count_run(h, p);
 }
 

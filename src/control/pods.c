@@ -1,6 +1,7 @@
 /*
  * Pods: who runs, for whom, and what each of their containers remembers between samples.
  */
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,7 +18,7 @@ static struct pod *pod_new(struct world *w, const struct object_view *meta, int 
         uid_bytes(meta->uid, p->uid);
         p->containers = containers;
         for (int i = 0; i < containers; i++)
-                p->container[i].kills_counted = -1;
+                p->container[i].kills_counted = p->container[i].last_cpu = -1;
         return p;
 }
 
@@ -25,6 +26,8 @@ static void pod_free(struct world *w, struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
                 intern_drop(w->names, p->container[i].name);
+        intern_drop(w->names, p->original);
+        mem_free(p->label);
         if (p->owner)
                 p->owner->children--;
         mem_free(p);
@@ -86,6 +89,27 @@ static void container_set(struct world *w, struct pod_container *c, const struct
                 container_kill(c, s);
 }
 
+/* What its utilization is of, and whom a selector finds. */
+static void pod_describe(struct world *w, struct pod *p, const struct object_view *meta)
+{
+        const char *was = p->original;
+        p->basis = (uint8_t)basis_read(meta->annotation.basis);
+        p->original = p->basis == BASIS_IS_ORIGINAL && meta->annotation.original.len
+                              ? intern_text(w->names, meta->annotation.original)
+                              : NULL;
+        intern_drop(w->names, was);
+        if (!w->pod_labels)
+                return;
+        struct labels l = {p->label, p->labels};
+        struct label_pair *pair = arena_new(&w->scratch, (size_t)meta->labels * sizeof *pair);
+        static_assert(VIEW_LABELS <= UINT8_MAX, "a byte counts them");
+        for (int i = 0; i < meta->labels; i++)
+                pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
+        labels_set(&l, pair, (size_t)meta->labels);
+        p->label = l.pair;
+        p->labels = (uint8_t)l.count;
+}
+
 static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
 {
         p->epoch = epoch;
@@ -94,6 +118,7 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->running = v->running && v->meta.deleted.ms == 0;
         p->finished = v->finished;
         p->node_pressure = v->node_pressure;
+        pod_describe(w, p, &v->meta);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
         uint8_t owner[UID_BYTES] = {0};

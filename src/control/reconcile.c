@@ -8,6 +8,7 @@
 #include "core/origin.h"
 #include "core/pod.h"
 #include "plan.h"
+#include "utilization.h"
 
 /* --- originals --- */
 
@@ -373,7 +374,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .after_kill = t->kill_ms > t->deed.changed_ms,
                         },
         };
-        bool holds = t->profile && t->profile->spec->apply.hpa == HPA_HOLD;
+        bool holds = t->profile && apply_policy_hpa_holds(&t->profile->spec->apply);
         for (int r = 0; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = holds && autoscaler_on(wl, r);
                 facts.range_min[r] = range->min[r];
@@ -416,17 +417,21 @@ static bool is_held_by_hpa(const struct plan *plan, enum resource r)
         return false;
 }
 
-/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization" */
+/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization"; and the way out, where there is one. */
 static void say_hpas(const struct plan *plan, char *ret, size_t size)
 {
         size_t at = 0;
+        const struct profile *profile = plan->target->profile;
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 if (!is_held_by_hpa(plan, r))
                         continue;
-                int n = snprintf(ret + at, size - at, "%sHPA '%.100s' scales on %s utilization", at ? ", " : "",
+                int n = snprintf(ret + at, size - at, "%sHPA '%.64s' scales on %s utilization", at ? ", " : "",
                                  autoscaler_on(plan->target->workload, r)->name, resource_name(r));
                 at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
         }
+        if (profile && profile->spec->apply.hpa == HPA_LIMIT_BASIS)
+                snprintf(ret + at, size - at, "; write a metric of type Pods there, %s, averageValue 600m for 60 %%",
+                         utilization_metric(is_held_by_hpa(plan, CPU) ? CPU : MEMORY));
 }
 
 static const char *who_paused(const struct plan *plan)

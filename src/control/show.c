@@ -3,6 +3,7 @@
  */
 #include "show.h"
 #include "controller_private.h"
+#include "utilization.h"
 
 #include <string.h>
 
@@ -115,6 +116,14 @@ void show_begin(struct controller *c)
                 show_profiles(&c->world, c->next_view);
 }
 
+/* An autoscaler takes a pod without a value for one not measured; an old value it would take for the present one. */
+static int64_t fresh_ms(const struct controller *c)
+{
+        enum { INTERVALS = 3, LEAST_MS = 2 * MINUTE_MS };
+        int64_t ms = INTERVALS * c->options.interval_ms;
+        return ms > LEAST_MS ? ms : LEAST_MS;
+}
+
 struct view *show_end(struct controller *c)
 {
         struct view *v = STEAL(&c->next_view);
@@ -122,6 +131,7 @@ struct view *show_end(struct controller *c)
                 return view_new();
         show_namespaces(&c->world, v);
         show_hpas(&c->world, v);
+        utilization_show(&c->world, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.apply_never;
         if (c->source_away) {

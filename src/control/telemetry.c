@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "controller_private.h"
+#include "utilization.h"
 
 enum metric_id {
         M_SAMPLES,
@@ -43,6 +44,9 @@ enum metric_id {
         M_HTTP_CONNECTIONS,
         M_ADMISSIONS,
         M_CERTIFICATE,
+        M_POD_CPU,
+        M_POD_MEMORY,
+        M_PODS_LEFT_OUT,
         M_MEMORY,
         METRICS
 };
@@ -105,6 +109,12 @@ static const struct metric metrics[METRICS] = {
                 {"halflife_certificate_expires_seconds",
                  "When the certificate of --webhook-certificate runs out, in seconds since 1970; 0: none yet.",
                  METRIC_GAUGE},
+        [M_POD_CPU] = {"halflife_pod_cpu_utilization",
+                       "CPU that a pod uses of its limit, or of its original request, where apply.hpa is LimitBasis.",
+                       METRIC_GAUGE},
+        [M_POD_MEMORY] = {"halflife_pod_memory_utilization", "The same of memory.", METRIC_GAUGE},
+        [M_PODS_LEFT_OUT] = {"halflife_pod_utilizations_left_out",
+                             "Pods of these profiles beyond the first 5000, which have no such series.", METRIC_GAUGE},
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
@@ -257,10 +267,19 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
 }
 
-static void write_all(struct buf *out, const struct controller *c)
+static void utilizations(struct buf *out, const struct view *v)
 {
-        if (!c->options.replica)
+        utilization_write(out, &metrics[M_POD_CPU], v, CPU);
+        utilization_write(out, &metrics[M_POD_MEMORY], v, MEMORY);
+        one(out, M_PODS_LEFT_OUT, (double)utilization_left_out(v));
+}
+
+static void write_all(struct buf *out, const struct controller *c, const struct view *v)
+{
+        if (!c->options.replica) {
                 write_learner(out, c);
+                utilizations(out, v);
+        }
         states(out, c);
         requests(out, c);
         one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
@@ -276,14 +295,14 @@ static void write_all(struct buf *out, const struct controller *c)
 
 void telemetry_publish(struct controller *c)
 {
-        enum { TEXT_MAX = 1 << 20 };
+        enum { TEXT_MAX = 8 << 20 };
         if (!c->server)
                 return;
         char waiting[256];
         struct buf out;
         struct view *v = show_end(c);
         buf_init(&out, TEXT_MAX);
-        write_all(&out, c);
+        write_all(&out, c, v);
         v->metrics_len = out.len;
         v->metrics = arena_text(&v->arena, buf_text(&out));
         buf_release(&out);

@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "control/profile_spec.h"
 #include "control/selector.h"
+#include "core/basis.h"
 #include "core/kind.h"
 #include "core/quantity.h"
 #include "core/usage.h"
@@ -41,21 +42,6 @@ struct limit_range {
         struct range_facts says;
 };
 
-/* What a ResourceQuota allows and what is used of it. */
-struct quota_facts {
-        struct amount hard[QUOTA_COUNTS], used[QUOTA_COUNTS]; /* millicores, bytes, pods; used set where hard is */
-        unsigned scopes;                                      /* enum quota_scope, or-ed; 0: it counts every pod */
-        enum quota_classes classes;
-        const char **class; /* priority classes; interned */
-        int class_count;
-};
-struct quota {
-        struct quota *next;
-        char *name;
-        uint32_t epoch;
-        struct quota_facts says;
-};
-
 struct ns {
         const char *name; /* interned */
         uint32_t epoch;
@@ -65,7 +51,6 @@ struct ns {
         bool apply_never;
         struct labels labels;
         struct limit_range *ranges;
-        struct quota *quotas; /* by name */
 };
 
 /* A kind that is watched: from the table of kinds, or named by a profile and found by discovery. */
@@ -147,6 +132,7 @@ struct pod_container {
         struct sample_door door;
         struct amount request[RESOURCES], limit[RESOURCES];
         int64_t last_memory;   /* bytes, the last sample */
+        int64_t last_cpu;      /* nanocores, the last sample of this process' life; -1: none */
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
         int64_t kill_at_ms;    /* a kill to be counted; 0: none */
         int64_t kill_restarts;
@@ -164,6 +150,11 @@ struct pod {
         int64_t created_ms, started_ms;
         bool running, finished, gone, node_pressure, stored;
         bool admitted; /* came with requests of ours, and nobody was told yet */
+        uint8_t basis; /* enum basis: what its utilization is of */
+        uint8_t labels;
+        /* Its annotation original-resources (interned), where the basis is the original request; NULL: none. */
+        const char *original;
+        struct label_pair *label; /* in one block with its texts, where world.pod_labels wants them */
         int containers;
         struct pod_container container[];
 };
@@ -320,6 +311,7 @@ struct world {
         struct arena scratch; /* for one object being decoded */
         const char *field_manager;
         const char *own_ns;    /* halflife's own namespace: reached only by name */
+        bool pod_labels;       /* somebody selects pods by their labels: they are kept; set before the first watch */
         struct map namespaces; /* name -> struct ns */
         struct map pods;       /* "ns/name" -> struct pod */
         struct pod **order;    /* pods by (ns, name), for walking beside the sorted metrics */
@@ -350,9 +342,6 @@ void ns_swept(struct world *w, uint32_t epoch);
 int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void range_remove(struct world *w, struct text json);
 void range_swept(struct world *w, uint32_t epoch);
-int quota_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void quota_remove(struct world *w, struct text json);
-void quota_swept(struct world *w, uint32_t epoch);
 int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void hpa_remove(struct world *w, struct text json);
 void hpa_swept(struct world *w, uint32_t epoch);
@@ -399,7 +388,6 @@ void record_set_release(struct world *w, struct record_set *s);
 
 /* What the namespace's LimitRanges say, the strictest of several. */
 void range_facts(struct world *w, const char *ns, struct range_facts *ret);
-void quotas_release(struct world *w, struct ns *ns);
 struct published *published_get(struct world *w, struct text key); /* made when unknown */
 void published_set_status(struct world *w, struct published *p, const json_t *status);
 

@@ -206,11 +206,13 @@ static bool annotation_differs(const json_t *holder, const char *key, const char
 static int annotate(struct builder *b, json_t *holder, const char *path, const struct patch_resources *p)
 {
         enum { NOTES = 3 };
-        static const char *const key[NOTES] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED, ANNOTATION_BASIS};
+        static const char basis[] = ANNOTATION_BASIS, *const key[NOTES] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED,
+                                                                           basis};
         const char *const text[NOTES] = {p->original, p->applied, p->basis};
         bool differs[NOTES], any = false;
         for (int i = 0; i < NOTES; i++)
-                any |= differs[i] = annotation_differs(holder, key[i], text[i]);
+                any |= differs[i] =
+                        !(p->basis_stands && key[i] == basis) && annotation_differs(holder, key[i], text[i]);
         if (!any)
                 return 0;
         buf_reset(&b->path);

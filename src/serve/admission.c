@@ -210,6 +210,7 @@ json_t *admission_patch(struct admission_work *w, struct text object, const char
         want.original = notes.original;
         want.applied = notes.applied;
         want.basis = notes.basis;
+        want.basis_stands = d->profile && apply_policy_owns_no_basis(&d->profile->spec->apply);
         return patch_build(&want, NULL);
 }
 

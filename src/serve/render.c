@@ -314,7 +314,8 @@ static void change(struct work *w)
         const struct template_note note[] = {{ANNOTATION_ORIGINAL, notes.original},
                                              {ANNOTATION_APPLIED, notes.applied},
                                              {ANNOTATION_BASIS, notes.basis}};
-        if (template_edit(w->d, w->object, w->template, change, count, note, 3, &err) < 0) {
+        const size_t notes_of_ours = apply_policy_owns_no_basis(&w->answer.profile->spec->apply) ? 2 : 3;
+        if (template_edit(w->d, w->object, w->template, change, count, note, notes_of_ours, &err) < 0) {
                 w->row.changes = 0;
                 leave_refused(w, err.text);
         } else {

@@ -23,6 +23,14 @@
 #define STATIC_ROLLOUT                                                                                                 \
         "{\"overcommit\":\"Static\",\"static\":{\"cpu\":\"0.5\"},"                                                     \
         "\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}"
+#define LIMIT_BASIS                                                                                                    \
+        "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90,\"hpa\":\"LimitBasis\"}}"
+#define UTILIZATION(what)                                                                                              \
+        "{\"type\":\"Resource\",\"resource\":{\"name\":\"" what "\",\"target\":{\"type\":\"Utilization\","             \
+        "\"averageUtilization\":60}}}"
+#define PODS_METRIC                                                                                                    \
+        "{\"type\":\"Pods\",\"pods\":{\"metric\":{\"name\":\"halflife_pod_cpu_utilization\"},\"target\":{"             \
+        "\"type\":\"AverageValue\",\"averageValue\":\"600m\"}}}"
 #define LOOK "{\"apply\":{\"minHistory\":\"1m\"}}"
 
 enum { SAMPLES = 120 };
@@ -35,10 +43,12 @@ struct row {
         const char *annotations; /* of the template */
         const char *more;        /* members of the workload's spec */
         const char *admitted;    /* what admission made of ours; NULL */
+        const char *hpa;         /* metrics of an HPA; NULL: there is none */
         int samples;
         /* wanted */
         int64_t original, target, value; /* value: what would be written; 0: nothing is */
         const char *reason, *condition;  /* one that must be there, as "Type" or "Type=Reason"; NULL */
+        const char *says;                /* Applied does; NULL */
         bool carries;
 };
 
@@ -264,6 +274,70 @@ static const struct row rows[] = {
          .target = 285,
          .reason = "Lowered",
          .condition = "Applied=NextDeploy"},
+        {.what = "an HPA by utilization holds",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold",
+         .says = "HPA 'web' scales on cpu utilization"},
+        {.what = "LimitBasis, and an HPA by utilization: told how to write it",
+         .spec = LIMIT_BASIS,
+         .request = "1",
+         .annotations = "",
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold",
+         .says = "HPA 'web' scales on cpu utilization; write a metric of type Pods there, "
+                 "halflife_pod_cpu_utilization, averageValue 600m for 60 %"},
+        {.what = "LimitBasis, and one of two metrics is still by utilization",
+         .spec = LIMIT_BASIS,
+         .request = "1",
+         .annotations = "",
+         .hpa = PODS_METRIC "," UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "HPAHold",
+         .condition = "Applied=HPAHold"},
+        {.what = "LimitBasis, by utilization of the other resource",
+         .spec = LIMIT_BASIS,
+         .request = "1",
+         .annotations = "",
+         .hpa = PODS_METRIC "," UTILIZATION("memory"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "LimitBasis, by the metric of pods",
+         .spec = LIMIT_BASIS,
+         .request = "1",
+         .annotations = "",
+         .hpa = PODS_METRIC,
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "LimitBasis, lowered, and utilization comes back: the original does, too",
+         .spec = LIMIT_BASIS,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .hpa = UTILIZATION("cpu"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 1000,
+         .reason = "HPAHold",
+         .carries = true},
 };
 
 static struct watched_kind *deployments(struct world *w)
@@ -295,6 +369,20 @@ static void make_world(struct world *w, const struct row *r)
         snprintf(json, sizeof json,
                  "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":%s}", r->spec);
         if (profile_upsert(w, false, text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", r->what, err.text);
+}
+
+static void make_hpa(struct world *w, const struct row *r)
+{
+        char json[1500];
+        struct err err = {0};
+        if (!r->hpa)
+                return;
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":"
+                 "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"metrics\":[%s]}}",
+                 r->hpa);
+        if (hpa_upsert(w, text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", r->what, err.text);
 }
 
@@ -340,6 +428,9 @@ static void check(const struct row *r, const struct plan *p)
                          (long long)was, (long long)target.value, (long long)value, reason, p->carries, p->apply);
         if (r->condition && !has_condition(p, r->condition))
                 fail_msg("%s: no condition %s", r->what, r->condition);
+        const struct plan_condition *applied = plan_condition(p, "Applied");
+        if (r->says && (!applied || strcmp(applied->message, r->says) != 0))
+                fail_msg("%s: says '%s'", r->what, applied ? applied->message : "nothing");
 }
 
 static void test_rows(void **state)
@@ -352,6 +443,7 @@ static void test_rows(void **state)
                 struct plan plan;
                 struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
                 make_world(&w, r);
+                make_hpa(&w, r);
                 world_settle(&w, now);
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t->workload);

@@ -179,6 +179,7 @@ static void patches_are_as_the_table_says(void **state)
                                                   row[i].original,
                                                   row[i].applied,
                                                   NULL,
+                                                  false,
                                                   false};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 char *got = json_dumps(patch, JSON_COMPACT);
@@ -388,6 +389,7 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                                                   original,
                                                   applied,
                                                   basis,
+                                                  false,
                                                   false};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
                 bool changed = false;
@@ -459,11 +461,45 @@ static void a_pod_is_patched_without_tests(void **state)
         }
 }
 
+/* Where the basis is its owner's, it is neither written nor taken away. */
+static void the_owners_basis_stands(void **state)
+{
+        (void)state;
+        static const char *const basis[] = {NULL, "limit", "request", "what?"};
+        for (size_t i = 0; i < sizeof basis / sizeof *basis; i++)
+                for (int back = 0; back < 2; back++) {
+                        AUTO(json_decref)
+                        json_t *pod = json_pack("{s:{s:{s:s*, s:s, s:s}}, s:{s:[{s:s, s:{s:{s:s}}}]}}", "metadata",
+                                                "annotations", ANNOTATION_BASIS, basis[i], ANNOTATION_ORIGINAL, "was",
+                                                ANNOTATION_APPLIED, "was", "spec", "containers", "name", "app",
+                                                "resources", "requests", "cpu", "2");
+                        char *text = json_dumps(pod, JSON_COMPACT);
+                        struct patch_container c = CPU_TO(454);
+                        const struct patch_resources p = {.object = text_of(text),
+                                                          .template_path = "",
+                                                          .container = &c,
+                                                          .containers = 1,
+                                                          .original = back ? NULL : "O",
+                                                          .applied = back ? NULL : "A",
+                                                          .basis = back ? NULL : BASIS_REQUEST,
+                                                          .basis_stands = true};
+                        AUTO(json_decref) json_t *patch = patch_build(&p, NULL);
+                        assert_true(json_patch_apply(pod, patch));
+                        json_t *notes = json_object_get(json_object_get(pod, "metadata"), "annotations");
+                        const char *stands = json_string_value(json_object_get(notes, ANNOTATION_BASIS));
+                        if ((stands == NULL) != (basis[i] == NULL) || (stands && strcmp(stands, basis[i]) != 0))
+                                fail_msg("'%s' became '%s'", basis[i], stands);
+                        assert_int_equal(json_object_get(notes, ANNOTATION_APPLIED) == NULL, back);
+                        free(text);
+                }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(patches_are_as_the_table_says),
                 cmocka_unit_test(a_pod_is_patched_without_tests),
+                cmocka_unit_test(the_owners_basis_stands),
                 cmocka_unit_test(the_patch_makes_the_object_meant_and_nothing_else),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

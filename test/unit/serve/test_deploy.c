@@ -114,6 +114,7 @@ enum {
         OWNER_SPOKE,
         HPA,
         HPA_IGNORED,
+        HPA_LIMIT_BASED,
         HPA_BESIDE,
         HPA_OF_UNKNOWN,
         HPA_OF_ANOTHER,
@@ -158,6 +159,7 @@ static void test_each_fact_counts(void **state)
                 {OWNER_SPOKE, 440, REASON_LOWERED},
                 {HPA, 2000, REASON_HPA_HOLD},
                 {HPA_IGNORED, 440, REASON_LOWERED},
+                {HPA_LIMIT_BASED, 2000, REASON_HPA_HOLD},
                 {HPA_BESIDE, 2000, REASON_HPA_HOLD},
                 {HPA_OF_UNKNOWN, 2000, REASON_HPA_HOLD},
                 {HPA_OF_ANOTHER, 1000, REASON_STATIC},
@@ -224,6 +226,10 @@ static void test_each_fact_counts(void **state)
                 case HPA_IGNORED:
                         s.target.hpa_holds[CPU] = true;
                         s.spec.apply.hpa = HPA_IGNORE;
+                        break;
+                case HPA_LIMIT_BASED:
+                        s.target.hpa_holds[CPU] = true;
+                        s.spec.apply.hpa = HPA_LIMIT_BASIS;
                         break;
                 case HPA_BESIDE:
                         s.subject.hpa[CPU] = true;

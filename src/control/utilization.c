@@ -1,0 +1,136 @@
+#include "utilization.h"
+
+#include <stdio.h>
+
+const char *utilization_metric(enum resource r)
+{
+        return r == CPU ? "halflife_pod_cpu_utilization" : "halflife_pod_memory_utilization";
+}
+
+/* --- one pod --- */
+
+static bool is_asked_for(const struct pod *p)
+{
+        return !p->gone && p->running && p->target && p->target->profile &&
+               p->target->profile->spec->apply.hpa == HPA_LIMIT_BASIS;
+}
+
+struct originals {
+        const struct pod *pod;
+        struct basis_container *to;
+};
+
+/* What was recorded beside the request that we lowered. */
+static int take_original(void *arg, const struct recorded *r)
+{
+        const struct originals *o = arg;
+        for (int i = 0; i < o->pod->containers; i++)
+                for (int k = 0; text_is(r->container, o->pod->container[i].name) && k < RESOURCES; k++)
+                        o->to[i].original[k] = r->request[k].set ? r->request[k] : r->limit[k];
+        return 0;
+}
+
+/* The container's sample, if it is one of the pod's newest. */
+static void take_sample(const struct pod_container *pc, int64_t at_ms, struct basis_container *to)
+{
+        bool here = pc->last_cpu >= 0 && pc->door.last_ms == at_ms;
+        to->sampled[CPU] = here;
+        to->used[CPU] = here ? pc->last_cpu : 0;
+        to->sampled[MEMORY] = here && pc->last_memory > 0;
+        to->used[MEMORY] = pc->last_memory;
+}
+
+static int64_t sampled_at(const struct pod *p)
+{
+        int64_t newest = 0;
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].role != ROLE_INIT && p->container[i].door.last_ms > newest)
+                        newest = p->container[i].door.last_ms;
+        return newest;
+}
+
+/* A record that somebody broke tells no original: then nothing is said of the pod. */
+static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct basis_container *c)
+{
+        struct err ignored;
+        for (int i = 0; i < p->containers; i++) {
+                const struct pod_container *pc = &p->container[i];
+                c[i] = (struct basis_container){.role = pc->role};
+                take_sample(pc, at_ms, &c[i]);
+                for (int r = 0; r < RESOURCES; r++) {
+                        c[i].limit[r] = pc->limit[r];
+                        c[i].original[r] = pc->request[r].set ? pc->request[r] : pc->limit[r];
+                }
+        }
+        struct originals o = {p, c};
+        return !p->original || record_read(text_of(p->original), a, take_original, &o, &ignored) == 0;
+}
+
+/* As the API server lets through: it goes into labels as it is. */
+static bool is_name(const char *s)
+{
+        return *s && strlen(s) <= VIEW_NAME && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
+}
+
+static bool show_pod(struct world *w, const struct pod *p, int64_t since_ms, struct view *v, struct view_pod *to)
+{
+        struct basis_container c[VIEW_CONTAINERS];
+        int64_t at_ms = sampled_at(p);
+        if (!is_name(p->ns) || !is_name(p->name) || at_ms < since_ms || !measure(&w->scratch, p, at_ms, c))
+                return false;
+        bool any = false;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct amount u = basis_utilization(c, (size_t)p->containers, r, (enum basis)p->basis);
+                to->utilization[r] = view_amount_of(u);
+                any |= u.set;
+        }
+        if (!any)
+                return false;
+        to->ns = view_name(v, p->ns);
+        to->name = arena_text(&v->arena, text_of(p->name));
+        to->labels = view_labels(v, p->label, p->labels, &to->labels_size);
+        to->at_ms = at_ms;
+        return true;
+}
+
+void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct view *v)
+{
+        size_t count = 0;
+        for (size_t i = 0; i < w->ordered; i++)
+                count += is_asked_for(w->order[i]);
+        if (!count)
+                return;
+        struct view_pod *to = arena_new(&v->arena, count * sizeof *to);
+        v->pod = to;
+        for (size_t i = 0; i < w->ordered; i++) {
+                const struct pod *p = w->order[i];
+                if (is_asked_for(p) && show_pod(w, p, now.ms - fresh_ms, v, &to[v->pods]))
+                        v->pods++;
+                arena_reset(&w->scratch);
+        }
+}
+
+/* --- as series --- */
+
+/* Not namespace and pod: Prometheus gives those names to where a series was scraped. Whole, unlike other labels: a cut
+ * name is another pod's. */
+static const char *labels_of(const struct view_pod *p, char *out, size_t size)
+{
+        snprintf(out, size, "pod_namespace=\"%s\",pod_name=\"%s\"", p->ns, p->name);
+        return out;
+}
+
+void utilization_write(struct buf *out, const struct metric *m, const struct view *v, enum resource r)
+{
+        char labels[2 * VIEW_NAME + 64];
+        metric_family(out, m);
+        for (size_t i = 0; i < v->pods && i < UTILIZATION_SERIES_PODS; i++)
+                if (v->pod[i].utilization[r] >= 0)
+                        metric_sample(out, m, labels_of(&v->pod[i], labels, sizeof labels),
+                                      (double)v->pod[i].utilization[r] / 1e3);
+}
+
+size_t utilization_left_out(const struct view *v)
+{
+        return v->pods > UTILIZATION_SERIES_PODS ? v->pods - UTILIZATION_SERIES_PODS : 0;
+}

@@ -1,0 +1,27 @@
+/*
+ * What pods use of their limits, or of the requests that their owners asked for: what autoscalers of workloads whose
+ * profile says apply.hpa: LimitBasis go by.
+ */
+#ifndef HALFLIFE_SRC_CONTROL_UTILIZATION_H
+#define HALFLIFE_SRC_CONTROL_UTILIZATION_H
+
+#include "base/buf.h"
+#include "serve/metrics.h"
+#include "world.h"
+
+/* So many pods are told of as series; the API of custom metrics tells of all. */
+enum { UTILIZATION_SERIES_PODS = 5000 };
+
+/* As which a pod's utilization is told, as series and by the API of custom metrics. */
+const char *utilization_metric(enum resource r);
+
+/* Fills in the view's pods, of a settled world: those sampled not longer than fresh_ms before now, of which something
+ * can be said. */
+void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct view *v);
+
+/* The series of one resource, m's family. */
+void utilization_write(struct buf *out, const struct metric *m, const struct view *v, enum resource r);
+/* Of how many pods the view tells beyond those that are series. */
+size_t utilization_left_out(const struct view *v);
+
+#endif
