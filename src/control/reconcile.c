@@ -375,7 +375,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                         },
         };
         bool holds = t->profile && apply_policy_hpa_holds(&t->profile->spec->apply);
-        for (int r = 0; r < RESOURCES; r++) {
+        for (enum resource r = CPU; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = holds && autoscaler_on(wl, r);
                 facts.range_min[r] = range->min[r];
                 facts.range_ratio[r] = range->ratio[r];
