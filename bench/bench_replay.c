@@ -43,7 +43,7 @@ static void replay_trace(const struct buf *b, const struct profile_spec *spec)
         struct replay r;
         struct trace t;
         const char *why;
-        replay_init(&r, DAY_MS);
+        replay_init(&r, DAY_MS, NULL);
         replay_add_policy(&r, "default", spec);
         trace_init(&t, give, &source);
         while (trace_next(&t, &row, NULL) == 1)

@@ -1,19 +1,20 @@
-/* halflife replay: the options, the profiles, the loop over the trace. */
+/* halflife replay: the options, the loop over the traces and their rows. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
+#include <zlib.h>
 
-#include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/options.h"
 #include "commands.h"
-#include "replay.h"
+#include "replay_compare.h"
+#include "replay_policy.h"
 
-enum { PROFILE_BYTES_MAX = 1 << 20, TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18 };
+enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 
-enum { OPT_PROFILE, OPT_DEPLOY_EVERY, OPT_ENTITIES, OPT_OUTPUT, OPT_HELP, OPTS };
+enum { OPT_PROFILE, OPT_DEPLOY_EVERY, OPT_RAISE, OPT_COMPARE, OPT_ENTITIES, OPT_OUTPUT, OPT_HELP, OPTS };
 static const struct option_spec option[OPTS] = {
         {.name = "profile",
          .value = "FILE",
@@ -22,6 +23,12 @@ static const struct option_spec option[OPTS] = {
         {.name = "deploy-every",
          .value = "TIME",
          .help = "requests change at multiples of this after an entity's first row (default 24h)"},
+        {.name = "raise",
+         .value = "TIME",
+         .help = "score all a second time with requests raised as soon as usage stood above them for so long "
+                 "(apply.raise: 15m there)"},
+        {.name = "compare",
+         .help = "score P95 and P99 without decay and VPA's defaults as well; a row a trace, a column a policy"},
         {.name = "entities", .help = "tell what is known of each entity at its end, under the first profile"},
         {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table or json (default table)"},
         {.name = "help", .letter = 'h', .help = "this text"},
@@ -36,19 +43,21 @@ const struct option_spec *cmd_replay_options(int *ret_count)
 
 struct arguments {
         struct option_given given[OPTS];
+        struct option_words files;
         int64_t deploy_every_ms;
-        bool entities, json;
-        const char *file;
+        struct raise_policy raise;
+        bool compare, entities, json;
 };
 
 static void print_help(void)
 {
-        printf("usage: %s replay [option]... FILE|-\n\n"
-               "Runs a usage trace (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
-               "per entity) through the controller's own arithmetic and scores each profile: how much of what it "
-               "would\n"
-               "have requested was not used (slack), and how often more was used than requested (overrun). 'peak'\n"
-               "requests the highest value yet seen. Changes nothing.\n\n"
+        printf("usage: %s replay [option]... FILE|- ...\n\n"
+               "Runs usage traces (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
+               "per entity; plain or gzip) through the controller's own arithmetic and scores each profile: how much "
+               "of\n"
+               "what it would have requested was not used (slack), and how often more was used than requested "
+               "(overrun).\n"
+               "'peak' requests the highest value yet seen. Changes nothing.\n\n"
                "Rows before a profile's minHistory are learned and not scored. Of a profile its resources, minHistory\n"
                "and minChangePercent count, memory also where it is off; selectors, containers, windows and cooldown\n"
                "do not.\n\n",
@@ -56,15 +65,27 @@ static void print_help(void)
         options_print(stdout, option, OPTS);
 }
 
-static int read_deploy_every(const char *value, int64_t *ret_ms, struct err *err)
+/* --- arguments --- */
+
+static int read_time(const char *name, const char *value, int most_h, int64_t *ret_ms, struct err *err)
 {
-        int64_t ms = DAY_MS;
-        if (value && (duration_parse(value, strlen(value), &ms) < 0 || ms < MINUTE_MS || ms > INT64_C(8760) * HOUR_MS))
+        int64_t ms;
+        if (duration_parse(value, strlen(value), &ms) < 0 || ms < MINUTE_MS || ms > (int64_t)most_h * HOUR_MS)
                 return err_set(err, ERR_INVALID,
-                               "deploy-every '%s' is not a duration from 1m to 8760h, such as 24h; there are no days",
-                               value);
+                               "%s '%s' is not a duration from 1m to %dh, such as 24h; there are no days", name, value,
+                               most_h);
         *ret_ms = ms;
         return 0;
+}
+
+static int read_times(struct arguments *a, struct err *err)
+{
+        const char *every = option_value(&a->given[OPT_DEPLOY_EVERY]), *after = option_value(&a->given[OPT_RAISE]);
+        raise_policy_defaults(&a->raise);
+        a->raise.enabled = after != NULL;
+        a->deploy_every_ms = DAY_MS;
+        int rc = every ? read_time("deploy-every", every, 8760, &a->deploy_every_ms, err) : 0;
+        return rc == 0 && after ? read_time("raise", after, 24, &a->raise.after_ms, err) : rc;
 }
 
 static int read_output(const char *value, bool *ret_json, struct err *err)
@@ -77,85 +98,50 @@ static int read_output(const char *value, bool *ret_json, struct err *err)
 
 static int read_arguments(int argc, char **argv, struct arguments *a, struct err *err)
 {
-        struct option_words words;
         *a = (struct arguments){0};
-        int rc = options_parse(option, OPTS, argc, argv, a->given, &words, err);
+        int rc = options_parse(option, OPTS, argc, argv, a->given, &a->files, err);
+        if (rc == 0)
+                rc = option_switch(&a->given[OPT_COMPARE], &a->compare, err);
         if (rc == 0)
                 rc = option_switch(&a->given[OPT_ENTITIES], &a->entities, err);
         if (rc == 0)
-                rc = read_deploy_every(option_value(&a->given[OPT_DEPLOY_EVERY]), &a->deploy_every_ms, err);
+                rc = read_times(a, err);
         if (rc == 0)
                 rc = read_output(option_value(&a->given[OPT_OUTPUT]), &a->json, err);
         if (rc < 0 || a->given[OPT_HELP].count)
                 return rc;
-        if (words.count != 1)
-                return err_set(err, ERR_INVALID, "one trace is wanted, a file or '-' for standard input, not %d",
-                               words.count);
-        a->file = words.word[0];
+        if (a->files.count == 0)
+                return err_set(err, ERR_INVALID, "a trace is wanted: files, or '-' for standard input");
+        if (a->compare && a->entities)
+                return err_set(err, ERR_INVALID, "compare tells of policies, entities of one of them: ask one by one");
         return 0;
-}
-
-/* --- profiles --- */
-
-static int add_profile(struct replay *r, const json_t *document, struct err *err)
-{
-        const char *kind = json_string_value(json_object_get(document, "kind"));
-        const char *name = json_string_value(json_object_get(json_object_get(document, "metadata"), "name"));
-        const json_t *spec = json_object_get(document, "spec");
-        struct profile_spec p;
-        if (!kind || (strcmp(kind, "ClusterProfile") && strcmp(kind, "Profile")))
-                return err_set(err, ERR_INVALID, "kind '%.64s' is not ClusterProfile or Profile", kind ? kind : "");
-        if (!spec)
-                return err_set(err, ERR_INVALID, "spec is missing: write {} for the defaults");
-        int rc = profile_spec_read(spec, &p, err);
-        if (rc < 0)
-                return rc;
-        rc = replay_add_policy(r, name ? name : kind, &p);
-        profile_spec_release(&p);
-        return rc < 0 ? err_set(err, rc, "more than %d profiles: leave some out", REPLAY_POLICIES) : 0;
-}
-
-static int add_profiles(struct replay *r, const char *path, struct err *err)
-{
-        size_t len;
-        AUTO(mem_free) char *text = file_read(path, PROFILE_BYTES_MAX, &len, err);
-        AUTO(json_decref) json_t *documents = text ? yaml_read_all(text, len, err) : NULL;
-        if (!documents)
-                return err_wrap(err, "profile '%s'", path);
-        if (json_array_size(documents) == 0)
-                return err_set(err, ERR_INVALID, "profile '%s': there is none in it", path);
-        for (size_t i = 0; i < json_array_size(documents); i++)
-                if (add_profile(r, json_array_get(documents, i), err) < 0)
-                        return err_wrap(err, "profile '%s'", path);
-        return 0;
-}
-
-static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
-{
-        struct profile_spec defaults;
-        int rc = 0;
-        const struct option_given *profiles = &a->given[OPT_PROFILE];
-        for (int i = 0; rc == 0 && i < profiles->count; i++)
-                rc = add_profiles(r, profiles->value[i], err);
-        if (rc < 0 || profiles->count > 0)
-                return rc;
-        rc = profile_spec_read(NULL, &defaults, err);
-        if (rc == 0)
-                rc = replay_add_policy(r, "default", &defaults);
-        return rc;
 }
 
 /* --- the trace --- */
 
+/* Plain text comes through as it is. A file cut short is told at its end. */
 static ssize_t read_file(void *arg, void *buf, size_t size)
 {
-        return read(*(const int *)arg, buf, size);
+        gzFile gz = arg;
+        int n = gzread(gz, buf, (unsigned)size), failed = Z_OK;
+        if (n <= 0)
+                gzerror(gz, &failed);
+        if (failed == Z_OK || failed == Z_STREAM_END)
+                return n;
+        if (failed != Z_ERRNO)
+                errno = EBADMSG;
+        return -1;
 }
 
-static void tell_refused(const struct arguments *a, const struct trace *t, int64_t nth, const char *why)
+struct file {
+        const char *path;
+        struct trace trace;
+};
+
+static void tell_refused(const struct file *f, int64_t nth, const char *why)
 {
         if (nth <= TOLD_MOST)
-                fprintf(stderr, "%s:%lld: %s\n", a->file, (long long)t->line, why);
+                fprintf(stderr, "%s:%lld: %s\n", f->path, (long long)f->trace.line, why);
 }
 
 static void tell_progress(const struct replay *r, bool last)
@@ -164,67 +150,143 @@ static void tell_progress(const struct replay *r, bool last)
 }
 
 /* A line that is no row is counted with the refused ones. */
-static int take_next(struct replay *r, struct trace *t, const struct arguments *a, struct err *err)
+static int take_next(struct replay *r, struct file *f, struct err *err)
 {
         struct trace_row row;
         const char *why = NULL;
-        int rc = trace_next(t, &row, err);
+        int rc = trace_next(&f->trace, &row, err);
         if (rc == 0 || rc == ERR_IO)
                 return rc;
         if (rc == ERR_INVALID) {
                 r->rows++;
                 r->refused++;
-                tell_refused(a, t, r->refused, err->text);
+                tell_refused(f, r->refused, err->text);
                 return 1;
         }
         rc = replay_row(r, &row, &why);
         if (rc == ERR_INVALID)
-                tell_refused(a, t, r->refused, why);
+                tell_refused(f, r->refused, why);
         if (rc == ERR_TOOBIG)
-                return err_set(err, rc, "line %lld: more than %d entities: split the trace", (long long)t->line,
+                return err_set(err, rc, "line %lld: more than %d entities: split the trace", (long long)f->trace.line,
                                REPLAY_ENTITIES);
         return 1;
 }
 
-static int read_trace(struct replay *r, const struct arguments *a, int fd, struct err *err)
+static int read_rows(struct replay *r, struct file *f, struct err *err)
 {
         bool terminal = isatty(STDERR_FILENO);
-        struct trace t;
         int rc;
-        trace_init(&t, read_file, &fd);
-        while ((rc = take_next(r, &t, a, err)) > 0)
+        while ((rc = take_next(r, f, err)) > 0)
                 if (terminal && r->rows % PROGRESS_ROWS == 0)
                         tell_progress(r, false);
         if (terminal && r->rows >= PROGRESS_ROWS)
                 tell_progress(r, true);
-        trace_release(&t);
         if (r->refused > TOLD_MOST)
-                fprintf(stderr, "%s: %lld more rows refused\n", a->file, (long long)r->refused - TOLD_MOST);
+                fprintf(stderr, "%s: %lld more rows refused\n", f->path, (long long)r->refused - TOLD_MOST);
         if (rc == 0 && r->entities == 0)
-                return err_set(err, ERR_INVALID,
-                               "no row could be read: expected lines of " TRACE_HEADER
-                               " (what is compressed goes through zcat)");
+                return err_set(err, ERR_INVALID, "no row could be read: expected lines of " TRACE_HEADER);
         return rc;
 }
 
-static int open_trace(const char *path, struct err *err)
+static gzFile open_trace(const char *path, struct err *err)
 {
-        if (strcmp(path, "-") == 0)
-                return STDIN_FILENO;
-        int fd = open(path, O_RDONLY | O_CLOEXEC);
-        return fd >= 0 ? fd : err_set(err, ERR_IO, "%s", strerror(errno));
+        bool input = strcmp(path, "-") == 0;
+        int fd = input ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0) {
+                err_set(err, ERR_IO, "%s", strerror(errno));
+                return NULL;
+        }
+        gzFile gz = gzdopen(fd, "rb");
+        if (!gz) {
+                close(fd);
+                err_set(err, ERR_IO, "no memory to read it");
+                return NULL;
+        }
+        gzbuffer(gz, GZIP_BUFFER); /* refused: a smaller one does */
+        return gz;
 }
 
-static int run(struct replay *r, const struct arguments *a, struct err *err)
+static int read_trace(struct replay *r, const char *path, struct err *err)
 {
-        int rc = add_policies(r, a, err);
-        if (rc < 0)
-                return rc;
-        int fd = open_trace(a->file, err);
-        rc = fd < 0 ? fd : read_trace(r, a, fd, err);
-        if (fd > STDIN_FILENO)
-                close(fd);
-        return rc < 0 ? err_wrap(err, "trace '%s'", a->file) : 0;
+        struct file f = {.path = path};
+        gzFile gz = open_trace(path, err);
+        if (!gz)
+                return ERR_IO;
+        trace_init(&f.trace, read_file, gz);
+        int rc = read_rows(r, &f, err);
+        trace_release(&f.trace);
+        gzclose(gz);
+        return rc;
+}
+
+/* --- all of them --- */
+
+/* "web" of "traces/web.csv.gz" */
+static char *trace_name(const char *path)
+{
+        static const char *const ends[] = {".gz", ".csv"};
+        const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+        size_t len = strlen(name);
+        for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++) {
+                size_t end = strlen(ends[i]);
+                if (len > end && memcmp(name + len - end, ends[i], end) == 0)
+                        len -= end;
+        }
+        return mem_string_n(name, len);
+}
+
+static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
+{
+        int rc = replay_policies_read(r, &a->given[OPT_PROFILE], err);
+        if (rc == 0 && a->compare && replay_policies_compare(r) < 0)
+                return err_set(err, ERR_TOOBIG, "too many profiles to compare with anything: leave some out");
+        return rc;
+}
+
+static void answer(const struct replay *r, const struct arguments *a, int nth, struct replay_compare *table)
+{
+        AUTO(mem_free) char *name = trace_name(a->files.word[nth]);
+        const char *shown = a->files.count > 1 ? name : NULL;
+        if (a->json && nth > 0)
+                putchar(',');
+        if (a->json)
+                replay_print_json(r, shown, a->entities);
+        else if (a->compare)
+                replay_compare_add(table, r, name);
+        else
+                replay_print_table(r, shown, a->entities);
+        if (!a->json && !a->compare && nth < a->files.count - 1)
+                putchar('\n');
+}
+
+static int run_trace(const struct arguments *a, int nth, struct replay_compare *table, struct err *err)
+{
+        struct replay r;
+        replay_init(&r, a->deploy_every_ms, &a->raise);
+        int rc = add_policies(&r, a, err);
+        if (rc == 0 && (rc = read_trace(&r, a->files.word[nth], err)) < 0)
+                err_wrap(err, "trace '%s'", a->files.word[nth]);
+        if (rc == 0)
+                answer(&r, a, nth, table);
+        replay_release(&r);
+        return rc;
+}
+
+static int run(const struct arguments *a, struct err *err)
+{
+        struct replay_compare table = {0};
+        bool listed = a->json && a->files.count > 1;
+        int rc = 0;
+        if (listed)
+                fputs("{\"traces\":[", stdout);
+        for (int i = 0; rc == 0 && i < a->files.count; i++)
+                rc = run_trace(a, i, &table, err);
+        if (rc == 0 && listed)
+                puts("]}");
+        if (rc == 0 && a->compare && !a->json)
+                replay_compare_print(&table);
+        replay_compare_release(&table);
+        return rc;
 }
 
 static int fail(int code, const struct err *err)
@@ -243,11 +305,5 @@ int cmd_replay(int argc, char **argv)
                 print_help();
                 return EXIT_DONE;
         }
-        struct replay r;
-        replay_init(&r, a.deploy_every_ms);
-        int rc = run(&r, &a, &err);
-        if (rc == 0)
-                (a.json ? replay_print_json : replay_print_table)(&r, a.entities);
-        replay_release(&r);
-        return rc < 0 ? fail(EXIT_FAILED, &err) : EXIT_DONE;
+        return run(&a, &err) < 0 ? fail(EXIT_FAILED, &err) : EXIT_DONE;
 }

@@ -23,7 +23,7 @@ const struct command commands[] = {
          "the histogram behind a number, and how the number came about"},
         {"check", cmd_check, setting_options, TAKES_NOTHING,
          "can halflife reach, may it do, what it needs? one line each"},
-        {"replay", cmd_replay, cmd_replay_options, TAKES_FILES, "run a usage trace through profiles and score them"},
+        {"replay", cmd_replay, cmd_replay_options, TAKES_FILES, "run usage traces through profiles and score them"},
         {"completion", cmd_completion, NULL, TAKES_SHELLS, "the script that completes command lines in a shell"},
         {"version", cmd_version, NULL, TAKES_NOTHING, "which halflife this is"},
 };

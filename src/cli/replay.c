@@ -1,14 +1,18 @@
 #include "replay.h"
 
+#include <math.h>
+
 #include "core/correct.h"
 
 enum { INTERVAL_MS = MINUTE_MS }; /* the controller's own default */
 static const double cpu_weight = 0.1;
 static const double units_of_one[RESOURCES] = {[CPU] = 1000, [MEMORY] = 1};
 
-void replay_init(struct replay *r, int64_t deploy_every_ms)
+void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_policy *raise)
 {
         *r = (struct replay){.deploy_every_ms = deploy_every_ms, .slab = slab_new()};
+        if (raise)
+                r->raise = *raise;
 }
 
 void replay_release(struct replay *r)
@@ -84,33 +88,54 @@ void replay_estimate(const struct replay *r, const struct replay_entity *e, int 
         estimate_at(&r->policy[policy], &e->track[policy].usage, e->last_ms, ret);
 }
 
+static int ways(const struct replay *r)
+{
+        return r->raise.enabled ? REPLAY_WAYS : REPLAY_RAISED;
+}
+
+static int64_t units_up(enum resource r, double amount)
+{
+        return (int64_t)ceil(amount * units_of_one[r]);
+}
+
 static void set_request(struct replay_request *q, double amount, int64_t units, struct score *s)
 {
         s->changes += q->stands;
-        *q = (struct replay_request){true, amount, units};
+        q->stands = true;
+        q->amount = amount;
+        q->units = units;
 }
 
-static void deploy_resource(struct replay_policy *p, struct replay_track *t, enum resource r,
+static void deploy_request(struct replay_policy *p, struct replay_requests *requests, enum replay_way way,
+                           enum resource r, int64_t target)
+{
+        struct replay_request *q = &requests->of[way][r];
+        bool changed = target != q->units && gate_changed_enough(q->units, target, p->min_change_percent);
+        if (!q->stands || changed)
+                set_request(q, (double)target / units_of_one[r], target, &p->scores.of[way][r]);
+}
+
+static void deploy_resource(const struct replay *r, struct replay_policy *p, struct replay_track *t, enum resource q,
                             const struct recommendation *learned)
 {
         const struct correct_facts facts = {
-                .resource = r, .policy = &p->of[r], .state = learned->state, .estimate = learned->of[r]};
-        struct replay_request *q = &t->request[r];
+                .resource = q, .policy = &p->of[q], .state = learned->state, .estimate = learned->of[q]};
         struct correction c;
         correct(&facts, &c);
-        if (!c.target.set)
-                return;
-        bool changed =
-                c.target.value != q->units && gate_changed_enough(q->units, c.target.value, p->min_change_percent);
-        if (!q->stands || changed)
-                set_request(q, (double)c.target.value / units_of_one[r], c.target.value, &p->score[r]);
+        for (int way = 0; c.target.set && way < ways(r); way++)
+                deploy_request(p, &t->requests, (enum replay_way)way, q, c.target.value);
 }
 
+/* A peak that was raised above falls back to the highest value seen. */
 static void deploy_peak(struct replay *r, struct replay_entity *e)
 {
-        for (enum resource q = CPU; q < RESOURCES; q++)
-                if (e->samples[q] > 0 && (!e->peak[q].stands || e->peak[q].amount < e->highest[q]))
-                        set_request(&e->peak[q], e->highest[q], 0, &r->peak[q]);
+        for (int way = 0; way < ways(r); way++)
+                for (enum resource q = CPU; q < RESOURCES; q++) {
+                        struct replay_request *peak = &e->peak.of[way][q];
+                        bool same = peak->stands && peak->amount <= e->highest[q] && peak->amount >= e->highest[q];
+                        if (e->samples[q] > 0 && !same)
+                                set_request(peak, e->highest[q], units_up(q, e->highest[q]), &r->peak.of[way][q]);
+                }
 }
 
 /* What is learned between two deploys does not change while there are no rows: of several only the last counts. */
@@ -122,7 +147,7 @@ static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now
                 if (learned.state != STATE_READY)
                         continue;
                 for (enum resource q = CPU; q < RESOURCES; q++)
-                        deploy_resource(&r->policy[i], &e->track[i], q, &learned);
+                        deploy_resource(r, &r->policy[i], &e->track[i], q, &learned);
                 if (i == 0)
                         deploy_peak(r, e);
         }
@@ -152,13 +177,43 @@ static enum sample_verdict learn(struct replay *r, struct replay_entity *e, cons
         return verdict;
 }
 
-static void score_resource(struct replay *r, struct replay_entity *e, enum resource q, double used, int64_t span_ms)
+/* What usage that stands above it for long makes of a request. There is no original to bound it. Above is what
+ * score_row() counts, too. */
+static void raise_request(const struct replay *r, struct replay_request *q, enum resource resource,
+                          const struct sample *sample, int64_t round_to, struct score *s)
+{
+        double used = sample->value[resource];
+        const struct raise_facts facts = {.policy = &r->raise,
+                                          .at = sample->at,
+                                          .used = used > q->amount ? units_up(resource, used) : 0,
+                                          .request = q->units,
+                                          .original = {true, INT64_MAX},
+                                          .round_to = round_to};
+        int64_t to;
+        if (raise_sample(&q->stretch, &facts, &to))
+                set_request(q, (double)to / units_of_one[resource], to, s);
+}
+
+static void score_requests(const struct replay *r, struct replay_requests *requests, enum resource q,
+                           const struct sample *sample, int64_t span_ms, int64_t round_to, struct replay_scores *scores)
+{
+        for (int way = 0; way < ways(r); way++) {
+                struct replay_request *request = &requests->of[way][q];
+                if (!request->stands)
+                        continue;
+                score_row(&scores->of[way][q], sample->value[q], request->amount, span_ms);
+                if (way == REPLAY_RAISED)
+                        raise_request(r, request, q, sample, round_to, &scores->of[way][q]);
+        }
+}
+
+static void score_resource(struct replay *r, struct replay_entity *e, enum resource q, const struct sample *s,
+                           int64_t span_ms)
 {
         for (int i = 0; i < r->policies; i++)
-                if (e->track[i].request[q].stands)
-                        score_row(&r->policy[i].score[q], used, e->track[i].request[q].amount, span_ms);
-        if (e->peak[q].stands)
-                score_row(&r->peak[q], used, e->peak[q].amount, span_ms);
+                score_requests(r, &e->track[i].requests, q, s, span_ms, r->policy[i].of[q].round_to,
+                               &r->policy[i].scores);
+        score_requests(r, &e->peak, q, s, span_ms, 1, &r->peak);
 }
 
 static void take_row(struct replay *r, struct replay_entity *e, const struct sample *s)
@@ -169,7 +224,7 @@ static void take_row(struct replay *r, struct replay_entity *e, const struct sam
         for (enum resource q = CPU; q < RESOURCES; q++) {
                 if (!s->has[q])
                         continue;
-                score_resource(r, e, q, s->value[q], span_ms);
+                score_resource(r, e, q, s, span_ms);
                 e->samples[q]++;
                 if (s->value[q] > e->highest[q])
                         e->highest[q] = s->value[q];

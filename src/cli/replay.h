@@ -7,6 +7,9 @@
  * request changes at a deploy where the policy's minChange says so. Both resources are scored, whether the profile
  * enables them or not: enabled decides about an owner's request, and there is none. The last policy is always `peak`:
  * the highest value yet seen, exactly, at the deploys of the first policy.
+ *
+ * With raise each policy is scored a second time: a row is scored against the request that stands and then shown to
+ * core/raise.h; what that asks for stands for the rows behind it, until a deploy sets another.
  */
 #ifndef HALFLIFE_SRC_CLI_REPLAY_H
 #define HALFLIFE_SRC_CLI_REPLAY_H
@@ -14,6 +17,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "control/profile_spec.h"
+#include "core/raise.h"
 #include "core/recommend.h"
 #include "core/score.h"
 #include "trace.h"
@@ -21,25 +25,37 @@
 enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };
 enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* a row stands for no longer */
 
+/* How a policy is scored: as deploys set it, or raised in between as well. */
+enum replay_way { REPLAY_AS_SET, REPLAY_RAISED, REPLAY_WAYS };
+
+struct replay_scores {
+        struct score of[REPLAY_WAYS][RESOURCES];
+};
+
 struct replay_policy {
         char *name;
         struct resource_policy of[RESOURCES];
         int64_t min_history_ms;
         int min_change_percent;
-        struct score score[RESOURCES];
+        struct replay_scores scores;
 };
 
 struct replay_request {
         bool stands;
-        double amount; /* cores, bytes */
-        int64_t units; /* the same in millicores, bytes */
+        double amount;                /* cores, bytes */
+        int64_t units;                /* the same in millicores, bytes, rounded up */
+        struct raise_stretch stretch; /* of usage above it */
+};
+
+struct replay_requests {
+        struct replay_request of[REPLAY_WAYS][RESOURCES];
 };
 
 /* One policy's view of one entity. */
 struct replay_track {
         struct usage usage;
         struct sample_door door;
-        struct replay_request request[RESOURCES];
+        struct replay_requests requests;
 };
 
 struct replay_entity {
@@ -47,15 +63,16 @@ struct replay_entity {
         int64_t rows, first_ms, last_ms, deploy_ms; /* deploy_ms: the next one */
         int64_t samples[RESOURCES];
         double highest[RESOURCES];
-        struct replay_request peak[RESOURCES];
+        struct replay_requests peak;
         struct replay_track track[]; /* one a policy */
 };
 
 struct replay {
         struct replay_policy policy[REPLAY_POLICIES];
         int policies;
-        struct score peak[RESOURCES];
+        struct replay_scores peak;
         int64_t deploy_every_ms;
+        struct raise_policy raise; /* off: REPLAY_RAISED is not scored */
         int64_t rows, refused;
         struct map by_name;
         struct replay_entity **entity; /* in the order in which they came */
@@ -64,7 +81,8 @@ struct replay {
         struct slab *slab;          /* the histograms' memory */
 };
 
-void replay_init(struct replay *r, int64_t deploy_every_ms);
+/* raise NULL: off. */
+void replay_init(struct replay *r, int64_t deploy_every_ms, const struct raise_policy *raise);
 void replay_release(struct replay *r);
 /* Before the first row. ERR_TOOBIG: REPLAY_POLICIES are there already. */
 int replay_add_policy(struct replay *r, const char *name, const struct profile_spec *spec);
@@ -78,8 +96,8 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
 /* What a policy knows of an entity at its last row. */
 void replay_estimate(const struct replay *r, const struct replay_entity *e, int policy, struct recommendation *ret);
 
-/* The answer, to stdout. */
-void replay_print_table(const struct replay *r, bool entities);
-void replay_print_json(const struct replay *r, bool entities);
+/* The answer, to stdout; trace: its name, where there are several, else NULL. */
+void replay_print_table(const struct replay *r, const char *trace, bool entities);
+void replay_print_json(const struct replay *r, const char *trace, bool entities);
 
 #endif

@@ -37,21 +37,32 @@ static void print_text(const char *s)
         json_dumpf(value, stdout, JSON_ENCODE_ANY);
 }
 
-static void print_score(enum resource q, const struct score *s)
+static void print_score(const char *name, enum resource q, const struct score *s)
 {
         printf("\"%s\":{\"slack\":%.17g,\"overrun\":%.17g,\"changes_per_week\":%.17g,\"requested_hours\":%.17g,"
                "\"used_hours\":%.17g}",
-               resource_name(q), score_slack(s), score_overrun(s), score_changes_per_week(s),
-               s->requested_hours / hours_unit[q], s->used_hours / hours_unit[q]);
+               name, score_slack(s), score_overrun(s), score_changes_per_week(s), s->requested_hours / hours_unit[q],
+               s->used_hours / hours_unit[q]);
 }
 
-static void print_policy(const char *name, const struct score score[static RESOURCES])
+static void print_way(const struct replay_scores *s, enum replay_way way)
+{
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                putchar(',');
+                print_score(resource_name(q), q, &s->of[way][q]);
+        }
+}
+
+static void print_policy(const struct replay *r, const char *name, const struct replay_scores *s)
 {
         fputs("{\"name\":", stdout);
         print_text(name);
-        for (enum resource q = CPU; q < RESOURCES; q++) {
-                putchar(',');
-                print_score(q, &score[q]);
+        print_way(s, REPLAY_AS_SET);
+        if (r->raise.enabled) {
+                fputs(",\"raised\":{\"after_s\":", stdout);
+                printf("%lld", (long long)(r->raise.after_ms / SECOND_MS));
+                print_way(s, REPLAY_RAISED);
+                putchar('}');
         }
         putchar('}');
 }
@@ -75,24 +86,34 @@ static void print_entity(const struct replay *r, const struct replay_entity *e)
         putchar('}');
 }
 
-void replay_print_json(const struct replay *r, bool entities)
+static void print_entities(const struct replay *r)
 {
-        fputs("{\"policies\":[", stdout);
-        for (int i = 0; i < r->policies; i++) {
-                print_policy(r->policy[i].name, r->policy[i].score);
+        fputs(",\"entities\":[", stdout);
+        for (size_t i = 0, n = 0; i < r->entities; i++)
+                if (r->entity[i]->rows > 0) {
+                        fputs(n++ ? ",\n" : "\n", stdout);
+                        print_entity(r, r->entity[i]);
+                }
+        fputs("\n]", stdout);
+}
+
+void replay_print_json(const struct replay *r, const char *trace, bool entities)
+{
+        putchar('{');
+        if (trace) {
+                fputs("\"trace\":", stdout);
+                print_text(trace);
                 putchar(',');
         }
-        print_policy("peak", r->peak);
-        printf("],\"refused\":%lld", (long long)r->refused);
-        if (entities) {
-                fputs(",\"entities\":[", stdout);
-                for (size_t i = 0, n = 0; i < r->entities; i++)
-                        if (r->entity[i]->rows > 0) {
-                                fputs(n++ ? ",\n" : "\n", stdout);
-                                print_entity(r, r->entity[i]);
-                        }
-                fputs("\n]", stdout);
+        fputs("\"policies\":[", stdout);
+        for (int i = 0; i < r->policies; i++) {
+                print_policy(r, r->policy[i].name, &r->policy[i].scores);
+                putchar(',');
         }
+        print_policy(r, "peak", &r->peak);
+        printf("],\"refused\":%lld", (long long)r->refused);
+        if (entities)
+                print_entities(r);
         fputs("}\n", stdout);
 }
 
@@ -105,29 +126,44 @@ static void add_titles(struct table *t, const char *const *title, int columns)
                 table_add(t, mem_string(title[i]));
 }
 
-static void add_score(struct table *t, const char *name, enum resource q, const struct score *s)
+/* Slack, overrun, changes per week, requested. */
+static void add_way(struct table *t, enum resource q, const struct score *s)
 {
-        const char *unit = q == CPU ? "core-h" : "GiB-h";
-        table_add(t, mem_string(name));
-        table_add(t, mem_string(resource_name(q)));
         bool scored = s->requested_hours > 0;
         table_add(t, scored ? mem_printf("%.2f%%", 100 * score_slack(s)) : NULL);
         table_add(t, scored ? mem_printf("%.3f%%", 100 * score_overrun(s)) : NULL);
         table_add(t, scored ? mem_printf("%.2f", score_changes_per_week(s)) : NULL);
-        table_add(t, mem_printf("%.2f %s", s->requested_hours / hours_unit[q], unit));
-        table_add(t, mem_printf("%.2f %s", s->used_hours / hours_unit[q], unit));
+        table_add(t, mem_printf("%.2f %s", s->requested_hours / hours_unit[q], q == CPU ? "core-h" : "GiB-h"));
+}
+
+static void add_scores(struct table *t, const struct replay *r, const char *name, enum resource q,
+                       const struct replay_scores *s)
+{
+        table_add(t, mem_string(name));
+        table_add(t, mem_string(resource_name(q)));
+        add_way(t, q, &s->of[REPLAY_AS_SET][q]);
+        if (r->raise.enabled)
+                add_way(t, q, &s->of[REPLAY_RAISED][q]);
+        table_add(t, mem_printf("%.2f %s", s->of[REPLAY_AS_SET][q].used_hours / hours_unit[q],
+                                q == CPU ? "core-h" : "GiB-h"));
 }
 
 static void print_scores(const struct replay *r)
 {
-        static const char *const title[] = {"POLICY",       "RESOURCE",  "SLACK", "OVERRUN",
-                                            "CHANGES/WEEK", "REQUESTED", "USED"};
+        static const char *const as_set[] = {"POLICY",       "RESOURCE",  "SLACK", "OVERRUN",
+                                             "CHANGES/WEEK", "REQUESTED", "USED"};
+        static const char *const both[] = {"POLICY",       "RESOURCE",  "SLACK",        "OVERRUN",
+                                           "CHANGES/WEEK", "REQUESTED", "RAISED SLACK", "OVERRUN",
+                                           "CHANGES/WEEK", "REQUESTED", "USED"};
         struct table t;
-        add_titles(&t, title, sizeof title / sizeof title[0]);
+        if (r->raise.enabled)
+                add_titles(&t, both, sizeof both / sizeof both[0]);
+        else
+                add_titles(&t, as_set, sizeof as_set / sizeof as_set[0]);
         for (enum resource q = CPU; q < RESOURCES; q++) {
                 for (int i = 0; i < r->policies; i++)
-                        add_score(&t, r->policy[i].name, q, &r->policy[i].score[q]);
-                add_score(&t, "peak", q, &r->peak[q]);
+                        add_scores(&t, r, r->policy[i].name, q, &r->policy[i].scores);
+                add_scores(&t, r, "peak", q, &r->peak);
         }
         table_print(stdout, &t);
         table_release(&t);
@@ -148,7 +184,7 @@ static bool scored_any(const struct replay *r)
 {
         for (int i = 0; i < r->policies; i++)
                 for (enum resource q = CPU; q < RESOURCES; q++)
-                        if (r->policy[i].score[q].requested_hours > 0)
+                        if (r->policy[i].scores.of[REPLAY_AS_SET][q].requested_hours > 0)
                                 return true;
         return false;
 }
@@ -165,8 +201,10 @@ static void print_finals(const struct replay *r)
         table_release(&t);
 }
 
-void replay_print_table(const struct replay *r, bool entities)
+void replay_print_table(const struct replay *r, const char *trace, bool entities)
 {
+        if (trace)
+                printf("trace %s\n", trace);
         print_scores(r);
         printf("\n%lld rows of %zu entities, %lld refused, as a whole or in a value (a memory of 0 is none)\n",
                (long long)r->rows, r->entities, (long long)r->refused);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <cmocka.h>
 
@@ -88,8 +89,11 @@ static void test_misuse(void **state)
         static const struct {
                 const char *args[5], *why;
         } row[] = {
-                {{"replay", NULL}, "one trace is wanted, a file or '-' for standard input, not 0"},
-                {{"replay", "a", "b", NULL}, "not 2"},
+                {{"replay", NULL}, "a trace is wanted: files, or '-' for standard input"},
+                {{"replay", "--raise", "59s", "-", NULL}, "raise '59s' is not a duration from 1m to 24h"},
+                {{"replay", "--raise=25h", "-", NULL}, "raise '25h' is not a duration from 1m to 24h"},
+                {{"replay", "--compare", "--entities", "-", NULL}, "ask one by one"},
+                {{"replay", "--compare=so", "-", NULL}, "'so' is neither true nor false"},
                 {{"replay", "--frobnicate", "-", NULL}, "unknown option '--frobnicate'"},
                 {{"replay", "-x", "-", NULL}, "unknown option '-x'"},
                 {{"replay", "-", "--profile", NULL}, "option '--profile' needs a value: --profile FILE"},
@@ -271,6 +275,109 @@ static void test_many_refused_are_summed_up(void **state)
         outcome_release(&o);
 }
 
+static void test_raised(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file();
+        struct outcome o;
+        RUN(&o, "--raise", "15m", "-o", "json", trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        for (size_t i = 0; i < 2; i++) {
+                const json_t *policy = json_array_get(json_object_get(json, "policies"), i);
+                const json_t *raised = json_object_get(policy, "raised");
+                assert_int_equal(number(raised, NULL, "after_s"), 900);
+                assert_true(number(raised, "cpu", "slack") == number(policy, "cpu", "slack")); /* never above */
+                assert_true(number(raised, "memory", "overrun") == 0);
+        }
+        outcome_release(&o);
+        RUN(&o, "--raise", "15m", trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_non_null(strstr(o.out, "RAISED SLACK"));
+        outcome_release(&o);
+}
+
+static char *gzip_file(const char *path, size_t *ret_len)
+{
+        size_t len;
+        struct err err = {0};
+        AUTO(mem_free) char *text = file_read(path, OUTPUT_MAX, &len, &err);
+        char *packed = tmp_path("packed.csv.gz");
+        gzFile gz = gzopen(packed, "wb");
+        assert_non_null(gz);
+        assert_int_equal(gzwrite(gz, text, (unsigned)len), len);
+        gzclose(gz);
+        mem_free(file_read(packed, OUTPUT_MAX, ret_len, &err));
+        return packed;
+}
+
+static void test_gzip(void **state)
+{
+        (void)state;
+        size_t len;
+        AUTO(mem_free) char *trace = trace_file(), *packed = gzip_file(trace, &len);
+        struct outcome plain, o;
+        RUN(&plain, "-o", "json", trace);
+        RUN(&o, "-o", "json", packed);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_string_equal(o.out, plain.out);
+        outcome_release(&o);
+        outcome_release(&plain);
+        assert_int_equal(truncate(packed, (off_t)len / 2), 0);
+        RUN(&o, packed);
+        assert_int_equal(o.code, EXIT_FAILED);
+        assert_non_null(strstr(o.err, "packed.csv.gz': read: "));
+        assert_string_equal(o.out, "");
+        outcome_release(&o);
+}
+
+static void test_several_traces(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file(), *other = tmp_file("short.csv", "c,0,1,1\n");
+        struct outcome o;
+        RUN(&o, trace, other);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_memory_equal(o.out, "trace trace\nPOLICY ", 19);
+        assert_non_null(strstr(o.out, "\n\ntrace short\nPOLICY "));
+        outcome_release(&o);
+        RUN(&o, "-o", "json", trace, other);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        const json_t *traces = json_object_get(json, "traces");
+        assert_int_equal(json_array_size(traces), 2);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(traces, 0), "trace")), "trace");
+        assert_string_equal(json_string_value(json_object_get(json_array_get(traces, 1), "trace")), "short");
+        outcome_release(&o);
+}
+
+/* Of one trace memory is scored, of the other nothing, which is told as nothing. */
+static void test_compared(void **state)
+{
+        (void)state;
+        AUTO(mem_free)
+        char *trace = trace_file(), *other = tmp_file("short.csv", "c,0,1,1\n"),
+             *one = tmp_file("one.yaml", "kind: Profile\nmetadata: {name: mine}\nspec: {}\n");
+        struct outcome o;
+        RUN(&o, "--compare", trace, other);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_string_equal(
+                o.out, "cpu     raise   default       P95, no decay   P99, no decay   VPA           peak\n"
+                       "trace   -       19.4% 0.00%   19.4% 0.00%     19.4% 0.00%     23.1% 0.00%   0.0% 0.00%\n"
+                       "\n"
+                       "memory   raise   default       P95, no decay   P99, no decay   VPA           peak\n"
+                       "trace    -       21.8% 0.00%   21.8% 0.00%     21.8% 0.00%     21.8% 0.00%   0.0% 0.00%\n");
+        outcome_release(&o);
+        RUN(&o, "--compare", "--raise=1h", "--profile", one, trace);
+        assert_int_equal(o.code, EXIT_DONE);
+        assert_non_null(strstr(o.out, "cpu     raise   mine "));
+        assert_non_null(strstr(o.out, "\ntrace   1h "));
+        outcome_release(&o);
+        RUN(&o, "--compare", "-o", "json", trace);
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        assert_int_equal(json_array_size(json_object_get(json, "policies")), 5);
+        outcome_release(&o);
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -281,6 +388,10 @@ int main(void)
                 cmocka_unit_test(test_profiles_and_table),
                 cmocka_unit_test(test_standard_input),
                 cmocka_unit_test(test_many_refused_are_summed_up),
+                cmocka_unit_test(test_raised),
+                cmocka_unit_test(test_gzip),
+                cmocka_unit_test(test_several_traces),
+                cmocka_unit_test(test_compared),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,14 +11,14 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/replay.h"
+#include "../../../src/cli/replay_policy.h"
 
 enum { STEP = 600, DAY = 86400, STEPS_A_DAY = DAY / STEP };
 
 static void begin(struct replay *r)
 {
         struct profile_spec spec;
-        replay_init(r, DAY_MS);
+        replay_init(r, DAY_MS, NULL);
         assert_int_equal(profile_spec_read(NULL, &spec, NULL), 0);
         assert_int_equal(replay_add_policy(r, "default", &spec), 0);
         profile_spec_release(&spec);
@@ -54,9 +54,9 @@ static void test_first_request(void **state)
         begin(&r);
         feed_span(&r, "a", 0, DAY, 0.05, -1);
         assert_int_equal(feed(&r, "a", DAY, 0.05, -1), 0); /* at the deploy: learned, not scored */
-        assert_int_equal(r.policy[0].score[CPU].rows, 0);
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].rows, 0);
         feed_span(&r, "a", DAY + STEP, 2 * DAY + STEP, 0.05, -1);
-        const struct score *s = &r.policy[0].score[CPU];
+        const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][CPU];
         assert_int_equal(s->rows, STEPS_A_DAY);
         assert_int_equal(s->over, 0);
         assert_int_equal(s->changes, 0);
@@ -64,9 +64,9 @@ static void test_first_request(void **state)
         assert_near(s->used_hours, 0.05 * 24);
         assert_near(s->entity_weeks, 1.0 / 7);
         assert_near(score_slack(s), 1 - 0.05 / 0.062);
-        assert_near(r.peak[CPU].requested_hours, 0.05 * 24); /* at the request is not over it */
-        assert_int_equal(r.peak[CPU].over, 0);
-        assert_int_equal(r.policy[0].score[MEMORY].rows, 0);
+        assert_near(r.peak.of[REPLAY_AS_SET][CPU].requested_hours, 0.05 * 24); /* at the request is not over it */
+        assert_int_equal(r.peak.of[REPLAY_AS_SET][CPU].over, 0);
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][MEMORY].rows, 0);
         replay_release(&r);
 }
 
@@ -78,16 +78,16 @@ static void test_a_change(void **state)
         feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, -1);
         feed_span(&r, "a", 2 * DAY + STEP, 3 * DAY + STEP, 0.1, -1); /* above 62m all day */
         assert_int_equal(feed(&r, "a", 3 * DAY + STEP, 0.1, -1), 0);
-        const struct score *s = &r.policy[0].score[CPU];
+        const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][CPU];
         assert_int_equal(s->rows, 2 * STEPS_A_DAY + 1);
         assert_int_equal(s->over, STEPS_A_DAY);
         assert_int_equal(s->changes, 1);
         assert_near(s->requested_hours, 0.062 * 48 + 0.123 / 6);
         assert_near(s->used_hours, 0.05 * 24 + 0.1 * 24 + 0.1 / 6);
         assert_near(score_changes_per_week(s), 168 / (48 + 1.0 / 6));
-        assert_near(r.peak[CPU].requested_hours, 0.05 * 48 + 0.1 / 6);
-        assert_int_equal(r.peak[CPU].changes, 1);
-        assert_int_equal(r.peak[CPU].over, STEPS_A_DAY);
+        assert_near(r.peak.of[REPLAY_AS_SET][CPU].requested_hours, 0.05 * 48 + 0.1 / 6);
+        assert_int_equal(r.peak.of[REPLAY_AS_SET][CPU].changes, 1);
+        assert_int_equal(r.peak.of[REPLAY_AS_SET][CPU].over, STEPS_A_DAY);
         replay_release(&r);
 }
 
@@ -97,7 +97,7 @@ static void test_memory(void **state)
         struct replay r;
         begin(&r);
         feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, 1e8);
-        const struct score *s = &r.policy[0].score[MEMORY];
+        const struct score *s = &r.policy[0].scores.of[REPLAY_AS_SET][MEMORY];
         assert_int_equal(s->rows, STEPS_A_DAY);
         assert_near(s->requested_hours, 122.0 * 1048576 * 24);
         assert_near(s->used_hours, 1e8 * 24);
@@ -112,11 +112,12 @@ static void test_not_ready_is_not_scored(void **state)
         begin(&r);
         for (int i = 0; i < 99; i++)
                 assert_int_equal(feed(&r, "few", i * DAY, 0.05, -1), 0);
-        assert_int_equal(r.policy[0].score[CPU].rows, 0);
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].rows, 0);
         for (int i = 99; i < 101; i++)
                 assert_int_equal(feed(&r, "few", i * DAY, 0.05, -1), 0);
-        assert_int_equal(r.policy[0].score[CPU].rows, 1);
-        assert_near(r.policy[0].score[CPU].used_hours, 0.05 / 6); /* after a gap a row stands for 600 s */
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].rows, 1);
+        assert_near(r.policy[0].scores.of[REPLAY_AS_SET][CPU].used_hours,
+                    0.05 / 6); /* after a gap a row stands for 600 s */
         replay_release(&r);
 }
 
@@ -128,9 +129,9 @@ static void test_no_look_ahead(void **state)
         begin(&r);
         feed_span(&r, "a", 100, 2 * DAY, 0.05, -1);
         assert_int_equal(feed(&r, "a", 2 * DAY + 200, 900, -1), 0);
-        assert_int_equal(r.policy[0].score[CPU].over, 1);
-        assert_int_equal(r.policy[0].score[CPU].changes, 0);
-        assert_int_equal(r.peak[CPU].over, 1);
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].over, 1);
+        assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].changes, 0);
+        assert_int_equal(r.peak.of[REPLAY_AS_SET][CPU].over, 1);
         replay_release(&r);
 }
 
@@ -144,10 +145,10 @@ static void test_min_change(void **state)
                 r.policy[0].min_change_percent = percent;
                 feed_span(&r, "a", 0, DAY + STEP, 0.05, -1);
                 feed_span(&r, "a", DAY + STEP, 4 * DAY, 0.0553, -1);
-                assert_int_equal(r.policy[0].score[CPU].changes, percent == 22);
+                assert_int_equal(r.policy[0].scores.of[REPLAY_AS_SET][CPU].changes, percent == 22);
                 if (percent == 23)
-                        assert_near(r.policy[0].score[CPU].requested_hours, 0.062 * (72 - 1.0 / 6));
-                assert_int_equal(r.peak[CPU].changes, 1);
+                        assert_near(r.policy[0].scores.of[REPLAY_AS_SET][CPU].requested_hours, 0.062 * (72 - 1.0 / 6));
+                assert_int_equal(r.peak.of[REPLAY_AS_SET][CPU].changes, 1);
                 replay_release(&r);
         }
 }
@@ -166,7 +167,8 @@ static void test_entities_interleave(void **state)
                 feed(&mixed, "b", at + 50, 0.2, 3e8);
         }
         for (enum resource q = CPU; q < RESOURCES; q++) {
-                const struct score *x = &apart.policy[0].score[q], *y = &mixed.policy[0].score[q];
+                const struct score *x = &apart.policy[0].scores.of[REPLAY_AS_SET][q],
+                                   *y = &mixed.policy[0].scores.of[REPLAY_AS_SET][q];
                 assert_int_equal(x->rows, y->rows);
                 assert_near(x->requested_hours, y->requested_hours);
                 assert_near(x->used_hours, y->used_hours);
@@ -245,8 +247,9 @@ static void test_policies_side_by_side(void **state)
         feed_span(&r, "a", 0, 12 * 3600, 0.05, -1);
         feed_span(&r, "a", 12 * 3600, DAY + STEP, 0.01, -1);
         feed_span(&r, "a", DAY + STEP, 2 * DAY + STEP, 0.01, -1);
-        assert_near(r.policy[0].score[CPU].requested_hours, 0.062 * 24);
-        assert_near(r.policy[1].score[CPU].requested_hours, 0.042 * 24); /* bucket 1 ends at 0.0205: 21m x 2 */
+        assert_near(r.policy[0].scores.of[REPLAY_AS_SET][CPU].requested_hours, 0.062 * 24);
+        assert_near(r.policy[1].scores.of[REPLAY_AS_SET][CPU].requested_hours,
+                    0.042 * 24); /* bucket 1 ends at 0.0205: 21m x 2 */
         for (int i = 2; i < REPLAY_POLICIES; i++)
                 assert_int_equal(replay_add_policy(&r, "more", &spec), 0);
         assert_int_equal(replay_add_policy(&r, "more", &spec), ERR_TOOBIG);
@@ -263,14 +266,147 @@ static void test_memory_window(void **state)
         (void)state;
         struct replay r;
         struct profile_spec spec;
-        replay_init(&r, DAY_MS);
+        replay_init(&r, DAY_MS, NULL);
         assert_int_equal(profile_spec_read(NULL, &spec, NULL), 0);
         spec.of[MEMORY].window_ms = DAY_MS;
         assert_int_equal(replay_add_policy(&r, "peaks", &spec), 0);
         for (int64_t at = 0; at < 2 * DAY + STEP; at += STEP) /* one high row a day */
                 assert_int_equal(feed(&r, "a", at, -1, at % DAY == 3600 ? 1e8 : 2e7), 0);
-        assert_near(r.policy[0].score[MEMORY].requested_hours, 122.0 * 1048576 * 24);
+        assert_near(r.policy[0].scores.of[REPLAY_AS_SET][MEMORY].requested_hours, 122.0 * 1048576 * 24);
         profile_spec_release(&spec);
+        replay_release(&r);
+}
+
+/* --- raise --- */
+
+static void begin_raised(struct replay *r)
+{
+        struct raise_policy raise;
+        begin(r);
+        raise_policy_defaults(&raise);
+        r->raise = raise;
+}
+
+/* The third row in a row above 62m comes twenty minutes after the first: 1.1 x 100m stands for those behind it. */
+static void test_a_raise(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin_raised(&r);
+        feed_span(&r, "a", 0, 2 * DAY + STEP, 0.05, -1);
+        feed_span(&r, "a", 2 * DAY + STEP, 3 * DAY + STEP, 0.1, -1);
+        const struct score *s = &r.policy[0].scores.of[REPLAY_RAISED][CPU],
+                           *as_set = &r.policy[0].scores.of[REPLAY_AS_SET][CPU], *peak = &r.peak.of[REPLAY_RAISED][CPU];
+        assert_int_equal(s->rows, 2 * STEPS_A_DAY);
+        assert_int_equal(s->over, 3);
+        assert_int_equal(s->changes, 1);
+        assert_near(s->requested_hours, 0.062 * 24 + 0.062 / 2 + 0.11 * 23.5);
+        assert_near(s->used_hours, as_set->used_hours);
+        assert_int_equal(as_set->over, STEPS_A_DAY);
+        assert_int_equal(as_set->changes, 0);
+        assert_int_equal(peak->over, 3);
+        assert_near(peak->requested_hours, 0.05 * 24.5 + 0.11 * 23.5);
+        assert_int_equal(feed(&r, "a", 3 * DAY + STEP, 0.1, -1), 0); /* deployed: 123m is far enough from 110m */
+        assert_near(s->requested_hours, 0.062 * 24.5 + 0.11 * 23.5 + 0.123 / 6);
+        assert_int_equal(s->changes, 2);
+        assert_near(peak->requested_hours, 0.05 * 24.5 + 0.11 * 23.5 + 0.1 / 6); /* back to the highest yet seen */
+        assert_int_equal(peak->changes, 2);
+        replay_release(&r);
+}
+
+/* One row at the request in between, and the stretch begins anew; three times the request is the most. */
+static void test_a_raise_of_memory(void **state)
+{
+        (void)state;
+        enum { MI = 1048576 };
+        struct replay r;
+        begin_raised(&r);
+        feed_span(&r, "a", 0, DAY + STEP, -1, 1e8); /* 122Mi */
+        feed_span(&r, "a", DAY + STEP, DAY + 3 * STEP, -1, 200.0 * MI);
+        assert_int_equal(feed(&r, "a", DAY + 3 * STEP, -1, 122.0 * MI), 0);
+        feed_span(&r, "a", DAY + 4 * STEP, DAY + 9 * STEP, -1, 900.0 * MI);
+        const struct score *s = &r.policy[0].scores.of[REPLAY_RAISED][MEMORY];
+        assert_int_equal(s->rows, 8);
+        assert_int_equal(s->over, 7);
+        assert_int_equal(s->changes, 1);
+        assert_near(s->requested_hours, (6 * 122.0 + 2 * 366.0) * MI / 6);
+        replay_release(&r);
+}
+
+static void test_without_raise_nothing_is_scored_twice(void **state)
+{
+        (void)state;
+        struct replay r;
+        begin(&r);
+        feed_span(&r, "a", 0, 3 * DAY, 0.05, 1e8);
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                assert_int_equal(r.policy[0].scores.of[REPLAY_RAISED][q].rows, 0);
+                assert_int_equal(r.peak.of[REPLAY_RAISED][q].rows, 0);
+        }
+        replay_release(&r);
+}
+
+/* --- what policies are compared with --- */
+
+static void test_yardsticks(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                int percentile, multiplier[RESOURCES];
+                bool fades, day_peaks;
+        } row[] = {
+                {"default", 0, {1100, 1150}, true, false},
+                {"P95, no decay", 950, {1100, 1150}, false, false},
+                {"P99, no decay", 990, {1100, 1150}, false, false},
+                {"VPA", 900, {1150, 1150}, true, true},
+        };
+        enum { ROWS = sizeof row / sizeof row[0] };
+        struct replay r;
+        begin(&r);
+        assert_int_equal(replay_policies_compare(&r), 0);
+        assert_int_equal(r.policies, ROWS);
+        for (int i = 0; i < ROWS; i++) {
+                assert_string_equal(r.policy[i].name, row[i].name);
+                for (enum resource q = CPU; q < RESOURCES; q++) {
+                        const struct resource_policy *p = &r.policy[i].of[q];
+                        assert_int_equal(p->percentile, row[i].percentile ? row[i].percentile : q == CPU ? 950 : 990);
+                        assert_int_equal(p->multiplier, row[i].multiplier[q]);
+                        assert_int_equal(p->half_life_ms <= DAY_MS, row[i].fades);
+                        assert_int_equal(p->window_ms, row[i].day_peaks && q == MEMORY ? DAY_MS : 0);
+                }
+        }
+        /* 100 days ago counts as today: of 101 days 96 are as much as 95 %, and 100 as 99 % */
+        for (int day = 0; day <= 101; day++)
+                feed_span(&r, "a", day * (int64_t)DAY, (day + 1) * (int64_t)DAY, day == 0 ? 0.1 : 0.05, -1);
+        struct recommendation got[ROWS];
+        for (int i = 0; i < ROWS; i++)
+                replay_estimate(&r, r.entity[0], i, &got[i]);
+        assert_int_equal(got[0].of[CPU].model, 56);
+        assert_int_equal(got[1].of[CPU].model, 56);
+        assert_int_equal(got[2].of[CPU].model, 56);
+        for (int day = 102; day < 104; day++)
+                feed_span(&r, "b", day * (int64_t)DAY, (day + 1) * (int64_t)DAY, 0.05, -1);
+        feed_span(&r, "a", 102 * (int64_t)DAY, 104 * (int64_t)DAY, 0.1, -1);
+        for (int i = 0; i < ROWS; i++)
+                replay_estimate(&r, r.entity[0], i, &got[i]);
+        assert_int_equal(got[0].of[CPU].model, 111);
+        assert_int_equal(got[1].of[CPU].model, 56);
+        assert_int_equal(got[2].of[CPU].model, 111); /* three of 104 days */
+        replay_release(&r);
+}
+
+static void test_no_room_to_compare(void **state)
+{
+        (void)state;
+        struct replay r;
+        struct profile_spec spec;
+        begin(&r);
+        assert_int_equal(profile_spec_read(NULL, &spec, NULL), 0);
+        while (r.policies < REPLAY_POLICIES - 1)
+                assert_int_equal(replay_add_policy(&r, "more", &spec), 0);
+        profile_spec_release(&spec);
+        assert_int_equal(replay_policies_compare(&r), ERR_TOOBIG);
         replay_release(&r);
 }
 
@@ -288,6 +424,11 @@ int main(void)
                 cmocka_unit_test(test_an_entity_of_bad_rows_begins_with_its_first_good_one),
                 cmocka_unit_test(test_policies_side_by_side),
                 cmocka_unit_test(test_memory_window),
+                cmocka_unit_test(test_a_raise),
+                cmocka_unit_test(test_a_raise_of_memory),
+                cmocka_unit_test(test_without_raise_nothing_is_scored_twice),
+                cmocka_unit_test(test_yardsticks),
+                cmocka_unit_test(test_no_room_to_compare),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

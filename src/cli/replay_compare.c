@@ -1,0 +1,66 @@
+#include "replay_compare.h"
+
+/* Trace and raise stand before the policies, peak behind them. */
+enum { BEFORE = 2, BEHIND = 1 };
+
+static void begin(struct table *t, const struct replay *r, enum resource q)
+{
+        table_init(t, BEFORE + r->policies + BEHIND);
+        table_add(t, mem_string(resource_name(q)));
+        table_add(t, mem_string("raise"));
+        for (int i = 0; i < r->policies; i++)
+                table_add(t, mem_string(r->policy[i].name));
+        table_add(t, mem_string("peak"));
+}
+
+static void add_score(struct table *t, const struct score *s)
+{
+        table_add(t, s->requested_hours > 0 ? mem_printf("%.1f%% %.2f%%", 100 * score_slack(s), 100 * score_overrun(s))
+                                            : mem_string("-"));
+}
+
+static bool is_scored(const struct replay *r, enum resource q)
+{
+        bool scored = r->peak.of[REPLAY_AS_SET][q].rows > 0;
+        for (int i = 0; i < r->policies; i++)
+                scored = scored || r->policy[i].scores.of[REPLAY_AS_SET][q].rows > 0;
+        return scored;
+}
+
+static void add_row(struct table *t, const struct replay *r, const char *trace, enum replay_way way, enum resource q)
+{
+        char after[DURATION_TEXT_MAX];
+        table_add(t, mem_string(trace));
+        table_add(t, mem_string(way == REPLAY_RAISED ? duration_print(r->raise.after_ms, after) : "-"));
+        for (int i = 0; i < r->policies; i++)
+                add_score(t, &r->policy[i].scores.of[way][q]);
+        add_score(t, &r->peak.of[way][q]);
+}
+
+void replay_compare_add(struct replay_compare *c, const struct replay *r, const char *trace)
+{
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                if (!c->of[q].columns)
+                        begin(&c->of[q], r, q);
+                if (!is_scored(r, q))
+                        continue;
+                add_row(&c->of[q], r, trace, REPLAY_AS_SET, q);
+                if (r->raise.enabled)
+                        add_row(&c->of[q], r, trace, REPLAY_RAISED, q);
+        }
+}
+
+void replay_compare_print(const struct replay_compare *c)
+{
+        for (enum resource q = CPU; q < RESOURCES; q++) {
+                if (q > CPU)
+                        putchar('\n');
+                table_print(stdout, &c->of[q]);
+        }
+}
+
+void replay_compare_release(struct replay_compare *c)
+{
+        for (enum resource q = CPU; q < RESOURCES; q++)
+                table_release(&c->of[q]);
+}
