@@ -130,6 +130,30 @@ struct limit_range_view { /* of types Container and Pod; several items: the stri
         struct amount pod_min[RESOURCES], pod_ratio[RESOURCES]; /* of all containers together */
 };
 
+/* What a ResourceQuota counts of the pods of its namespace. */
+enum quota_count { QUOTA_CPU, QUOTA_MEMORY, QUOTA_LIMITS_CPU, QUOTA_LIMITS_MEMORY, QUOTA_PODS, QUOTA_COUNTS };
+/* Its scopes: pods that fall under one of them only. A pod falls under a quota that has several by all of them. */
+enum quota_scope {
+        QUOTA_TERMINATING = 1,     /* with an activeDeadlineSeconds */
+        QUOTA_NOT_TERMINATING = 2, /* without */
+        QUOTA_BEST_EFFORT = 4,     /* that ask for nothing and are limited in nothing */
+        QUOTA_NOT_BEST_EFFORT = 8,
+        QUOTA_PRIORITY = 16,     /* of some priority classes */
+        QUOTA_OTHER_SCOPE = 32,  /* of cross-namespace affinity, or of a scope that is newer than this */
+        QUOTA_UNSURE_SCOPE = 64, /* said in a way that cannot be followed: it may be any pod */
+};
+enum quota_classes { QUOTA_CLASS_ANY, QUOTA_CLASS_NONE, QUOTA_CLASS_IN, QUOTA_CLASS_NOT_IN };
+struct resource_quota_view {
+        struct object_view meta;
+        /* millicores, bytes, pods; hard as it is enforced (of status, before there is one of spec); of a resource that
+           is said twice (cpu, requests.cpu) the less that is left */
+        struct amount hard[QUOTA_COUNTS], used[QUOTA_COUNTS];
+        unsigned scopes;                 /* enum quota_scope, or-ed; 0: every pod */
+        enum quota_classes classes;      /* QUOTA_PRIORITY: how the pod's class has to be of those below */
+        struct text class[VIEW_METRICS]; /* names of priority classes */
+        int class_count;
+};
+
 struct pod_metrics_container_view {
         struct text name;
         bool has[RESOURCES];
@@ -152,6 +176,7 @@ int decode_workload(struct text json, const char *template_path, const char *fie
 int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
                struct err *err);
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
+int decode_resource_quota(struct text json, struct arena *a, struct resource_quota_view *ret, struct err *err);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
 
 /* One event of a watch. */

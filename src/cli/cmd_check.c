@@ -142,6 +142,7 @@ static const struct need needs[] = {
         READS("", "namespaces"),
         READS("", "pods"),
         READS("", "limitranges"),
+        READS("", "resourcequotas"),
         READS("autoscaling", "horizontalpodautoscalers"),
         READS("apps", "deployments"),
         READS("apps", "statefulsets"),

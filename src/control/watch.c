@@ -50,6 +50,7 @@ static void take_end(struct controller *c, bool before, bool hasty)
         }
 OWNER(ns, false)
 OWNER(range, false)
+OWNER(quota, false)
 OWNER(pod, false)
 OWNER(hpa, true)
 OWNER(published, false)
@@ -177,6 +178,8 @@ void watch_start(struct controller *c)
                   path_of("halflife.dev", "v1alpha1", NULL, "recommendations", NULL, NULL), OWNED_BY(published));
         if (c->options.replica)
                 return;
+        watch_add(c, "resourcequotas", path_of("", "v1", NULL, "resourcequotas", NULL, NULL), OWNED_BY(quota))
+                ->needed_to_apply = true;
         watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
         for (struct watched_kind *k = c->world.kinds; k; k = k->next)
                 if (is_standard(k))

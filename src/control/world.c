@@ -270,6 +270,7 @@ static void ns_free(struct world *w, struct ns *ns)
 {
         while (ns->ranges)
                 range_free(range_take(ns, text_of(ns->ranges->name)));
+        quotas_release(w, ns);
         labels_release(&ns->labels);
         intern_drop(w->names, ns->name);
         mem_free(ns);
@@ -287,7 +288,7 @@ void namespaces_sweep(struct world *w)
                 return;
         w->ns_gone = false;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                ns->used = ns->known || ns->ranges;
+                ns->used = ns->known || ns->ranges || ns->quotas;
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 ns_use(w, p->ns);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)

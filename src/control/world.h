@@ -42,6 +42,21 @@ struct limit_range {
         struct range_facts says;
 };
 
+/* What a ResourceQuota allows and what is used of it. */
+struct quota_facts {
+        struct amount hard[QUOTA_COUNTS], used[QUOTA_COUNTS]; /* millicores, bytes, pods; used set where hard is */
+        unsigned scopes;                                      /* enum quota_scope, or-ed; 0: it counts every pod */
+        enum quota_classes classes;
+        const char **class; /* priority classes; interned */
+        int class_count;
+};
+struct quota {
+        struct quota *next;
+        char *name;
+        uint32_t epoch;
+        struct quota_facts says;
+};
+
 struct ns {
         const char *name; /* interned */
         uint32_t epoch;
@@ -51,6 +66,7 @@ struct ns {
         bool apply_never;
         struct labels labels;
         struct limit_range *ranges;
+        struct quota *quotas; /* by name */
 };
 
 /* A kind that is watched: from the table of kinds, or named by a profile and found by discovery. */
@@ -342,6 +358,9 @@ void ns_swept(struct world *w, uint32_t epoch);
 int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void range_remove(struct world *w, struct text json);
 void range_swept(struct world *w, uint32_t epoch);
+int quota_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void quota_remove(struct world *w, struct text json);
+void quota_swept(struct world *w, uint32_t epoch);
 int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void hpa_remove(struct world *w, struct text json);
 void hpa_swept(struct world *w, uint32_t epoch);
@@ -388,6 +407,7 @@ void record_set_release(struct world *w, struct record_set *s);
 
 /* What the namespace's LimitRanges say, the strictest of several. */
 void range_facts(struct world *w, const char *ns, struct range_facts *ret);
+void quotas_release(struct world *w, struct ns *ns);
 struct published *published_get(struct world *w, struct text key); /* made when unknown */
 void published_set_status(struct world *w, struct published *p, const json_t *status);
 

@@ -76,6 +76,7 @@ static const struct place {
         {"jobs", "Job", "batch/v1"},
         {"pods", "Pod", "v1"},
         {"limitranges", "LimitRange", "v1"},
+        {"resourcequotas", "ResourceQuota", "v1"},
         {"events", "Event", "events.k8s.io/v1"},
         {"horizontalpodautoscalers", "HorizontalPodAutoscaler", "autoscaling/v2"},
         {"profiles", "Profile", "halflife.dev/v1alpha1"},

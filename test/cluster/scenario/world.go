@@ -150,7 +150,7 @@ func (t *T) path(plural, name string) string {
 	switch plural {
 	case "cronjobs", "jobs":
 		group = "/apis/batch/v1"
-	case "pods", "limitranges", "events", "configmaps":
+	case "pods", "limitranges", "resourcequotas", "events", "configmaps":
 		group = "/api/v1"
 	case "horizontalpodautoscalers":
 		group = "/apis/autoscaling/v2"

@@ -12,19 +12,42 @@ static void say_limit_range(struct buf *b, const struct limit_range_view *l)
         say_amounts(b, "pod.ratio", l->pod_ratio);
 }
 
+static void say_quota(struct buf *b, const struct resource_quota_view *q)
+{
+        static const char *const names[QUOTA_COUNTS] = {"cpu", "memory", "limits.cpu", "limits.memory", "pods"};
+        say_meta(b, &q->meta);
+        for (int i = 0; i < QUOTA_COUNTS; i++)
+                if (q->hard[i].set)
+                        say(b, " %s=%lld/%lld", names[i], (long long)q->used[i].value, (long long)q->hard[i].value);
+        if (q->scopes)
+                say(b, " scopes=%u", q->scopes);
+        for (int i = 0; i < q->class_count; i++)
+                say(b, " %d:%.*s", (int)q->classes, TEXT_ARG(q->class[i]));
+}
+
 #define RANGE(items) "{\"metadata\":{\"name\":\"l\",\"namespace\":\"n\"},\"spec\":{\"limits\":[" items "]}}"
 
+#define QUOTA(spec, status)                                                                                            \
+        "{\"metadata\":{\"name\":\"q\",\"namespace\":\"n\"},\"spec\":{" spec "},\"status\":{" status "}}"
+#define CLASSES(op, values)                                                                                            \
+        "\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\",\"operator\":\"" op "\"" values "}" \
+        "]"                                                                                                            \
+        "}"
+
 static const struct {
+        enum { RANGE_ROW, QUOTA_ROW } of;
         const char *in, *want;
 } row[] = {
-        {RANGE("{\"type\":\"Container\",\"defaultRequest\":{\"cpu\":\"100m\",\"memory\":\"64Mi\"},\"default\":{\"cpu\":"
+        {RANGE_ROW,
+         RANGE("{\"type\":\"Container\",\"defaultRequest\":{\"cpu\":\"100m\",\"memory\":\"64Mi\"},\"default\":{\"cpu\":"
                "1},"
                "\"min\":{\"cpu\":\"50m\"},\"max\":{\"memory\":\"1Gi\"},\"maxLimitRequestRatio\":{\"cpu\":\"1500m\","
                "\"memory\":2}}"),
          "n/l request.cpu=100 request.memory=67108864 limit.cpu=1000 min.cpu=50 max.memory=1073741824 ratio.cpu=1500 "
          "ratio.memory=2000"},
         /* the strictest of several; pods and claims are other things */
-        {RANGE("{\"type\":\"Pod\",\"max\":{\"cpu\":\"1m\"}},{\"type\":\"Container\",\"min\":{\"cpu\":\"50m\"},\"max\":{"
+        {RANGE_ROW,
+         RANGE("{\"type\":\"Pod\",\"max\":{\"cpu\":\"1m\"}},{\"type\":\"Container\",\"min\":{\"cpu\":\"50m\"},\"max\":{"
                "\"cpu\":2},"
                "\"maxLimitRequestRatio\":{\"cpu\":4},\"defaultRequest\":{\"cpu\":\"1m\"}},{\"type\":\"Container\","
                "\"min\":"
@@ -32,27 +55,73 @@ static const struct {
                "\"2m\"}}"),
          "n/l request.cpu=2 min.cpu=60 max.cpu=2000 ratio.cpu=3000"},
         /* the type may come last */
-        {RANGE("{\"min\":{\"cpu\":1},\"maxLimitRequestRatio\":{\"memory\":2},\"default\":{\"cpu\":3},\"type\":\"Pod\"},"
+        {RANGE_ROW,
+         RANGE("{\"min\":{\"cpu\":1},\"maxLimitRequestRatio\":{\"memory\":2},\"default\":{\"cpu\":3},\"type\":\"Pod\"},"
                "{\"min\":{\"cpu\":\"1500m\"},\"type\":\"Pod\"}"),
          "n/l pod.min.cpu=1500 pod.ratio.memory=2000"},
-        {RANGE("{\"type\":\"Container\",\"min\":{\"cpu\":\"lots\"}}"),
+        {RANGE_ROW, RANGE("{\"type\":\"Container\",\"min\":{\"cpu\":\"lots\"}}"),
          "!LimitRange 'n/l': limits[0]: min 'lots' is not a quantity"},
+        /* what status enforces counts, and what spec asks for until there is one */
+        {QUOTA_ROW, QUOTA("\"hard\":{\"cpu\":\"4\",\"pods\":\"10\",\"secrets\":\"3\"}", ""),
+         "n/q cpu=0/4000 pods=0/10"},
+        {QUOTA_ROW,
+         QUOTA("\"hard\":{\"requests.cpu\":8,\"limits.memory\":\"1Gi\"}",
+               "\"hard\":{\"requests.cpu\":\"4\",\"limits.memory\":\"1Gi\"},\"used\":{\"requests.cpu\":\"1500m\","
+               "\"limits.memory\":\"512Mi\"}"),
+         "n/q cpu=1500/4000 limits.memory=536870912/1073741824"},
+        {QUOTA_ROW,
+         QUOTA("", "\"hard\":{\"cpu\":5,\"requests.cpu\":4,\"count/pods\":7,\"pods\":9},\"used\":{\"cpu\":3,"
+                   "\"requests.cpu\":3,\"count/pods\":1,\"pods\":2}"),
+         "n/q cpu=3000/4000 pods=1/7"},
+        {QUOTA_ROW,
+         QUOTA("\"hard\":{\"memory\":\"2Gi\",\"limits.cpu\":2},\"scopes\":[\"NotTerminating\",\"BestEffort\",\"New\"]",
+               ""),
+         "n/q memory=0/2147483648 limits.cpu=0/2000 scopes=38"},
+        {QUOTA_ROW, QUOTA(CLASSES("In", ",\"values\":[\"high\",\"low\"]"), ""), "n/q scopes=16 2:high 2:low"},
+        {QUOTA_ROW, QUOTA(CLASSES("Exists", ""), ""), "n/q scopes=16"},
+        {QUOTA_ROW, QUOTA(CLASSES("NotIn", ",\"values\":[\"low\"]"), ""), "n/q scopes=16 3:low"},
+        {QUOTA_ROW,
+         QUOTA("\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\",\"operator\":\"Exists\"},{"
+               "\"scopeName\":\"PriorityClass\",\"operator\":\"NotIn\",\"values\":[\"low\"]}]}",
+               ""),
+         "n/q scopes=80 3:low"},
+        {QUOTA_ROW, QUOTA("\"hard\":{\"cpu\":\"much\"}", ""),
+         "!ResourceQuota 'n/q': hard 'much' is not a quantity (byte 3)"},
 };
+
+union policy_view {
+        struct limit_range_view range;
+        struct resource_quota_view quota;
+};
+
+static int decode_row(size_t i, struct arena *a, union policy_view *v, struct buf *got, struct err *err)
+{
+        struct text in = text_of(row[i].in);
+        int rc = 0;
+        switch (row[i].of) {
+        case RANGE_ROW:
+                if ((rc = decode_limit_range(in, a, &v->range, err)) == 0)
+                        say_limit_range(got, &v->range);
+                break;
+        case QUOTA_ROW:
+                if ((rc = decode_resource_quota(in, a, &v->quota, err)) == 0)
+                        say_quota(got, &v->quota);
+                break;
+        }
+        return rc;
+}
 
 static void policies_are_read_as_the_table_says(void **state)
 {
         (void)state;
         struct arena a = {0};
-        struct limit_range_view range;
+        union policy_view view;
         struct buf got;
         buf_init(&got, 1 << 16);
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct err err = {0};
-                struct text in = text_of(row[i].in);
                 buf_reset(&got);
-                int rc = decode_limit_range(in, &a, &range, &err);
-                if (rc == 0)
-                        say_limit_range(&got, &range);
+                int rc = decode_row(i, &a, &view, &got, &err);
                 expect(row[i].in, row[i].want, rc, &err, &got);
         }
         buf_release(&got);
