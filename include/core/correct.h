@@ -135,9 +135,9 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
 /*
  * What the gates judge. Workload-wide facts first, then those of one container's resource. The first hold in this order
  * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
- * `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`, `Immutable`, `Orphaned`,
- * `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`. A static target is one for deploys: it
- * holds by its own reason here.
+ * `OtherAutoscaler`, `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`,
+ * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`. A static target
+ * is one for deploys: it holds by its own reason here.
  *
  * Windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place of the
  * cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands below
@@ -152,7 +152,8 @@ struct gate_facts {
         bool paused;
         bool immutable; /* kinds that cannot be patched */
         bool contested, managed, orphaned;
-        bool held; /* by a person, on the Recommendation: holds as `Paused` */
+        bool held;             /* by a person, on the Recommendation: holds as `Paused` */
+        bool other_autoscaler; /* one that sets requests itself has this workload for its target */
         bool rollout_blocked;
         bool window_open;
         bool budget_left;
@@ -179,10 +180,10 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret);
 
 /*
  * The gates at a deploy, where the owner writes anyway and only the numbers are asked for: `RecommendOnly`, `Paused`,
- * `OptedOut`, `HPAHold`, `Guard`, `Contested`, `Orphaned`; then the original stands (value; unset where there is none).
- * f->current is what a deploy before wrote, unset where none did: it is kept (`below_min_change`) where the target is
- * not far enough from it, so that the same manifest applied again changes nothing. Of f, the facts of rollouts do not
- * count.
+ * `OptedOut`, `OtherAutoscaler`, `HPAHold`, `Guard`, `Contested`, `Orphaned`; then the original stands (value; unset
+ * where there is none). f->current is what a deploy before wrote, unset where none did: it is kept (`below_min_change`)
+ * where the target is not far enough from it, so that the same manifest applied again changes nothing. Of f, the facts
+ * of rollouts do not count.
  */
 struct deploy_verdict {
         enum reason hold; /* REASON_NONE: the value is ours */

@@ -14,6 +14,7 @@ enum gate {
         GATE_MODE,
         GATE_PAUSE,
         GATE_OPT_OUT,
+        GATE_AUTOSCALER,
         GATE_HPA,
         GATE_GUARD,
         GATE_CONTEST,

@@ -154,6 +154,13 @@ struct resource_quota_view {
         int class_count;
 };
 
+/* A VerticalPodAutoscaler, whatever its version. */
+struct vpa_view {
+        struct object_view meta;
+        struct text target_api_version, target_kind, target_name;
+        struct text mode; /* updateMode; "" where it says none, which is not Off */
+};
+
 struct pod_metrics_container_view {
         struct text name;
         bool has[RESOURCES];
@@ -177,6 +184,7 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
                struct err *err);
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
 int decode_resource_quota(struct text json, struct arena *a, struct resource_quota_view *ret, struct err *err);
+int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct err *err);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
 
 /* One event of a watch. */

@@ -26,8 +26,9 @@ struct deploy_subject {
         const struct view_target *known;
         const struct label_pair *label; /* the union of the workload's and its template's: the workload's first */
         size_t labels;
-        bool apply_never;    /* its own annotation halflife.dev/apply: Never */
-        bool hpa[RESOURCES]; /* an autoscaler in the same input scales it by utilization */
+        bool apply_never;      /* its own annotation halflife.dev/apply: Never */
+        bool hpa[RESOURCES];   /* an autoscaler in the same input scales it by utilization */
+        bool other_autoscaler; /* one in the same input sets its requests itself */
         const struct deploy_container *container;
         size_t containers;
 };

@@ -60,6 +60,7 @@ struct view_target {
         uint32_t labels_size;
         uint8_t state; /* enum state */
         bool contested, orphaned, apply_never;
+        bool other_autoscaler;              /* one that sets requests itself has it for its target */
         bool hpa_holds[RESOURCES];          /* an HPA with a utilization metric on it scales this workload */
         const char *hold;                   /* why a person holds it; NULL */
         const struct view_profile *profile; /* NULL: orphaned */
@@ -97,6 +98,11 @@ struct view_pod {
         view_amount utilization[RESOURCES]; /* thousandths of its limit, or of the original request */
 };
 
+/* What an autoscaler that sets requests itself points to: it may not have been seen yet. */
+struct view_rival {
+        const char *ns, *group, *kind, *name;
+};
+
 struct view {
         int refs;
         struct arena arena;
@@ -118,6 +124,8 @@ struct view {
         size_t hpas;
         const struct view_pod *pod; /* by (ns, name) */
         size_t pods;
+        const struct view_rival *rival; /* in any order */
+        size_t rivals;
         struct view_kept *kept;
         const char **names;                      /* those copied lately, by their hash; NULL once it is finished */
         const struct view_condition *conditions; /* those of the target before */

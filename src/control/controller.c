@@ -316,6 +316,7 @@ static void turned(void *arg)
         if (c->server)
                 server_turned(c->server, loop_now(c->loop).mono);
         reread_settle(c);
+        watch_guests(c);
         work_pump(c); /* what waited for its back-off */
         loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
 }
@@ -599,6 +600,7 @@ void controller_free(struct controller *c)
         mem_free(c->spent);
         mem_free(c->poll_ns);
         store_batch_free(c->packing);
+        watch_guests_forget(c);
         world_release(&c->world);
         arena_release(&c->plans);
         mem_free(c);

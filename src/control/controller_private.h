@@ -41,6 +41,7 @@ struct watch {
         struct watched_kind *kind;  /* of workloads */
         bool cluster;               /* of profiles */
         bool needed_to_apply;       /* without it nothing may be changed */
+        bool guest;                 /* of a kind that others install */
         char trouble[ERR_TEXT_MAX]; /* "" : none */
         int trouble_code;
         bool rule_missing;    /* a rule of ours is */
@@ -50,6 +51,15 @@ struct watch {
         struct mono failing;  /* since */
         uint64_t unread_told; /* of its objects that cannot be read, so many were told of */
         struct mono unread_said;
+};
+
+/* A kind of others that is watched where its CRD is installed, whenever that is (watch.c has the table). */
+enum { GUESTS = 1 };
+struct guest {
+        struct watch *watch; /* NULL: not installed, or not known yet */
+        void *asking;        /* discovery is under way; NULL: it is not */
+        bool known;          /* whether it is installed is */
+        char trouble[ERR_TEXT_MAX];
 };
 
 /* A cause that writes are refused for. */
@@ -91,6 +101,7 @@ struct controller {
 
         struct watch watch[WATCHES_MAX];
         int watches;
+        struct guest guest[GUESTS];
         bool watches_full;     /* a kind found no place; the log told it */
         uint64_t unread_ended; /* what watches that ended could not read */
         struct loop_timer outage_timer;
@@ -166,7 +177,9 @@ void decide(struct controller *c, struct target *t, struct plan *ret); /* reconc
 
 /* watch.c */
 void watch_start(struct controller *c);
-void watch_kinds(struct controller *c); /* watches the kinds that profiles name, and no others */
+void watch_kinds(struct controller *c);         /* watches the kinds that profiles name, and no others */
+void watch_guests(struct controller *c);        /* watches what others have installed by now */
+void watch_guests_forget(struct controller *c); /* after the client's end */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
 /* Would its workload be known if it were there? Not while its kind is still to be listed; of a kind that nobody asks

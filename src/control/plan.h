@@ -20,7 +20,7 @@ struct plan_container {
         bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
 };
 
-enum { PLAN_CONDITIONS = 11 };
+enum { PLAN_CONDITIONS = 16 };
 struct plan_condition {
         const char *type;
         bool status;

@@ -367,6 +367,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .managed = plan->managed,
                                 .orphaned = plan->orphaned,
                                 .held = plan->held,
+                                .other_autoscaler = wl->rival != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0',
                                 .window_open = !t->profile || t->profile->window_open,
                                 .budget_left = f->budget_left,
@@ -457,6 +458,8 @@ static void applied_condition(struct plan *plan)
                 [REASON_STATIC] = "a static factor acts at a deploy only",
                 [REASON_CONTESTED] = "somebody else sets these requests; condition Contested tells what happened",
                 [REASON_MANAGED] = "another controller writes the template; condition Managed says which",
+                [REASON_OTHER_AUTOSCALER] =
+                        "another autoscaler sets these requests; condition OtherAutoscaler names it",
         };
         bool wanted = false;
         for (int i = 0; i < plan->containers; i++)
@@ -560,6 +563,19 @@ static void held_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->published->hold);
 }
 
+/* Whoever serves from Recommendations alone goes by this one, as by the next. */
+static void rival_condition(struct plan *plan)
+{
+        const struct rival *r = plan->target->workload->rival;
+        if (!r)
+                return;
+        struct plan_condition *c = say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler");
+        snprintf(c->message, sizeof c->message,
+                 "VerticalPodAutoscaler '%.120s'%s%s sets these requests: they are left alone until its updateMode is "
+                 "Off, or it is gone",
+                 r->name, *r->mode ? ", updateMode " : "", r->mode);
+}
+
 /* Whoever serves from Recommendations alone does not see the workload. */
 static void opted_out_condition(struct plan *plan)
 {
@@ -591,6 +607,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         applied_condition(ret);
         denied_condition(ret);
         held_condition(ret);
+        rival_condition(ret);
         opted_out_condition(ret);
         resource_conditions(ret);
 }

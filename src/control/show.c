@@ -83,6 +83,7 @@ void show_target(struct controller *c, const struct plan *p)
         to->contested = p->contested;
         to->orphaned = p->orphaned;
         to->apply_never = wl->apply_never;
+        to->other_autoscaler = wl->rival != NULL;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->hpa_holds[r] = autoscaler_on(wl, r);
         to->replicas = wl->replicas;
@@ -132,6 +133,7 @@ struct view *show_end(struct controller *c)
         show_namespaces(&c->world, v);
         show_hpas(&c->world, v);
         utilization_show(&c->world, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
+        show_rivals(&c->world, v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.apply_never;
         if (c->source_away) {

@@ -10,6 +10,7 @@
 void show_profiles(struct world *w, struct view *v);
 void show_namespaces(struct world *w, struct view *v);
 void show_hpas(struct world *w, struct view *v);
+void show_rivals(struct world *w, struct view *v);
 /* A row for each Recommendation, where nothing else is known. */
 void show_recommendations(struct world *w, struct arena *scratch, struct view *v);
 

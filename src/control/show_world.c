@@ -73,6 +73,20 @@ void show_hpas(struct world *w, struct view *v)
         }
 }
 
+void show_rivals(struct world *w, struct view *v)
+{
+        struct rival *r;
+        struct view_rival *to = arena_new(&v->arena, (w->rivals.count + 1) * sizeof *to);
+        v->rival = to;
+        for (size_t at = 0; (r = map_each(&w->rivals, &at)); to++, v->rivals++)
+                *to = (struct view_rival){
+                        .ns = view_name(v, r->ns),
+                        .group = view_name(v, r->target_group),
+                        .kind = view_name(v, r->target_kind),
+                        .name = arena_text(&v->arena, text_of(r->target_name)),
+                };
+}
+
 /* --- rows of Recommendations --- */
 
 /* Most Recommendations are named for their workload: its name is the end of theirs, and kept once. */
@@ -161,6 +175,7 @@ void show_published(struct view *v, const struct published *p, struct view_targe
         to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
         to->contested = says(p, "Contested");
         to->orphaned = !gone && is_orphaned(p);
+        to->other_autoscaler = !gone && says(p, "OtherAutoscaler");
         to->samples = p->samples;
         to->since_ms = p->since_ms;
         to->last_ms = p->last_ms;
@@ -255,6 +270,7 @@ struct view *show_world(struct world *w, struct wall at)
         show_recommendations(w, &scratch, v);
         show_namespaces(w, v);
         show_hpas(w, v);
+        show_rivals(w, v);
         arena_release(&scratch);
         v->at = at;
         v->ready = true;

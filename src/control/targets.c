@@ -332,6 +332,7 @@ void world_settle(struct world *w, struct now now)
         workloads_settle(w);
         pods_settle(w);
         autoscalers_settle(w);
+        rivals_settle(w);
         reset_counts(w);
         choose_profiles(w);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)

@@ -54,6 +54,7 @@ OWNER(quota, false)
 OWNER(pod, false)
 OWNER(hpa, true)
 OWNER(published, false)
+OWNER(rival, true)
 
 static int profile_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
@@ -162,6 +163,7 @@ static bool is_standard(const struct watched_kind *k)
 void watch_start(struct controller *c)
 {
         struct watch *w;
+        watch_guests(c);
         watch_add(c, "namespaces", path_of("", "v1", NULL, "namespaces", NULL, NULL), OWNED_BY(ns))->needed_to_apply =
                 true;
         watch_add(c, "limitranges", path_of("", "v1", NULL, "limitranges", NULL, NULL), OWNED_BY(range))
@@ -281,6 +283,82 @@ void watch_kinds(struct controller *c)
         }
 }
 
+/* --- kinds of others, that come and go with their CRDs --- */
+
+static const struct {
+        const char *group, *kind, *what;
+        struct informer_owner owner;
+} guests[GUESTS] = {
+        {"autoscaling.k8s.io",
+         "VerticalPodAutoscaler",
+         "verticalpodautoscalers.autoscaling.k8s.io",
+         {.upsert = rival_in, .remove = rival_out, .swept = rival_whole}},
+};
+
+struct asking_guest {
+        struct controller *controller;
+        int guest;
+};
+
+static void guest_found(void *arg, const struct api_resource *r, const struct err *err)
+{
+        struct asking_guest *a = arg;
+        struct controller *c = a->controller;
+        int i = a->guest;
+        struct guest *g = &c->guest[i];
+        mem_free(a);
+        g->asking = NULL;
+        bool known = g->known;
+        g->known |= !err->code || err->code == ERR_NOTFOUND;
+        if (!known && g->known)
+                nudge(c);
+        snprintf(g->trouble, sizeof g->trouble, "%s", g->known ? "" : err->text);
+        if (err->code)
+                return;
+        g->watch = watch_add(c, guests[i].what, path_of(guests[i].group, r->version, NULL, r->plural, NULL, NULL),
+                             guests[i].owner);
+        if (!g->watch)
+                return;
+        g->watch->needed_to_apply = g->watch->guest = true;
+        log_info("watches what others have installed", KV("what", guests[i].what), KV("version", r->version));
+}
+
+static void guest_ask(struct controller *c, int i)
+{
+        struct asking_guest *a = MEM_NEW(struct asking_guest);
+        *a = (struct asking_guest){c, i};
+        c->guest[i].asking = a;
+        if (client_discover(c->client, guests[i].group, guests[i].kind, guest_found, a) < 0) {
+                c->guest[i].asking = NULL;
+                mem_free(a);
+        }
+}
+
+/* Its CRD is gone, and all objects with it. The watch tries on: it may be installed again. */
+static bool is_removed(const struct watch *w)
+{
+        return w->guest && w->trouble[0] && w->trouble_code == ERR_NOTFOUND;
+}
+
+void watch_guests(struct controller *c)
+{
+        for (int i = 0; i < GUESTS; i++) {
+                struct guest *g = &c->guest[i];
+                if (g->watch && is_removed(g->watch))
+                        guests[i].owner.swept(g->watch, 0);
+                if (!g->watch && !g->asking)
+                        guest_ask(c, i);
+        }
+}
+
+void watch_guests_forget(struct controller *c)
+{
+        for (int i = 0; i < GUESTS; i++) {
+                mem_free(c->guest[i].asking);
+                c->guest[i].asking = NULL;
+        }
+}
+
 /* --- state --- */
 
 /* A watch that may not or cannot be (403, 404, or an error again and again) keeps nobody from being ready: the rest
@@ -304,15 +382,30 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
                 int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->what);
                 at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
         }
+        for (int i = 0; all && i < GUESTS; i++)
+                if (!c->guest[i].known && !c->guest[i].trouble[0]) {
+                        snprintf(ret_waiting, size, "%s", guests[i].what);
+                        all = false;
+                }
         return all;
+}
+
+/* A kind that came just now is read in a moment: at the start watch_synced waits for it. */
+static bool is_blind(const struct watch *w)
+{
+        if (!w->needed_to_apply || is_removed(w))
+                return false;
+        return w->trouble[0] || (!w->guest && !informer_stats(w->informer)->synced);
 }
 
 const char *watch_blind(const struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                if (c->watch[i].needed_to_apply &&
-                    (!informer_stats(c->watch[i].informer)->synced || c->watch[i].trouble[0]))
+                if (is_blind(&c->watch[i]))
                         return c->watch[i].trouble[0] ? c->watch[i].trouble : c->watch[i].what;
+        for (int i = 0; i < GUESTS; i++)
+                if (!c->guest[i].known)
+                        return c->guest[i].trouble[0] ? c->guest[i].trouble : guests[i].what;
         return NULL;
 }
 

@@ -282,6 +282,7 @@ void namespaces_sweep(struct world *w)
         const struct profile *profile;
         const struct target *t;
         const struct autoscaler *h;
+        const struct rival *rival;
         const struct pod *p;
         struct ns *ns;
         if (!w->ns_gone)
@@ -299,6 +300,8 @@ void namespaces_sweep(struct world *w)
                 ns_use(w, t->ns);
         for (size_t at = 0; (h = map_each(&w->hpas, &at));)
                 ns_use(w, h->ns);
+        for (size_t at = 0; (rival = map_each(&w->rivals, &at));)
+                ns_use(w, rival->ns);
         for (size_t at = 0; (profile = map_each(&w->profiles, &at));)
                 ns_use(w, profile->ns);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
@@ -330,6 +333,7 @@ void world_release(struct world *w)
         workloads_release(w);
         profiles_release(w);
         published_release(w);
+        rivals_release(w);
         autoscalers_release(w);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 ns_free(w, ns);

@@ -135,6 +135,7 @@ struct workload {
         bool paused, on_delete, recreate, deadline_exceeded;
         int64_t partition, observed_generation, updated, available, status_replicas;
         struct autoscaler *autoscaler; /* the first, by name, of those that scale it */
+        const struct rival *rival;     /* the first, by name, that sets the requests of it or of an owner; NULL: none */
         uint64_t digest;               /* of the template without requests and our annotations */
         struct profile *chosen;        /* by the last settle */
         struct target *target;         /* its history and Recommendation; NULL: none */
@@ -196,6 +197,15 @@ struct autoscaler {
         int metrics;
         struct workload *workload; /* what it scales; linked by autoscalers_settle */
         struct autoscaler *next;   /* of the workload, by name */
+};
+
+/* A VerticalPodAutoscaler that is not Off: it sets the requests of what it points to, so we do not. */
+struct rival {
+        char *key; /* "ns/name" */
+        const char *ns, *name;
+        uint32_t epoch;
+        const char *target_group, *target_kind, *mode; /* interned; mode "" where it says none */
+        char *target_name;
 };
 
 struct published_condition {
@@ -341,6 +351,7 @@ struct world {
         struct map uids;       /* uid bytes -> struct workload */
         struct workload *gone; /* workloads that vanished but are still pointed to */
         struct map hpas;       /* "ns/name" -> struct autoscaler */
+        struct map rivals;     /* "ns/name" -> struct rival */
         struct map profiles;   /* key -> struct profile */
         struct map published;  /* "ns/name" -> struct published */
         struct map targets;    /* key -> struct target */
@@ -364,6 +375,9 @@ void quota_swept(struct world *w, uint32_t epoch);
 int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void hpa_remove(struct world *w, struct text json);
 void hpa_swept(struct world *w, uint32_t epoch);
+int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void rival_remove(struct world *w, struct text json);
+void rival_swept(struct world *w, uint32_t epoch);
 int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void pod_remove(struct world *w, struct text json);
 void pod_swept(struct world *w, uint32_t epoch);
@@ -424,6 +438,8 @@ void workloads_release(struct world *w);
 void profiles_release(struct world *w);
 void published_release(struct world *w);
 void targets_release(struct world *w);
+void rivals_settle(struct world *w); /* which workloads they are about; after workloads_settle */
+void rivals_release(struct world *w);
 void pods_settle(struct world *w);       /* the order */
 void pods_free_dropped(struct world *w); /* last */
 /* Links workloads and what scales them; a workload goes. */

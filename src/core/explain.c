@@ -14,6 +14,7 @@ static const struct {
         [GATE_MODE] = {"Mode", REASON_RECOMMEND_ONLY, true},
         [GATE_PAUSE] = {"Pause", REASON_PAUSED, true},
         [GATE_OPT_OUT] = {"OptOut", REASON_OPTED_OUT, true},
+        [GATE_AUTOSCALER] = {"OtherAutoscaler", REASON_OTHER_AUTOSCALER, true},
         [GATE_HPA] = {"HPA", REASON_HPA_HOLD, true},
         [GATE_GUARD] = {"Guard", REASON_GUARD, true},
         [GATE_CONTEST] = {"Contest", REASON_CONTESTED, true},

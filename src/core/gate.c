@@ -67,6 +67,13 @@ static enum reason by_opt_out(const struct gate_facts *f, const struct move *m, 
         return f->apply_never ? REASON_OPTED_OUT : REASON_NONE;
 }
 
+/* Nothing is put back either: whoever sets the requests now decides. */
+static enum reason by_autoscaler(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->other_autoscaler ? REASON_OTHER_AUTOSCALER : REASON_NONE;
+}
+
 static enum reason by_hpa(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)v;
@@ -140,8 +147,8 @@ static enum reason by_rollout(const struct gate_facts *f, const struct move *m, 
 }
 
 static gate_rule *const gates[] = {
-        by_rule,    by_state, by_mode,   by_pause,      by_opt_out,  by_hpa,    by_guard,  by_contest,
-        by_manager, by_kind,  by_orphan, by_min_change, by_cooldown, by_window, by_budget, by_rollout,
+        by_rule,    by_state, by_mode,   by_pause,      by_opt_out,  by_autoscaler, by_hpa,    by_guard,   by_contest,
+        by_manager, by_kind,  by_orphan, by_min_change, by_cooldown, by_window,     by_budget, by_rollout,
 };
 
 bool gate_changed_enough(int64_t current, int64_t target, int percent)
@@ -179,7 +186,8 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret)
 
 /* --- at a deploy --- */
 
-static gate_rule *const deploy_gates[] = {by_mode, by_pause, by_opt_out, by_hpa, by_guard, by_contest, by_orphan};
+static gate_rule *const deploy_gates[] = {by_mode, by_pause, by_opt_out, by_autoscaler,
+                                          by_hpa,  by_guard, by_contest, by_orphan};
 
 /* Still worth keeping: what a deploy before wrote, unless the owner asks for less by now, or a rule for the original.
  */

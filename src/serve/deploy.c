@@ -63,6 +63,20 @@ static bool hpa_scales(const struct view *v, const struct view_target *t, const 
         return false;
 }
 
+/* Of a workload that is known, the controller said so; one that is not may have been given one already. */
+static bool has_rival(const struct view *v, const struct view_target *t, const struct deploy_subject *s)
+{
+        if (s->other_autoscaler || t)
+                return s->other_autoscaler || t->other_autoscaler;
+        for (size_t i = 0; i < v->rivals; i++) {
+                const struct view_rival *r = &v->rival[i];
+                if (text_is(s->ns, r->ns) && text_is(s->group, r->group) && text_is(s->kind, r->kind) &&
+                    text_is(s->name, r->name))
+                        return true;
+        }
+        return false;
+}
+
 static void workload_facts(const struct view *v, const struct deploy_subject *s, const struct view_ns *ns,
                            const struct deploy_answer *d, struct advise_facts *ret)
 {
@@ -77,6 +91,7 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
                                                (t && t->apply_never),
                                 .paused = d->profile->spec->paused || d->profile->unreadable,
                                 .held = t && t->hold,
+                                .other_autoscaler = has_rival(v, t, s),
                                 .contested = t && t->contested,
                                 .orphaned = t && t->orphaned,
                         },

@@ -239,6 +239,8 @@ static const struct {
         [GATE_MODE] = {"the profile applies what it recommends", "the profile only recommends"},
         [GATE_PAUSE] = {"neither paused nor held", "the profile is paused, or a person holds it"},
         [GATE_OPT_OUT] = {"nobody opted out", "opted out by halflife.dev/apply: Never, or by the setting apply: never"},
+        [GATE_AUTOSCALER] = {"no other autoscaler sets its requests",
+                             "a VerticalPodAutoscaler that is not Off sets its requests"},
         [GATE_HPA] = {"no autoscaler scales by this resource's utilization",
                       "an autoscaler scales by this resource's utilization"},
         [GATE_GUARD] = {"no change was taken back", "a change was taken back"},

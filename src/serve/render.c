@@ -210,8 +210,10 @@ static bool read_subject(struct work *w, const char *path)
         }
         const struct scaler *s = scalers_find(&w->r->scalers, w->subject.ns, w->subject.group, w->subject.kind,
                                               w->subject.name, &w->r->scratch);
-        if (s)
+        if (s) {
                 memcpy(w->subject.hpa, s->utilization, sizeof w->subject.hpa);
+                w->subject.other_autoscaler = s->sets_requests;
+        }
         return true;
 }
 
@@ -230,6 +232,7 @@ static const char *const words[REASONS] = {
         [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
         [REASON_OPTED_OUT] = "it is opted out by halflife.dev/apply: Never or the setting apply",
         [REASON_PAUSED] = "the profile is paused, or its recommendation is held",
+        [REASON_OTHER_AUTOSCALER] = "a VerticalPodAutoscaler that is not Off sets its requests",
         [REASON_HPA_HOLD] = "an autoscaler scales it by the utilization of its requests",
         [REASON_LIMIT_RANGE] = "the namespace's LimitRange allows no less",
         [REASON_LIMIT_BOUND] = "a limit binds it",

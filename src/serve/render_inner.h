@@ -20,6 +20,7 @@ static inline struct text render_text(const struct doc *d, uint32_t mapping, con
 /* The autoscalers of some texts, by what they scale. {0}: none. */
 struct scaler {
         bool utilization[RESOURCES];
+        bool sets_requests; /* it sets them itself */
 };
 struct scalers {
         struct map of; /* "ns/group/kind/name" */

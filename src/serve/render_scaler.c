@@ -81,6 +81,13 @@ static void read_scaled_object(const struct doc *d, uint32_t spec, bool ret[stat
         }
 }
 
+/* --- VerticalPodAutoscaler --- */
+
+static bool is_off(const struct doc *d, uint32_t spec)
+{
+        return text_is(render_text(d, render_at(d, spec, "updatePolicy"), "updateMode"), "Off");
+}
+
 /* --- all of them --- */
 
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns)
@@ -88,11 +95,14 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
         struct text group = kind_group(o->api_version);
         bool hpa = text_is(group, "autoscaling") && text_is(o->kind, "HorizontalPodAutoscaler");
         bool scaled_object = text_is(group, "keda.sh") && text_is(o->kind, "ScaledObject");
+        bool vpa = text_is(group, "autoscaling.k8s.io") && text_is(o->kind, "VerticalPodAutoscaler");
         struct scaler found = {0};
-        if (!hpa && !scaled_object)
+        if (!hpa && !scaled_object && !vpa)
                 return;
-        uint32_t spec = render_at(d, o->root, "spec"), ref = render_at(d, spec, "scaleTargetRef");
-        if (hpa)
+        uint32_t spec = render_at(d, o->root, "spec"), ref = render_at(d, spec, vpa ? "targetRef" : "scaleTargetRef");
+        if (vpa)
+                found.sets_requests = !is_off(d, spec);
+        else if (hpa)
                 read_hpa(d, o->root, spec, found.utilization);
         else
                 read_scaled_object(d, spec, found.utilization);
@@ -110,6 +120,7 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
         }
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->utilization[r] |= found.utilization[r];
+        to->sets_requests |= found.sets_requests;
 }
 
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,

@@ -15,6 +15,11 @@
 #define LOWERED       EXPECT("deployments/web", CPU_REQUEST, "285m")
 #define BLOCKED(text) HELD("RolloutBlocked"), CHECK(REC, "status.conditions[Applied].message", "~" text)
 
+#define VPA(mode)                                                                                                      \
+        PUT("{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: sizer}, spec: "         \
+            "{targetRef: "                                                                                             \
+            "{apiVersion: apps/v1, kind: Deployment, name: web}, updatePolicy: {updateMode: " mode "}}}")
+
 static struct story stories[] = {
         STORY("opted-out-workload", AT_ONCE(""), WEB(LIMITED),
               MERGE("deployments/web", "{metadata: {annotations: {halflife.dev/apply: Never}}}"), HELD("OptedOut"),
@@ -148,6 +153,18 @@ static struct story stories[] = {
               CHECK("deployments/web", "spec.template.metadata.annotations.<halflife.dev/applied-resources>", "-"),
               EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"), CYCLES(2),
               CHECK(REC, "status.conditions[Contested]", "-"), CHECK("deployments/web", "metadata.generation", "3")),
+        STORY("vpa-auto", AT_ONCE(""), VPA("Auto"), WEB(LIMITED), HELD("OtherAutoscaler"),
+              CHECK(REC, "status.state", "Ready"), CHECK(REC, "status.conditions[OtherAutoscaler].status", "True"),
+              CHECK(REC, "status.conditions[OtherAutoscaler].message",
+                    "~VerticalPodAutoscaler 'sizer', updateMode Auto"),
+              MERGE("verticalpodautoscalers/sizer", "{spec: {updatePolicy: {updateMode: 'Off'}}}"), LOWERED,
+              EXPECT(REC, "status.conditions[OtherAutoscaler]", "-")),
+        STORY("vpa-off", AT_ONCE(""), VPA("'Off'"), WEB(LIMITED), LOWERED,
+              CHECK(REC, "status.conditions[OtherAutoscaler]", "-"),
+              MERGE("verticalpodautoscalers/sizer", "{spec: {updatePolicy: {updateMode: Initial}}}"),
+              EXPECT(REC, "status.conditions[OtherAutoscaler].status", "True"), CYCLES(2),
+              CHECK("deployments/web", CPU_REQUEST, "285m"), DELETE("verticalpodautoscalers/sizer"),
+              EXPECT(REC, "status.conditions[OtherAutoscaler]", "-")),
         STORY("hpa-on-average-value", AT_ONCE(""),
               PUT("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: "
                   "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 4, metrics: "
@@ -162,7 +179,20 @@ static struct story stories[] = {
               WEB(LIMITED), LOWERED),
 };
 
+static const char vpas[] =
+        "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
+        "\"verticalpodautoscalers.autoscaling.k8s.io\"},\"spec\":{\"group\":\"autoscaling.k8s.io\",\"scope\":"
+        "\"Namespaced\","
+        "\"names\":{\"plural\":\"verticalpodautoscalers\",\"singular\":\"verticalpodautoscaler\",\"kind\":"
+        "\"VerticalPodAutoscaler\"},\"versions\":[{\"name\":\"v1\",\"served\":true,\"storage\":true,\"schema\":{"
+        "\"openAPIV3Schema\":{\"type\":\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}";
+
+static void install_vpas(struct fake *f)
+{
+        fake_put(f, "kubectl-create", vpas);
+}
+
 int main(void)
 {
-        return stories_main("holds", stories, sizeof stories / sizeof stories[0], NULL, NULL);
+        return stories_main("holds", stories, sizeof stories / sizeof stories[0], NULL, install_vpas);
 }

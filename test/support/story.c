@@ -79,6 +79,7 @@ static const struct place {
         {"resourcequotas", "ResourceQuota", "v1"},
         {"events", "Event", "events.k8s.io/v1"},
         {"horizontalpodautoscalers", "HorizontalPodAutoscaler", "autoscaling/v2"},
+        {"verticalpodautoscalers", "VerticalPodAutoscaler", "autoscaling.k8s.io/v1"},
         {"profiles", "Profile", "halflife.dev/v1alpha1"},
         {"recommendations", "Recommendation", "halflife.dev/v1alpha1"},
         {"widgets", "Widget", "example.org/v1"},

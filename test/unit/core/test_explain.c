@@ -405,6 +405,7 @@ static void test_gates_are_found(void **state)
                 f.budget_left = g != GATE_BUDGET;
                 f.rollout_blocked = g == GATE_ROLLOUT;
                 f.hpa_holds = g == GATE_HPA;
+                f.other_autoscaler = g == GATE_AUTOSCALER;
                 if (g == GATE_MIN_CHANGE)
                         f.target = YES(999);
                 if (g == GATE_HPA)
@@ -451,8 +452,8 @@ static void test_gates_at_a_deploy_are_found(void **state)
         struct apply_policy p, recommend_only;
         apply_policy_defaults(APPLY_ON_DEPLOY, &p);
         apply_policy_defaults(APPLY_RECOMMEND, &recommend_only);
-        static const enum gate counts[] = {GATE_MODE,    GATE_PAUSE,  GATE_OPT_OUT,    GATE_HPA, GATE_GUARD,
-                                           GATE_CONTEST, GATE_ORPHAN, GATE_MIN_CHANGE, GATES};
+        static const enum gate counts[] = {GATE_MODE,  GATE_PAUSE,   GATE_OPT_OUT, GATE_AUTOSCALER, GATE_HPA,
+                                           GATE_GUARD, GATE_CONTEST, GATE_ORPHAN,  GATE_MIN_CHANGE, GATES};
         for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++) {
                 enum gate g = counts[i];
                 struct gate_facts f = open_facts(&p);
@@ -464,6 +465,7 @@ static void test_gates_at_a_deploy_are_found(void **state)
                 f.contested = g == GATE_CONTEST;
                 f.orphaned = g == GATE_ORPHAN;
                 f.hpa_holds = g == GATE_HPA;
+                f.other_autoscaler = g == GATE_AUTOSCALER;
                 struct deploy_verdict v;
                 gate_deploy(&f, &v);
                 enum reason shown = v.hold ? v.hold : v.below_min_change ? REASON_BELOW_MIN_CHANGE : f.rule;
@@ -499,7 +501,7 @@ static void test_gates_behind_are_not_reached(void **state)
                 deploys += deploy;
         }
         assert_int_equal(gates, GATES);
-        assert_int_equal(deploys, 8);
+        assert_int_equal(deploys, 9);
         assert_string_equal(gate_name(GATE_HPA), "HPA");
 }
 

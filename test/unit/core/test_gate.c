@@ -85,6 +85,10 @@ static void close_hpa(struct gate_facts *f)
 {
         f->hpa_holds = true;
 }
+static void close_autoscaler(struct gate_facts *f)
+{
+        f->other_autoscaler = true;
+}
 static void close_never(struct gate_facts *f)
 {
         f->apply_never = true;
@@ -119,6 +123,7 @@ static void test_order(void **state)
                 {close_managed, REASON_MANAGED},
                 {close_contested, REASON_CONTESTED},
                 {close_hpa, REASON_HPA_HOLD},
+                {close_autoscaler, REASON_OTHER_AUTOSCALER},
                 {close_never, REASON_OPTED_OUT},
                 {close_paused, REASON_PAUSED},
                 {close_stale, REASON_STALE},

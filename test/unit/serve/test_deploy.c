@@ -27,6 +27,7 @@ struct scene {
         struct view_target target;
         struct view_ns ns;
         struct view_hpa hpa;
+        struct view_rival rival;
         struct deploy_container container;
         struct deploy_subject subject;
         struct view *view;
@@ -74,6 +75,7 @@ static void scene_init(struct scene *s)
                                          .container = &s->known};
         s->ns = (struct view_ns){.name = "shop", .labels = ""};
         s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "web", {true, false}};
+        s->rival = (struct view_rival){"shop", "apps", "Deployment", "new"};
         s->container = (struct deploy_container){.name = TEXT("app"), .request = {YES(2000), YES(4096 * MI)}};
         s->subject = (struct deploy_subject){.ns = TEXT("shop"),
                                              .group = TEXT("apps"),
@@ -127,6 +129,10 @@ enum {
         NEVER_NS,
         NEVER_TARGET,
         NEVER_ALL,
+        RIVAL,
+        RIVAL_BESIDE,
+        RIVAL_OF_UNKNOWN,
+        RIVAL_OF_ANOTHER,
         RANGE_DEFAULT,
         RANGE_MIN,
         RANGE_LIMIT,
@@ -172,6 +178,10 @@ static void test_each_fact_counts(void **state)
                 {NEVER_NS, 2000, REASON_OPTED_OUT},
                 {NEVER_TARGET, 2000, REASON_OPTED_OUT},
                 {NEVER_ALL, 2000, REASON_OPTED_OUT},
+                {RIVAL, 2000, REASON_OTHER_AUTOSCALER},
+                {RIVAL_BESIDE, 2000, REASON_OTHER_AUTOSCALER},
+                {RIVAL_OF_UNKNOWN, 2000, REASON_OTHER_AUTOSCALER},
+                {RIVAL_OF_ANOTHER, 1000, REASON_STATIC},
                 {RANGE_DEFAULT, 440, REASON_LOWERED},
                 {RANGE_MIN, 700, REASON_LIMIT_RANGE},
                 {RANGE_LIMIT, 300, REASON_LIMIT_BOUND},
@@ -268,6 +278,17 @@ static void test_each_fact_counts(void **state)
                         break;
                 case NEVER_ALL:
                         s.view->apply_never = true;
+                        break;
+                case RIVAL:
+                        s.target.other_autoscaler = true;
+                        break;
+                case RIVAL_OF_UNKNOWN:
+                case RIVAL_OF_ANOTHER:
+                        s.view->rival = &s.rival, s.view->rivals = 1;
+                        s.subject.name = row[i].what == RIVAL_OF_UNKNOWN ? TEXT("new") : TEXT("newer");
+                        break;
+                case RIVAL_BESIDE:
+                        s.subject.other_autoscaler = true;
                         break;
                 case RANGE_DEFAULT:
                         s.container.request[CPU].set = false;

@@ -150,7 +150,11 @@ static void rendered_release(struct rendered *r)
         NOTES("  ", "\"cpu\":\"" was "\"", "\"cpu\":\"" value "\"")                                                    \
         "spec:\n  template:\n    metadata:\n      labels: {a: b}\n" NOTES(                                             \
                 "      ", "\"cpu\":\"" was "\"", "\"cpu\":\"" value "\"") SPEC(CPU_IS(written))
-#define WEB       PLAIN("Deployment", "web", "2 # as ever")
+#define WEB PLAIN("Deployment", "web", "2 # as ever")
+#define VPA(mode)                                                                                                      \
+        "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {apiVersion: apps/v1, "   \
+        "kind: "                                                                                                       \
+        "Deployment, name: web}\n  updatePolicy: {updateMode: " mode "}\n"
 #define HPA(more) "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n" more "\n"
 #define REF(name) "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: " name "}\n"
 #define UTILIZED(resource)                                                                                             \
@@ -285,6 +289,14 @@ static const struct {
          NULL},
         {"an HPA of another", ON_DEPLOY_POD, HPA(REF("wob") UTILIZED("cpu")) "---\n" PLAIN("Deployment", "web", "2"),
          HPA(REF("wob") UTILIZED("cpu")) "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"a VPA beside it", ON_DEPLOY_POD, VPA("Auto") "---\n" WEB, NULL, "OtherAutoscaler"},
+        {"a VPA without a mode", ON_DEPLOY_POD,
+         "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {apiVersion: apps/v1, "
+         "kind: "
+         "Deployment, name: web}\n---\n" WEB,
+         NULL, "OtherAutoscaler"},
+        {"a VPA that is Off", ON_DEPLOY_POD, VPA("'Off'") "---\n" PLAIN("Deployment", "web", "2"),
+         VPA("'Off'") "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
         {"a ScaledObject", ON_DEPLOY_POD,
          "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - "
          "type: cpu\n    metricType: Utilization\n---\n" WEB,
