@@ -154,6 +154,8 @@ func (t *T) path(plural, name string) string {
 		group = "/api/v1"
 	case "horizontalpodautoscalers":
 		group = "/apis/autoscaling/v2"
+	case vpas:
+		group = "/apis/autoscaling.k8s.io/v1"
 	case "profiles", "recommendations":
 		group = api
 	}
