@@ -150,7 +150,8 @@ struct gate_facts {
         bool apply_never; /* the setting `apply: never`, or the annotation on workload or namespace */
         bool source_away; /* usage cannot be read at all: nothing is applied */
         bool paused;
-        bool immutable; /* kinds that cannot be patched */
+        bool immutable;     /* kinds that cannot be patched */
+        bool in_place_only; /* a change of the template's requests would stick, and the owner's next image behind it */
         bool contested, managed, orphaned;
         bool held;             /* by a person, on the Recommendation: holds as `Paused` */
         bool other_autoscaler; /* one that sets requests itself has this workload for its target */
@@ -180,10 +181,10 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret);
 
 /*
  * The gates at a deploy, where the owner writes anyway and only the numbers are asked for: `RecommendOnly`, `Paused`,
- * `OptedOut`, `OtherAutoscaler`, `HPAHold`, `Guard`, `Contested`, `Orphaned`; then the original stands (value; unset
- * where there is none). f->current is what a deploy before wrote, unset where none did: it is kept (`below_min_change`)
- * where the target is not far enough from it, so that the same manifest applied again changes nothing. Of f, the facts
- * of rollouts do not count.
+ * `OptedOut`, `OtherAutoscaler`, `HPAHold`, `Guard`, `Contested`, `Immutable`, `Orphaned`; then the original stands
+ * (value; unset where there is none). f->current is what a deploy before wrote, unset where none did: it is kept
+ * (`below_min_change`) where the target is not far enough from it, so that the same manifest applied again changes
+ * nothing. Of f, the facts of rollouts do not count.
  */
 struct deploy_verdict {
         enum reason hold; /* REASON_NONE: the value is ours */

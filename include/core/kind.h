@@ -16,6 +16,7 @@ enum kind_flags {
         KIND_UNOWNED_ONLY = 2, /* a target only without a controller owner (ReplicaSet, Job) */
         KIND_IMMUTABLE = 4,    /* its template cannot be patched to any effect (Job, ReplicaSet): recommend only */
         KIND_BY_RUNS = 8,      /* ready after runs (CronJob); a patch takes effect at the next run, no rollout */
+        KIND_PHASED = 16,      /* status.phase tells how far its rollout is: Healthy when it is done (Rollout) */
 };
 
 struct kind {
@@ -28,6 +29,10 @@ extern const struct kind kinds[];
 extern const size_t kinds_count;
 /* The row of a group ("" is core) and kind; NULL: not in the table. */
 const struct kind *kind_find(struct text group, struct text kind);
+/* Can an Argo Rollout run the template of that kind in its place (workloadRef), so that a change made there rolls out?
+ * It also takes a ReplicaSet's and a PodTemplate's: the one has no effect where a Deployment owns it, the other is no
+ * workload. */
+bool kind_runs_by_reference(struct text group, struct text kind);
 /* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case. NULL: unknown. */
 const struct kind *kind_by_name(struct text name);
 

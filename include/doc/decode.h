@@ -99,9 +99,14 @@ struct workload_view {
         struct text selector; /* raw JSON of spec.selector */
         /* a rollout's facts; kinds without them leave them calm */
         bool paused, on_delete, recreate, suspended;
+        bool in_place_only; /* OpenKruise: a change that needs other pods sticks, and the next image behind it */
+        bool needs_person;  /* Argo: its rollout stops at a step that only a person ends */
         int64_t partition;
         int64_t observed_generation, updated, available, status_replicas;
         bool deadline_exceeded;
+        struct text phase;         /* status.phase, as Argo's Rollouts tell it: "Healthy"; "" : none */
+        struct owner_ref refers;   /* spec.workloadRef: whose template it runs, without a UID; kind "": its own */
+        int64_t observed_referred; /* the generation of that which it follows; 0: it does not say */
 };
 
 /* What a metric of an autoscaler goes by. OTHER: of no pod (Object, External). UNKNOWN: a type we have not heard of. */

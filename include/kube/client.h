@@ -101,6 +101,7 @@ char *path_escape(const char *s);
 /* Kinds, found by discovery and kept for a while: ERR_NOTFOUND where the server has no such kind now (asks again on the
  * next call after 30 s). done is called once, not from within: r is NULL when err has a code. Returns 0; ERR_INVALID or
  * ERR_TOOBIG (1024 kinds are under way or fresh) without a call. */
+void client_undiscover(struct client *c, const char *group, const char *kind); /* what was found may be old */
 struct api_resource {
         char group[128], version[32], kind[64], plural[64];
         bool namespaced;

@@ -29,6 +29,8 @@ struct deploy_subject {
         bool apply_never;      /* its own annotation halflife.dev/apply: Never */
         bool hpa[RESOURCES];   /* an autoscaler in the same input scales it by utilization */
         bool other_autoscaler; /* one in the same input sets its requests itself */
+        bool in_place_only;    /* its strategy says so: a change of requests would stick */
+        bool pod;              /* a pod's requests are asked for: what sticks in its template does not there */
         const struct deploy_container *container;
         size_t containers;
 };

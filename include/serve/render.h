@@ -45,7 +45,7 @@ struct render_row {
         struct text kind, ns, name; /* "" where they are not known */
         /* Why it was left, in one word for programs and in a sentence; NULL: it was changed. Of core's reasons, or
          * Stands (it has these requests already), NoProfile, OtherNamespace, Managed (another controller writes it),
-         * NoTarget (a Pod), Templated, NotEditable, UnreadableRecord. */
+         * NoTarget (a Pod; a Rollout with a workloadRef), Templated, NotEditable, UnreadableRecord. */
         const char *reason, *detail;
         bool trouble; /* left, because something is wrong with the text */
         const struct render_change *change;

@@ -61,6 +61,7 @@ struct view_target {
         uint8_t state; /* enum state */
         bool contested, orphaned, apply_never;
         bool other_autoscaler;              /* one that sets requests itself has it for its target */
+        bool in_place_only;                 /* a change of its template's requests would stick there */
         bool hpa_holds[RESOURCES];          /* an HPA with a utilization metric on it scales this workload */
         const char *hold;                   /* why a person holds it; NULL */
         const struct view_profile *profile; /* NULL: orphaned */

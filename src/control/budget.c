@@ -19,7 +19,7 @@ static int64_t cost_of(const struct plan *p)
                 int64_t change = c->facts.current[CPU].value - c->advice.gate[CPU].value;
                 cost += change > 0 ? change : -change;
         }
-        cost *= p->target->workload->replicas;
+        cost *= workload_replicas(p->target->workload);
         return cost > INT64_MAX ? INT64_MAX : (int64_t)cost;
 }
 

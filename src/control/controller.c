@@ -53,7 +53,7 @@ static int64_t in_force(const struct plan *p, enum resource r)
         for (int i = 0; i < p->containers; i++)
                 if (p->container[i].ours[r])
                         less += p->container[i].facts.original[r].value - p->container[i].facts.current[r].value;
-        less *= p->target->workload->replicas;
+        less *= workload_replicas(p->target->workload);
         return less > INT64_MAX ? INT64_MAX : less < INT64_MIN ? INT64_MIN : (int64_t)less;
 }
 

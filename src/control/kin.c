@@ -116,12 +116,18 @@ static const struct workload *known(struct world *w, struct text group, struct t
         return workload_find(w, own_group, own_kind, ns, own_name);
 }
 
+/* Whoever holds the template that it runs, else its controller. */
+static const struct controller_owner *above(const struct workload *wl)
+{
+        return wl->refers.kind ? &wl->refers : &wl->owner_ref;
+}
+
 /* Upwards from a workload that is known, as far as the chain is told. */
 static struct admission_owner *climb(struct world *w, const struct workload *wl)
 {
-        for (int i = 0; i < CLIMB_MAX && wl->owner_ref.kind; i++) {
-                struct text group = kind_group(text_of(wl->owner_ref.api_version)), kind = text_of(wl->owner_ref.kind);
-                struct text name = text_of(wl->owner_ref.name);
+        for (int i = 0; i < CLIMB_MAX && above(wl)->kind; i++) {
+                struct text group = kind_group(text_of(above(wl)->api_version)), kind = text_of(above(wl)->kind);
+                struct text name = text_of(above(wl)->name);
                 const struct workload *up = known(w, group, kind, wl->ns, name);
                 if (!up && is_ours(w, group, kind))
                         return owner_named(group, kind, name);
@@ -219,32 +225,32 @@ static char *version_of(struct text api_version)
 
 static void ask(struct quest *q);
 
-static void step_up(struct quest *q, const struct object_view *meta, struct text group)
+static void step_up(struct quest *q, const struct owner_ref *to, struct text group)
 {
         struct world *w = q->kin->world;
-        const struct workload *up = known(w, group, meta->owner.kind, q->ns, meta->owner.name);
+        const struct workload *up = known(w, group, to->kind, q->ns, to->name);
         if (up) {
                 better(q, climb(w, up));
                 quest_end(q);
                 return;
         }
-        better(q, owner_named(group, meta->owner.kind, meta->owner.name));
+        better(q, owner_named(group, to->kind, to->name));
         mem_free(q->group);
         mem_free(q->version);
         mem_free(q->kind);
         mem_free(q->name);
         q->group = mem_string_n(group.p, group.len);
-        q->version = version_of(meta->owner.api_version);
-        q->kind = mem_string_n(meta->owner.kind.p, meta->owner.kind.len);
-        q->name = mem_string_n(meta->owner.name.p, meta->owner.name.len);
+        q->version = version_of(to->api_version);
+        q->kind = mem_string_n(to->kind.p, to->kind.len);
+        q->name = mem_string_n(to->name.p, to->name.len);
         ask(q);
 }
 
-static void take(struct quest *q, const struct object_view *meta)
+static void take(struct quest *q, const struct object_view *meta, const struct owner_ref *up)
 {
         struct arena arena = {0};
         struct label_pair *label = arena_new(&arena, (size_t)(meta->labels + 1) * sizeof *label);
-        struct text group = kind_group(meta->owner.api_version);
+        struct text group = kind_group(up->api_version);
         for (int i = 0; i < meta->labels; i++)
                 label[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
         better(q, owner_copy(&(struct admission_owner){.group = text_of(q->group),
@@ -254,10 +260,21 @@ static void take(struct quest *q, const struct object_view *meta)
                                                        .labels = (size_t)meta->labels,
                                                        .apply_never = meta->annotation.apply.len > 0}));
         arena_release(&arena);
-        if (meta->owner.kind.len && is_ours(q->kin->world, group, meta->owner.kind))
-                step_up(q, meta, group);
+        if (up->kind.len && is_ours(q->kin->world, group, up->kind))
+                step_up(q, up, group);
         else
                 quest_end(q);
+}
+
+/* Of a Rollout its workloadRef, where it has one; of all others the controller. */
+static struct owner_ref read_above(const struct quest *q, struct text body, const struct object_view *meta,
+                                   struct arena *a)
+{
+        const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
+        struct workload_view *view = k && k->flags & KIND_PHASED ? arena_new(a, sizeof *view) : NULL;
+        bool refers = view && decode_workload(body, k->template_path, "", a, view, NULL) == 0 &&
+                      kind_runs_by_reference(kind_group(view->refers.api_version), view->refers.kind);
+        return refers ? view->refers : meta->owner;
 }
 
 static void answered(void *arg, const struct client_answer *a)
@@ -266,9 +283,10 @@ static void answered(void *arg, const struct client_answer *a)
         struct arena arena = {0};
         struct object_view meta;
         q->call = NULL;
-        if (a->err.code == 0 && decode_object(a->body, &arena, &meta, NULL) == 0)
-                take(q, &meta);
-        else if (a->err.code == ERR_NOTFOUND)
+        if (a->err.code == 0 && decode_object(a->body, &arena, &meta, NULL) == 0) {
+                const struct owner_ref up = read_above(q, a->body, &meta, &arena);
+                take(q, &meta, &up);
+        } else if (a->err.code == ERR_NOTFOUND)
                 quest_end(q); /* gone: it has no word in it any more */
         else
                 quest_end_unseen(q);

@@ -20,7 +20,7 @@ struct plan_container {
         bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
 };
 
-enum { PLAN_CONDITIONS = 16 };
+enum { PLAN_CONDITIONS = 17 };
 struct plan_condition {
         const char *type;
         bool status;
@@ -78,8 +78,5 @@ double plan_cpu_weight(struct world *w, const struct target *t, const struct pod
 
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
-
-/* Is the rollout of a workload done? Else why not, in words. */
-bool rollout_done(const struct workload *wl);
 
 #endif

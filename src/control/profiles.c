@@ -192,9 +192,17 @@ bool profile_system_namespace(const struct world *w, const char *ns)
                (w->own_ns && strcmp(ns, w->own_ns) == 0);
 }
 
-static bool profile_matches(const struct profile *p, const struct profile_subject *s)
+/* A profile may name the kind of a workload, or of whoever runs its template. */
+static bool profile_matches(const struct profile *p, const struct workload *wl, const struct profile_subject *s)
 {
-        return p->valid && profile_selects(p->spec, text_of(p->ns), s);
+        const struct watched_kind *by = wl->stand_in.kind;
+        struct profile_subject other = *s;
+        if (by) {
+                other.group = text_of(by->group);
+                other.kind = text_of(by->kind);
+        }
+        return p->valid && (profile_selects(p->spec, text_of(p->ns), s) ||
+                            (by && profile_selects(p->spec, text_of(p->ns), &other)));
 }
 
 static struct profile_rank rank_of(const struct profile *p)
@@ -226,7 +234,7 @@ struct profile *profile_choose(struct world *w, struct workload *wl, bool count)
         if (workload_is_link(wl))
                 return NULL;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
-                if (!profile_matches(p, &subject))
+                if (!profile_matches(p, wl, &subject))
                         continue;
                 struct profile *loser = best;
                 if (!best || profile_beats(rank_of(p), rank_of(best)))

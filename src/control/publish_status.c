@@ -115,7 +115,7 @@ static json_t *conditions_json(const struct plan *p)
 int64_t plan_saving(const struct plan *p, enum resource r)
 {
         struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL), target = plan_pod_amount(p, r, PLAN_TARGET);
-        __int128 replicas = p->target->workload->replicas;
+        __int128 replicas = workload_replicas(p->target->workload);
         if (!original.set || !target.set || target.value >= original.value)
                 return 0;
         __int128 saving = (original.value - target.value) * replicas;

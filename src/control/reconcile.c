@@ -242,43 +242,31 @@ static void summarize(struct plan *plan)
 
 /* --- the rollout --- */
 
-bool rollout_done(const struct workload *wl)
+/* Does the profile name the kind that rolls it out? */
+static bool is_named(const struct target *t)
 {
-        if (wl->kind->flags & KIND_BY_RUNS)
-                return true; /* a CronJob's next run starts no rollout */
-        bool tells = wl->observed_generation > 0 || wl->status_replicas > 0;
-        if (!tells && !kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)))
-                return true; /* a kind of somebody's own, which says nothing of rollouts */
-        return wl->observed_generation >= wl->generation && wl->updated == wl->status_replicas &&
-               wl->available == wl->status_replicas && wl->status_replicas == wl->replicas;
+        const struct workload *wl = t->workload;
+        const struct watched_kind *k = wl->stand_in.kind ? wl->stand_in.kind : wl->kind;
+        for (int i = 0; t->profile && i < t->profile->spec->targets; i++) {
+                struct text group = kind_group(text_of(t->profile->spec->target[i].api_version));
+                if (text_is(group, k->group) && strcmp(t->profile->spec->target[i].kind, k->kind) == 0)
+                        return true;
+        }
+        return false;
 }
 
 static void rollout_facts(const struct target *t, struct plan *plan)
 {
         const struct workload *wl = t->workload;
-        const char *why = "";
+        const char *why = rollout_blocked(wl, is_named(t));
+        int least = t->profile ? t->profile->spec->apply.min_replicas : 1;
         if (wl->kind->flags & KIND_BY_RUNS)
                 return;
-        if (wl->paused)
-                why = "the rollout is paused";
-        else if (wl->on_delete)
-                why = "its strategy is OnDelete: pods would change only as they are deleted";
-        else if (wl->recreate)
-                why = "its strategy is Recreate: all pods would go at once";
-        else if (wl->partition > 0)
-                why = "its rollout stops at a partition";
-        else if (wl->deadline_exceeded)
-                why = "its last rollout is past its deadline";
-        else if (!rollout_done(wl))
-                why = "a rollout is under way";
-        if (*why) {
+        if (why)
                 snprintf(plan->blocked, sizeof plan->blocked, "%s", why);
-                return;
-        }
-        int least = t->profile ? t->profile->spec->apply.min_replicas : 1;
-        if (wl->replicas < least && strcmp(wl->kind->kind, "DaemonSet") != 0)
+        else if (workload_replicas(wl) < least && strcmp(wl->kind->kind, "DaemonSet") != 0)
                 snprintf(plan->blocked, sizeof plan->blocked, "it has %lld of at least %d replicas",
-                         (long long)wl->replicas, least);
+                         (long long)workload_replicas(wl), least);
 }
 
 /* --- who else --- */
@@ -363,6 +351,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .source_away = f->source_away,
                                 .paused = t->profile && (t->profile->spec->paused || t->profile->error),
                                 .immutable = wl->kind->flags & KIND_IMMUTABLE,
+                                .in_place_only = wl->in_place_only,
                                 .contested = plan->contested,
                                 .managed = plan->managed,
                                 .orphaned = plan->orphaned,
@@ -443,6 +432,9 @@ static const char *who_paused(const struct plan *plan)
                                             : "the profile is paused";
 }
 
+static const char in_place_only[] = "its updateStrategy is InPlaceOnly: a change of requests would stick there, and "
+                                    "the owner's next image behind it";
+
 static void applied_condition(struct plan *plan)
 {
         static const char *const why[REASONS] = {
@@ -490,6 +482,8 @@ static void applied_condition(struct plan *plan)
                 say_hpas(plan, c->message, sizeof c->message);
         else if (hold == REASON_OPTED_OUT)
                 snprintf(c->message, sizeof c->message, "%s", plan->opted_out);
+        else if (hold == REASON_IMMUTABLE && plan->target->workload->in_place_only)
+                snprintf(c->message, sizeof c->message, "%s", in_place_only);
         else if (hold == REASON_PAUSED)
                 snprintf(c->message, sizeof c->message, "%s", who_paused(plan));
         else if (why[hold])
@@ -577,6 +571,14 @@ static void rival_condition(struct plan *plan)
 }
 
 /* Whoever serves from Recommendations alone does not see the workload. */
+static void in_place_condition(struct plan *plan)
+{
+        if (!plan->target->workload->in_place_only)
+                return;
+        struct plan_condition *c = say(plan, "InPlaceOnly", true, "ByStrategy");
+        snprintf(c->message, sizeof c->message, "%s", in_place_only);
+}
+
 static void opted_out_condition(struct plan *plan)
 {
         if (!plan->target->workload->apply_never)
@@ -609,6 +611,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         held_condition(ret);
         rival_condition(ret);
         opted_out_condition(ret);
+        in_place_condition(ret);
         resource_conditions(ret);
 }
 

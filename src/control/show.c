@@ -84,9 +84,10 @@ void show_target(struct controller *c, const struct plan *p)
         to->orphaned = p->orphaned;
         to->apply_never = wl->apply_never;
         to->other_autoscaler = wl->rival != NULL;
+        to->in_place_only = wl->in_place_only;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->hpa_holds[r] = autoscaler_on(wl, r);
-        to->replicas = wl->replicas;
+        to->replicas = workload_replicas(wl);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->saving[r] = plan_saving(p, r);
         to->samples = p->samples;

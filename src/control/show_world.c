@@ -176,6 +176,7 @@ void show_published(struct view *v, const struct published *p, struct view_targe
         to->contested = says(p, "Contested");
         to->orphaned = !gone && is_orphaned(p);
         to->other_autoscaler = !gone && says(p, "OtherAutoscaler");
+        to->in_place_only = !gone && says(p, "InPlaceOnly");
         to->samples = p->samples;
         to->since_ms = p->since_ms;
         to->last_ms = p->last_ms;
@@ -242,11 +243,14 @@ static void show_recommendation(struct world *w, const struct published *p, cons
         to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
         to->profile = profile_of(w, p, ns);
         to->apply_never = opted_out(p);
+        for (int i = 0; i < p->rows; i++) /* of a Rollout that runs it, only the controller knows */
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        to->hpa_holds[r] |= p->row[i].shown[r].reason == REASON_HPA_HOLD;
         if (scaled->count) {
                 char *key = scaled_key(scratch, ns, group, p->target_kind, p->target_name);
                 const bool *on = map_get(scaled, text_of(key));
-                if (on)
-                        memcpy(to->hpa_holds, on, sizeof to->hpa_holds);
+                for (enum resource r = CPU; on && r < RESOURCES; r++)
+                        to->hpa_holds[r] |= on[r];
         }
         show_published(v, p, to, false);
 }

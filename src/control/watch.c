@@ -6,7 +6,7 @@
 
 #include "controller_private.h"
 
-enum { UNREAD_EVERY_MS = HOUR_MS };
+enum { UNREAD_EVERY_MS = HOUR_MS, VANISHED_EVERY_MS = 5 * SECOND_MS };
 
 /* --- owners of informers --- */
 
@@ -99,12 +99,21 @@ static void workload_whole(void *arg, uint32_t epoch)
         nudge(w->controller);
 }
 
+/* Every server has them; the others are asked for. */
+static bool is_standard(const struct watched_kind *k)
+{
+        return strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0;
+}
+
 static void trouble(void *arg, const struct err *err)
 {
         struct watch *w = arg;
+        bool absent = err->code == ERR_NOTFOUND && w->kind && !is_standard(w->kind);
+        if (w->kind)
+                w->kind->vanished = absent; /* no failure: its definition went, or another version of it is served */
         if (err->code == 0)
                 outage_end(w);
-        else
+        else if (!absent)
                 outage_begin(w, err);
         nudge(w->controller);
 }
@@ -154,12 +163,6 @@ static void workloads_watch(struct controller *c, struct watched_kind *k)
         }
 }
 
-/* Every server has them; the others are asked for. */
-static bool is_standard(const struct watched_kind *k)
-{
-        return strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0;
-}
-
 void watch_start(struct controller *c)
 {
         struct watch *w;
@@ -188,12 +191,55 @@ void watch_start(struct controller *c)
                         workloads_watch(c, k);
 }
 
-/* --- kinds that profiles name --- */
+/* --- kinds that come and go --- */
+
+/* As after a start: what was seen of the kind is unknown again. */
+static void watch_end(struct controller *c, struct watched_kind *k, const char *why)
+{
+        for (int i = 0; i < c->watches; i++) {
+                struct watch *w = &c->watch[i];
+                if (w->kind != k || !w->informer)
+                        continue;
+                log_info("kind is watched no longer", KV("what", w->what), KV("why", why));
+                c->unread_ended += informer_stats(w->informer)->refused;
+                informer_free(w->informer);
+                *w = (struct watch){.controller = c};
+                c->watches_full = false;
+        }
+        k->informer = NULL;
+        k->vanished = false;
+        workload_forget(&c->world, k);
+}
 
 struct asking {
         struct controller *controller;
         struct watched_kind *kind;
 };
+
+static void not_found(struct controller *c, struct watched_kind *k)
+{
+        if (k->informer)
+                watch_end(c, k, "the server has it no more; asking again each cycle");
+        else if (!k->missing && !(k->flags & KIND_DEFAULT))
+                log_warn("a profile names a kind that the server does not have; asking again each cycle",
+                         KV("group", k->group), KV("kind", k->kind));
+        k->missing = true;
+}
+
+/* Another version is another path. What is found where it was is still to be told by discovery that it goes, or comes
+ * back: its informer tries it again. */
+static void found(struct controller *c, struct watched_kind *k, const struct api_resource *r)
+{
+        bool same = strcmp(k->version, r->version) == 0 && strcmp(k->plural, r->plural) == 0;
+        k->missing = false;
+        if (k->informer && same)
+                return;
+        if (k->informer)
+                watch_end(c, k, "the server has it by another version");
+        k->version = intern_text(c->world.names, text_of(r->version));
+        k->plural = intern_text(c->world.names, text_of(r->plural));
+        workloads_watch(c, k);
+}
 
 static void discovered(void *arg, const struct api_resource *r, const struct err *err)
 {
@@ -202,22 +248,24 @@ static void discovered(void *arg, const struct api_resource *r, const struct err
         struct watched_kind *k = a->kind;
         mem_free(a);
         k->asking = NULL;
-        if (err->code != 0) {
-                if (err->code == ERR_NOTFOUND && !k->missing && !(k->flags & KIND_DEFAULT))
-                        log_warn("a profile names a kind that the server does not have; asking again each cycle",
-                                 KV("group", k->group), KV("kind", k->kind));
-                k->missing |= err->code == ERR_NOTFOUND;
-                return;
-        }
-        k->missing = false;
-        k->version = intern_text(c->world.names, text_of(r->version));
-        k->plural = intern_text(c->world.names, text_of(r->plural));
-        workloads_watch(c, k);
+        if (err->code == 0)
+                found(c, k, r);
+        else if (err->code == ERR_NOTFOUND)
+                not_found(c, k);
+}
+
+static bool is_to_ask_for(const struct controller *c, const struct watched_kind *k)
+{
+        bool lately = (loop_now(c->loop).mono.ns - k->asked.ns) / 1000000 < VANISHED_EVERY_MS;
+        return k->wanted && !k->asking && (!k->informer || (k->vanished && !lately));
 }
 
 static void ask_for(struct controller *c, struct watched_kind *k)
 {
         struct asking *a = MEM_NEW(struct asking);
+        if (k->vanished)
+                client_undiscover(c->client, k->group, k->kind);
+        k->asked = loop_now(c->loop).mono;
         *a = (struct asking){c, k};
         k->asking = a;
         if (client_discover(c->client, k->group, k->kind, discovered, a) < 0) {
@@ -254,31 +302,14 @@ static bool is_wanted(const struct controller *c, const struct watched_kind *k)
         return is_standard(k) || (k->flags & KIND_DEFAULT) || k->named || is_recommended(c, k);
 }
 
-/* As after a start: what was seen of the kind is unknown again. */
-static void watch_end(struct controller *c, struct watched_kind *k)
-{
-        for (int i = 0; i < c->watches; i++) {
-                struct watch *w = &c->watch[i];
-                if (w->kind != k || !w->informer)
-                        continue;
-                log_info("no profile names the kind any more: it is watched no longer", KV("what", w->what));
-                c->unread_ended += informer_stats(w->informer)->refused;
-                informer_free(w->informer);
-                *w = (struct watch){.controller = c};
-                c->watches_full = false;
-        }
-        k->informer = NULL;
-        workload_forget(&c->world, k);
-}
-
 void watch_kinds(struct controller *c)
 {
         kinds_named(c);
         for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
                 k->wanted = is_wanted(c, k);
                 if (!k->wanted && k->informer)
-                        watch_end(c, k);
-                else if (k->wanted && !k->informer && !k->asking)
+                        watch_end(c, k, "no profile names it any more");
+                else if (is_to_ask_for(c, k))
                         ask_for(c, k);
         }
 }

@@ -55,10 +55,15 @@ static void workload_clear(struct world *w, struct workload *wl)
         intern_drop(w->names, wl->owner_ref.api_version);
         intern_drop(w->names, wl->owner_ref.kind);
         intern_drop(w->names, wl->owner_ref.name);
+        intern_drop(w->names, wl->refers.api_version);
+        intern_drop(w->names, wl->refers.kind);
+        intern_drop(w->names, wl->refers.name);
+        intern_drop(w->names, wl->phase);
         wl->container = NULL;
         wl->foreign = NULL;
         wl->containers = wl->foreigns = 0;
-        wl->owner_ref = (struct controller_owner){0};
+        wl->owner_ref = wl->refers = (struct controller_owner){0};
+        wl->phase = NULL;
 }
 
 static void workload_free(struct world *w, struct workload *wl)
@@ -187,8 +192,12 @@ static void containers_set(struct world *w, struct workload *wl, const struct wo
         }
 }
 
-static void rollout_set(struct workload *wl, const struct workload_view *v)
+static void rollout_set(struct world *w, struct workload *wl, const struct workload_view *v)
 {
+        wl->phase = v->phase.len ? intern_text(w->names, v->phase) : NULL;
+        wl->in_place_only = v->in_place_only;
+        wl->needs_person = v->needs_person;
+        wl->observed_referred = v->observed_referred;
         wl->replicas = v->replicas;
         wl->paused = v->paused;
         wl->on_delete = v->on_delete;
@@ -210,6 +219,14 @@ void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES])
         *owner = NULL;
 }
 
+static void owner_set(struct world *w, struct controller_owner *to, const struct owner_ref *from)
+{
+        to->api_version = intern_text(w->names, from->api_version);
+        to->kind = intern_text(w->names, from->kind);
+        to->name = intern_text(w->names, from->name);
+        uid_bytes(from->uid, to->uid);
+}
+
 static void workload_set(struct world *w, struct workload *wl, const struct workload_view *v, uint64_t digest)
 {
         workload_clear(w, wl);
@@ -217,18 +234,16 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
         wl->created_ms = v->meta.created.ms;
         wl->apply_never = v->meta.annotation.apply.len > 0; /* Never, however it is spelt: in doubt for the owner */
         wl->digest = digest;
-        if (v->meta.owner.kind.len) {
-                wl->owner_ref.api_version = intern_text(w->names, v->meta.owner.api_version);
-                wl->owner_ref.kind = intern_text(w->names, v->meta.owner.kind);
-                wl->owner_ref.name = intern_text(w->names, v->meta.owner.name);
-                uid_bytes(v->meta.owner.uid, wl->owner_ref.uid);
-        }
-        owner_unlink(&wl->owner, wl->owner_ref.uid);
+        if (v->meta.owner.kind.len)
+                owner_set(w, &wl->owner_ref, &v->meta.owner);
+        if (kind_runs_by_reference(kind_group(v->refers.api_version), v->refers.kind))
+                owner_set(w, &wl->refers, &v->refers);
+        owner_unlink(&wl->owner, wl->refers.kind ? wl->refers.uid : wl->owner_ref.uid);
+        rollout_set(w, wl, v);
         if (workload_is_link(wl))
                 return;
         labels_join(w, wl, v);
         containers_set(w, wl, v);
-        rollout_set(wl, v);
         wl->original = record_set_read(w, v->template_annotation.original);
         wl->applied = record_set_read(w, v->template_annotation.applied);
 }
@@ -329,9 +344,19 @@ void workloads_release(struct world *w)
 
 /* --- owners --- */
 
-static struct workload *owner_find(struct world *w, const uint8_t uid[static UID_BYTES])
+static struct workload *owner_by_uid(struct world *w, const uint8_t uid[static UID_BYTES])
 {
         return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
+}
+
+/* A reference by name is nobody's for long: another may be made by that name. */
+static struct workload *owner_find(struct world *w, const struct workload *wl)
+{
+        struct text group = kind_group(text_of(wl->refers.api_version));
+        if (!wl->refers.kind)
+                return owner_by_uid(w, wl->owner_ref.uid);
+        AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
+        return workload_find(w, own_group, wl->refers.kind, wl->ns, wl->refers.name);
 }
 
 /* Owners that lead back to their own object are somebody's mistake: such a link is not made, so that every walk up a
@@ -362,13 +387,17 @@ void workloads_settle(struct world *w)
         for (size_t at = 0; w->gone && (p = map_each(&w->pods, &at));)
                 leave_gone(&p->owner);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
-                struct workload *owner = wl->owner ? NULL : owner_find(w, wl->owner_ref.uid);
+                struct workload *owner = wl->owner ? NULL : owner_find(w, wl);
+                wl->stand_in = (struct stand_in){0};
                 if (!owner || leads_to(owner, wl))
                         continue;
                 wl->owner = owner;
                 owner->children++;
         }
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (wl->refers.kind && wl->owner)
+                        rollout_stand_in(wl->owner, wl);
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
-                if (!p->owner && (p->owner = owner_find(w, p->owner_uid)))
+                if (!p->owner && (p->owner = owner_by_uid(w, p->owner_uid)))
                         p->owner->children++;
 }

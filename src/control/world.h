@@ -76,9 +76,11 @@ struct watched_kind {
         const char *template_path;
         unsigned flags; /* enum kind_flags */
         void *asking;   /* discovery is under way; NULL: it is not */
-        bool missing;   /* the server says that it has no such kind */
-        bool named;     /* by a profile: by the last watch_kinds */
-        bool wanted;    /* to be watched: by the last watch_kinds */
+        struct mono asked;
+        bool missing;  /* the server says that it has no such kind */
+        bool vanished; /* its watch is told so (404): discovery is to say whether it went, or goes by another version */
+        bool named;    /* by a profile: by the last watch_kinds */
+        bool wanted;   /* to be watched: by the last watch_kinds */
         struct informer *informer;
 };
 
@@ -110,6 +112,14 @@ struct controller_owner {
         uint8_t uid[UID_BYTES];
 };
 
+/* What the Rollouts say that run a workload's template in its place, by a workloadRef. */
+struct stand_in {
+        const struct watched_kind *kind; /* NULL: there are none */
+        int64_t replicas;
+        const char *blocked; /* why they cannot take a change, a constant; NULL: they can */
+        bool under_way, needs_person;
+};
+
 struct workload {
         struct watched_kind *kind;
         char *key; /* "ns/group/Kind/name"; name points into it */
@@ -124,7 +134,10 @@ struct workload {
         struct labels labels; /* the union with the template's: what selectors see */
         size_t own_labels;    /* so many of them, the first, are its own: copied to the Recommendation */
         struct controller_owner owner_ref;
-        struct workload *owner; /* linked by world_settle; counted in children */
+        struct controller_owner
+                refers;           /* whose template it runs (a Rollout's workloadRef), by name; kind NULL: its own */
+        struct workload *owner;   /* the one or the other; linked by world_settle; counted in children */
+        struct stand_in stand_in; /* by the last world_settle */
         struct container_spec *container;
         int containers;
         bool apply_never;
@@ -132,8 +145,9 @@ struct workload {
         struct foreign_owner *foreign;
         int foreigns;
         int64_t replicas;
-        bool paused, on_delete, recreate, deadline_exceeded;
-        int64_t partition, observed_generation, updated, available, status_replicas;
+        bool paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
+        int64_t partition, observed_generation, updated, available, status_replicas, observed_referred;
+        const char *phase;             /* interned; NULL: it tells none */
         struct autoscaler *autoscaler; /* the first, by name, of those that scale it */
         const struct rival *rival;     /* the first, by name, that sets the requests of it or of an owner; NULL: none */
         uint64_t digest;               /* of the template without requests and our annotations */
@@ -464,11 +478,25 @@ static inline struct labels workload_own_labels(const struct workload *wl)
         return (struct labels){wl->labels.pair, wl->own_labels};
 }
 
-/* Never a target of its own: only a link between pods and their owner, so no more is kept of it. */
+/* Never a target of its own: only a link between pods and whoever holds their template, so no more is kept of it. */
 static inline bool workload_is_link(const struct workload *wl)
 {
-        return (wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind;
+        return ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind) || wl->refers.kind;
 }
+
+/* Pods that are to run by its template, whoever runs them. */
+static inline int64_t workload_replicas(const struct workload *wl)
+{
+        int64_t sum;
+        return __builtin_add_overflow(wl->replicas, wl->stand_in.replicas, &sum) ? INT64_MAX : sum;
+}
+
+/* rollout.c: is a workload's rollout done, and that of those that stand in for it? */
+bool rollout_done(const struct workload *wl);
+/* Why a change may not roll out now, a constant; NULL: it may. named: the profile names its kind among its targets. */
+const char *rollout_blocked(const struct workload *wl, bool named);
+/* Another that runs its template says how it stands. */
+void rollout_stand_in(struct workload *of, const struct workload *by);
 
 static inline const char *profile_kind(const struct profile *p)
 {

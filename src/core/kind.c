@@ -17,7 +17,7 @@ const struct kind kinds[] = {
         {"apps.kruise.io", "v1beta1", "CloneSet", "clonesets", "cloneset", "clone", TEMPLATE, KIND_DEFAULT},
         {"apps.kruise.io", "v1beta1", "StatefulSet", "statefulsets", "statefulset", "asts", TEMPLATE, KIND_DEFAULT},
         {"apps.kruise.io", "v1beta1", "DaemonSet", "daemonsets", "daemonset", "ads", TEMPLATE, KIND_DEFAULT},
-        {"argoproj.io", "v1alpha1", "Rollout", "rollouts", "rollout", "ro", TEMPLATE, KIND_DEFAULT},
+        {"argoproj.io", "v1alpha1", "Rollout", "rollouts", "rollout", "ro", TEMPLATE, KIND_DEFAULT | KIND_PHASED},
 };
 const size_t kinds_count = sizeof kinds / sizeof kinds[0];
 
@@ -44,6 +44,11 @@ const struct kind *kind_find(struct text group, struct text kind)
                 if (text_is(kind, kinds[i].kind) && text_is(group, kinds[i].group))
                         return &kinds[i];
         return NULL;
+}
+
+bool kind_runs_by_reference(struct text group, struct text kind)
+{
+        return text_is(kind, "Deployment") && text_is(group, "apps");
 }
 
 static bool goes_by(const struct kind *k, struct text name)

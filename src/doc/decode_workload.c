@@ -10,6 +10,7 @@ struct workload_reader {
         struct text step;   /* first part of template_path below spec ("template", "jobTemplate") */
         struct text branch; /* raw spec.<step> */
         bool has_replicas, has_desired;
+        bool staged;                      /* by canary or blue-green: one pod where it does not say how many */
         int64_t parallelism, completions; /* of a Job: pods at once, pods in all; -1: not said */
 };
 
@@ -28,29 +29,110 @@ static int64_t read_number(struct decoder *d)
         return leading_number(json_scalar(&d->j, d->arena));
 }
 
-/* spec.strategy, spec.updateStrategy and their rollingUpdate, of every kind. Other shapes (canary, blueGreen) say
- * nothing here. */
-static void read_strategy(struct decoder *d, struct workload_view *w)
+/* Somebody's own kind may mean something else by a name: what has not the shape is skipped. */
+static bool is_shaped(struct decoder *d, char bracket)
+{
+        if (json_peek(&d->j) == bracket)
+                return true;
+        json_skip(&d->j);
+        return false;
+}
+
+/* {} has no end of its own, {"duration": "1h"} has. */
+static bool pauses_for_ever(struct decoder *d)
 {
         struct text key;
-        if (json_peek(&d->j) != '{') {
+        bool ends = false;
+        if (!is_shaped(d, '{'))
+                return false;
+        DECODER_EACH (d, key) {
+                ends |= text_is(key, "duration") && json_peek(&d->j) != 'n';
                 json_skip(&d->j);
-                return;
         }
+        return !ends;
+}
+
+static void read_step(struct decoder *d, struct workload_view *w)
+{
+        struct text key;
         DECODER_EACH (d, key)
-                if (text_is(key, "type")) {
+                if (text_is(key, "pause"))
+                        w->needs_person |= pauses_for_ever(d);
+                else
+                        json_skip(&d->j);
+}
+
+static bool read_canary(struct decoder *d, struct workload_view *w)
+{
+        struct text key;
+        if (!is_shaped(d, '{'))
+                return false;
+        DECODER_EACH (d, key)
+                if (!text_is(key, "steps"))
+                        json_skip(&d->j);
+                else if (is_shaped(d, '[') && json_enter(&d->j, '['))
+                        while (json_item(&d->j))
+                                read_step(d, w);
+        return true;
+}
+
+static bool read_blue_green(struct decoder *d, struct workload_view *w)
+{
+        struct text key;
+        if (!is_shaped(d, '{'))
+                return false;
+        DECODER_EACH (d, key)
+                if (text_is(key, "autoPromotionEnabled") && json_peek(&d->j) != 'n')
+                        w->needs_person |= !json_bool(&d->j);
+                else
+                        json_skip(&d->j);
+        return true;
+}
+
+/* spec.strategy, spec.updateStrategy and their rollingUpdate, of every kind. */
+static void read_strategy(struct workload_reader *r)
+{
+        struct workload_view *w = r->view;
+        struct decoder *d = &r->d;
+        struct text key;
+        if (!is_shaped(d, '{'))
+                return;
+        DECODER_EACH (d, key)
+                if (text_is(key, "type") || text_is(key, "podUpdatePolicy")) {
                         struct text type = json_text(&d->j, d->arena);
                         w->on_delete |= text_is(type, "OnDelete");
                         w->recreate |= text_is(type, "Recreate");
+                        w->in_place_only |= text_is(type, "InPlaceOnly");
                 } else if (text_is(key, "partition")) {
                         w->partition = read_number(d);
                 } else if (text_is(key, "paused")) {
                         w->paused |= json_bool(&d->j);
                 } else if (text_is(key, "rollingUpdate")) {
-                        read_strategy(d, w);
+                        read_strategy(r);
+                } else if (text_is(key, "canary")) {
+                        r->staged |= read_canary(d, w);
+                } else if (text_is(key, "blueGreen")) {
+                        r->staged |= read_blue_green(d, w);
                 } else {
                         json_skip(&d->j);
                 }
+}
+
+/* Argo's spec.workloadRef: another object holds the template. */
+static void read_reference(struct decoder *d, struct owner_ref *ret)
+{
+        struct text key;
+        if (!is_shaped(d, '{'))
+                return;
+        DECODER_EACH (d, key)
+                if (text_is(key, "apiVersion"))
+                        ret->api_version = json_text(&d->j, d->arena);
+                else if (text_is(key, "kind"))
+                        ret->kind = json_text(&d->j, d->arena);
+                else if (text_is(key, "name"))
+                        ret->name = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
 }
 
 /* A member of a Job's spec; false: it is none of those. */
@@ -89,7 +171,9 @@ static void read_spec(struct workload_reader *r)
                 } else if (text_is(key, "suspend")) {
                         w->suspended = json_bool(&d->j);
                 } else if (text_is(key, "strategy") || text_is(key, "updateStrategy")) {
-                        read_strategy(d, w);
+                        read_strategy(r);
+                } else if (text_is(key, "workloadRef")) {
+                        read_reference(d, &w->refers);
                 } else {
                         json_skip(&d->j);
                 }
@@ -116,6 +200,10 @@ static void read_status(struct workload_reader *r)
         DECODER_EACH (d, key)
                 if (text_is(key, "observedGeneration"))
                         w->observed_generation = read_number(d);
+                else if (text_is(key, "workloadObservedGeneration"))
+                        w->observed_referred = read_number(d);
+                else if (text_is(key, "phase") && json_peek(&d->j) == '"')
+                        w->phase = json_text(&d->j, d->arena);
                 else if (text_is(key, "updatedReplicas") || text_is(key, "updatedNumberScheduled"))
                         w->updated = read_number(d);
                 else if (text_is(key, "availableReplicas") || text_is(key, "numberAvailable"))
@@ -202,7 +290,9 @@ static int64_t job_pods(const struct workload_reader *r)
 static void calm_down(struct workload_reader *r)
 {
         struct workload_view *w = r->view;
-        if (r->has_replicas || r->has_desired)
+        if (r->staged && !r->has_replicas)
+                w->replicas = 1;
+        if (r->has_replicas || r->has_desired || r->staged)
                 return;
         w->replicas = w->updated = w->available = w->status_replicas = job_pods(r);
         w->observed_generation = w->meta.generation;

@@ -281,6 +281,15 @@ void discovery_free(struct discovery *d)
         mem_free(d);
 }
 
+/* The old answer stands for as long as the server cannot be asked. */
+void client_undiscover(struct client *c, const char *group, const char *kind)
+{
+        AUTO(mem_free) char *key = mem_printf("%s/%s", group, kind);
+        struct lookup *u = map_get(&client_discovery(c)->lookup, text_of(key));
+        if (u)
+                u->until = (struct mono){0};
+}
+
 int client_discover(struct client *c, const char *group, const char *kind,
                     void (*done)(void *arg, const struct api_resource *r, const struct err *err), void *arg)
 {

@@ -60,6 +60,7 @@ void admission_pod(struct admission_work *w)
                 .name = owner.name,
                 .label = label,
                 .labels = union_labels(w, &owner, pod, label),
+                .pod = true,
                 .apply_never = owner.apply_never || pod->meta.annotation.apply.len > 0,
                 .container = admission_containers(w->arena, pod->container, pod->containers, &pod->meta.annotation),
                 .containers = (size_t)pod->containers,

@@ -179,7 +179,8 @@ static void judge(struct admission_work *w, struct side *now, const char *templa
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
         bool has_template = now->subject.containers > 0; /* a Rollout with a workloadRef has none */
-        if (!has_template || !now->answer.profile || !sets_templates(&now->answer)) {
+        bool sticks = now->view->in_place_only;          /* also what puts the owner's back */
+        if (!has_template || !now->answer.profile || !sets_templates(&now->answer) || sticks) {
                 w->result = has_template && now->answer.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
                 return;
         }

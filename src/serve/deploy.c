@@ -93,6 +93,7 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
                                 .held = t && t->hold,
                                 .other_autoscaler = has_rival(v, t, s),
                                 .contested = t && t->contested,
+                                .in_place_only = (s->in_place_only || (t && t->in_place_only)) && !s->pod,
                                 .orphaned = t && t->orphaned,
                         },
         };

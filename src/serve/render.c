@@ -127,6 +127,12 @@ static bool has_controller(const struct work *w)
         return n < 0;
 }
 
+/* Its template is another object's, which is judged for itself. */
+static bool runs_another(const struct work *w)
+{
+        return render_at(w->d, render_at(w->d, w->o->root, "spec"), "workloadRef") != DOC_NONE;
+}
+
 /* --- what is asked --- */
 
 static int add_labels(struct work *w, uint32_t labels, struct label_pair *label, struct err *err)
@@ -181,6 +187,15 @@ static int read_opt_out(struct work *w, uint32_t metadata, struct err *err)
         return rc;
 }
 
+/* OpenKruise's, in the spelling of either version. */
+static bool is_in_place_only(const struct work *w)
+{
+        uint32_t strategy = render_at(w->d, render_at(w->d, w->o->root, "spec"), "updateStrategy");
+        uint32_t rolling = render_at(w->d, strategy, "rollingUpdate");
+        return text_is(render_text(w->d, strategy, "type"), "InPlaceOnly") ||
+               text_is(render_text(w->d, rolling, "podUpdatePolicy"), "InPlaceOnly");
+}
+
 static bool read_subject(struct work *w, const char *path)
 {
         struct err err = {0};
@@ -208,6 +223,7 @@ static bool read_subject(struct work *w, const char *path)
                 leave_trouble(w, "UnreadableRecord", err.text);
                 return false;
         }
+        w->subject.in_place_only = is_in_place_only(w);
         const struct scaler *s = scalers_find(&w->r->scalers, w->subject.ns, w->subject.group, w->subject.kind,
                                               w->subject.name, &w->r->scratch);
         if (s) {
@@ -239,6 +255,7 @@ static const char *const words[REASONS] = {
         [REASON_QOS] = "it is to stay Guaranteed",
         [REASON_GUARD] = "it is held after it did badly",
         [REASON_CONTESTED] = "somebody else writes its requests",
+        [REASON_IMMUTABLE] = "its updateStrategy is InPlaceOnly: a change of requests would stick there",
         [REASON_ORPHANED] = "it lost its profile",
 };
 
@@ -345,6 +362,8 @@ static void judge(struct work *w)
                 leave(w, "NoTarget", "a Pod of its own is nobody's target");
         else if (has_controller(w))
                 leave(w, "Managed", "another controller writes its template");
+        else if (runs_another(w))
+                leave(w, "NoTarget", "it runs the template of the workload that it refers to");
         else if (read_subject(w, path)) {
                 deploy_answer(r->v, &w->subject, &w->r->scratch, &w->answer);
                 if (!w->answer.profile)

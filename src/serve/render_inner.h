@@ -23,7 +23,8 @@ struct scaler {
         bool sets_requests; /* it sets them itself */
 };
 struct scalers {
-        struct map of; /* "ns/group/kind/name" */
+        struct map of;     /* "ns/group/kind/name" */
+        struct map ran_by; /* the same of what a Rollout refers to (workloadRef) -> struct text, the Rollout's key */
         struct arena arena;
 };
 /* Of one object, where it is an autoscaler. */

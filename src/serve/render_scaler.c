@@ -88,6 +88,19 @@ static bool is_off(const struct doc *d, uint32_t spec)
         return text_is(render_text(d, render_at(d, spec, "updatePolicy"), "updateMode"), "Off");
 }
 
+/* --- who runs another's template --- */
+
+static void read_rollout(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text ns)
+{
+        uint32_t ref = render_at(d, render_at(d, o->root, "spec"), "workloadRef");
+        struct text group = kind_group(render_text(d, ref, "apiVersion")), kind = render_text(d, ref, "kind");
+        if (!kind_runs_by_reference(group, kind))
+                return;
+        struct text *by = arena_new(&s->arena, sizeof *by);
+        *by = key_of(ns, kind_group(o->api_version), o->kind, o->name, &s->arena);
+        map_put(&s->ran_by, key_of(ns, group, kind, render_text(d, ref, "name"), &s->arena), by);
+}
+
 /* --- all of them --- */
 
 void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object *o, struct text default_ns)
@@ -97,6 +110,8 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
         bool scaled_object = text_is(group, "keda.sh") && text_is(o->kind, "ScaledObject");
         bool vpa = text_is(group, "autoscaling.k8s.io") && text_is(o->kind, "VerticalPodAutoscaler");
         struct scaler found = {0};
+        if (text_is(group, "argoproj.io") && text_is(o->kind, "Rollout"))
+                read_rollout(s, d, o, o->namespace.len ? o->namespace : default_ns);
         if (!hpa && !scaled_object && !vpa)
                 return;
         uint32_t spec = render_at(d, o->root, "spec"), ref = render_at(d, spec, vpa ? "targetRef" : "scaleTargetRef");
@@ -126,11 +141,17 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
 const struct scaler *scalers_find(const struct scalers *s, struct text ns, struct text group, struct text kind,
                                   struct text name, struct arena *scratch)
 {
-        return s->of.count ? map_get(&s->of, key_of(ns, group, kind, name, scratch)) : NULL;
+        if (s->of.count == 0)
+                return NULL;
+        struct text key = key_of(ns, group, kind, name, scratch);
+        const struct scaler *own = map_get(&s->of, key);
+        const struct text *by = own || s->ran_by.count == 0 ? NULL : map_get(&s->ran_by, key);
+        return by ? map_get(&s->of, *by) : own;
 }
 
 void scalers_release(struct scalers *s)
 {
         map_release(&s->of);
+        map_release(&s->ran_by);
         arena_release(&s->arena);
 }

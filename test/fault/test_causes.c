@@ -214,7 +214,7 @@ static void test_watch_ends_in_trouble(void **state)
         AWAIT(s, fails, LONG_MS);
         assert_true(halflife_metric(s->h, troubled) == 1);
         PLAY(s, STORY("ends", DELETE("profiles/team")));
-        AWAIT(s, "it is watched no longer", LONG_MS);
+        AWAIT(s, "is watched no longer", LONG_MS);
         PLAY(s, STORY("ends", LOOK, WEB(LIMITED), CYCLES(1)));
         assert_true(halflife_metric(s->h, troubled) == 0);
         SAID(s, works, 0);
@@ -247,7 +247,7 @@ static void test_too_many_kinds(void **state)
         PLAY(s, STORY("many", LOOK, WEB(LIMITED), CYCLES(3), EXPECT(REC, "status.state", "Ready")));
         SAID(s, full, 1);
         PLAY(s, STORY("kinds", DELETE("profiles/p0")));
-        AWAIT(s, "it is watched no longer", LONG_MS);
+        AWAIT(s, "is watched no longer", LONG_MS);
         PLAY(s, STORY("many", CYCLES(2)));
         SAID(s, full, 1);
 }

@@ -16,6 +16,9 @@
         "\"halflife.dev/original-resources\":\"" RECORDED(                                                             \
                 original) "\",\"halflife.dev/applied-resources\":\"" RECORDED(applied) "\""
 #define ROLLOUT "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90}}"
+#define NAMED_ROLLOUT                                                                                                  \
+        "{\"targets\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}],"                                         \
+        "\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90}}"
 #define ON_DEPLOY                                                                                                      \
         "{\"overcommit\":\"StaticThenDynamic\",\"static\":{\"cpu\":\"0.5\"},"                                          \
         "\"apply\":{\"mode\":\"OnDeploy\",\"minHistory\":\"1m\"}}"
@@ -199,6 +202,36 @@ static const struct row rows[] = {
          .original = 1000,
          .target = 285,
          .reason = "RolloutBlocked"},
+        {.what = "what would stick there",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .more = "\"updateStrategy\":{\"type\":\"InPlaceOnly\"},",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Immutable",
+         .condition = "InPlaceOnly"},
+        {.what = "what would stop until a person goes on",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .more = "\"strategy\":{\"canary\":{\"steps\":[{\"pause\":{}}]}},",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "RolloutBlocked",
+         .condition = "Applied=RolloutBlocked"},
+        {.what = "the same of a kind that is named",
+         .spec = NAMED_ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .more = "\"strategy\":{\"canary\":{\"steps\":[{\"pause\":{}}]}},",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
         {.what = "orphaned by its mode",
          .spec = LOOK,
          .request = "500m",

@@ -282,6 +282,9 @@ static void test_deploy_ignores_rollout_gates(void **state)
         w->changed_ms = w->now.ms - 1;
         assert_true(advise_deploy(&s.facts, s.c, 1, &d));
         assert_int_equal(d.request[CPU].value, 110);
+        w->in_place_only = true; /* the owner's next deploy would stick on it */
+        assert_false(advise_deploy(&s.facts, s.c, 1, &d));
+        assert_int_equal(d.reason[CPU], REASON_IMMUTABLE);
 }
 
 /* minChange (10 per cent) keeps what the deploy before wrote; but nothing that a rule or admission forbids by now. */

@@ -69,6 +69,10 @@ static void close_orphaned(struct gate_facts *f)
 {
         f->orphaned = true;
 }
+static void close_in_place_only(struct gate_facts *f)
+{
+        f->in_place_only = true;
+}
 static void close_immutable(struct gate_facts *f)
 {
         f->immutable = true;
@@ -119,6 +123,7 @@ static void test_order(void **state)
                 {close_cooldown, REASON_COOLDOWN},
                 {close_min_change, REASON_BELOW_MIN_CHANGE},
                 {close_orphaned, REASON_ORPHANED},
+                {close_in_place_only, REASON_IMMUTABLE},
                 {close_immutable, REASON_IMMUTABLE},
                 {close_managed, REASON_MANAGED},
                 {close_contested, REASON_CONTESTED},

@@ -51,7 +51,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
                 {f->state == STATE_HELD && !f->contested && !f->orphaned, REASON_GUARD},
                 {f->contested, REASON_CONTESTED},
                 {f->managed, REASON_MANAGED},
-                {f->immutable, REASON_IMMUTABLE},
+                {f->immutable || f->in_place_only, REASON_IMMUTABLE},
                 {f->orphaned, REASON_ORPHANED},
                 {!at_once && apart * 100 < CURRENT * PERCENT, REASON_BELOW_MIN_CHANGE},
                 {!at_once && waits(f, down), REASON_COOLDOWN},

@@ -24,7 +24,7 @@ static void test_find(void **state)
                 {"apps.kruise.io", "CloneSet", "clonesets", KIND_DEFAULT},
                 {"apps.kruise.io", "StatefulSet", "statefulsets", KIND_DEFAULT},
                 {"apps.kruise.io", "DaemonSet", "daemonsets", KIND_DEFAULT},
-                {"argoproj.io", "Rollout", "rollouts", KIND_DEFAULT},
+                {"argoproj.io", "Rollout", "rollouts", KIND_DEFAULT | KIND_PHASED},
         };
         assert_int_equal(kinds_count, sizeof row / sizeof row[0]);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -6,6 +6,11 @@ static void say_workload(struct buf *b, const struct workload_view *w)
         say(b, " replicas=%lld", (long long)w->replicas);
         say(b, "%s%s%s%s%s", w->paused ? " paused" : "", w->on_delete ? " ondelete" : "",
             w->recreate ? " recreate" : "", w->suspended ? " suspended" : "", w->deadline_exceeded ? " deadline" : "");
+        say(b, "%s%s", w->in_place_only ? " inplaceonly" : "", w->needs_person ? " person" : "");
+        say_text(b, "phase", w->phase);
+        if (w->refers.kind.len)
+                say(b, " refers=%.*s/%.*s/%.*s@%lld", TEXT_ARG(w->refers.api_version), TEXT_ARG(w->refers.kind),
+                    TEXT_ARG(w->refers.name), (long long)w->observed_referred);
         if (w->partition)
                 say(b, " partition=%lld", (long long)w->partition);
         say(b, " seen=%lld updated=%lld available=%lld of=%lld", (long long)w->observed_generation,
@@ -97,6 +102,50 @@ static const struct {
          "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
         {"/spec/template", SPEC("\"replicas\":2,\"strategy\":\"odd\",\"workloadRef\":{\"name\":\"d\"}"),
          "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0"},
+        /* what sticks: in both versions' spelling, and the other kinds' */
+        {"/spec/template", SPEC("\"replicas\":1,\"updateStrategy\":{\"type\":\"InPlaceOnly\"}," TEMPLATE),
+         "n/w generation=4 replicas=1 inplaceonly seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":1,\"updateStrategy\":{\"type\":\"RollingUpdate\",\"rollingUpdate\":{"
+              "\"podUpdatePolicy\":\"InPlaceOnly\",\"partition\":1}}," TEMPLATE),
+         "n/w generation=4 replicas=1 inplaceonly partition=1 seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":1,\"updateStrategy\":{\"rollingUpdate\":{\"podUpdatePolicy\":\"InPlaceIfPossible\"}}"
+              "," TEMPLATE),
+         "n/w generation=4 replicas=1 seen=0 updated=0 available=0 of=0 | app main"},
+        /* steps that only a person ends */
+        {"/spec/template",
+         SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":[{\"setWeight\":20},{\"pause\":{}}]}}," TEMPLATE),
+         "n/w generation=4 replicas=2 person seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":[{\"pause\":{\"duration\":null}}]}}," TEMPLATE),
+         "n/w generation=4 replicas=2 person seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":[{\"pause\":{\"duration\":\"1h\"}},{\"pause\":{"
+              "\"duration\":60}},{\"pause\":null}],\"maxSurge\":1}}," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":null},\"blueGreen\":null}," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":2,\"strategy\":{\"blueGreen\":{\"activeService\":\"a\",\"autoPromotionEnabled\":false}}"
+              "," TEMPLATE),
+         "n/w generation=4 replicas=2 person seen=0 updated=0 available=0 of=0 | app main"},
+        {"/spec/template",
+         SPEC("\"replicas\":2,\"strategy\":{\"blueGreen\":{\"autoPromotionEnabled\":null}}," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
+        /* a Rollout that does not say how many has one, and says how far it is */
+        {"/spec/template",
+         "{" META ",\"spec\":{\"strategy\":{\"canary\":{}}," TEMPLATE "},\"status\":{\"observedGeneration\":\"3\","
+         "\"phase\":\"Progressing\",\"replicas\":1,\"updatedReplicas\":1}}",
+         "n/w generation=4 replicas=1 phase=Progressing seen=3 updated=1 available=0 of=1 | app main"},
+        {"/spec/template",
+         "{" META ",\"spec\":{\"replicas\":2,\"strategy\":{\"canary\":{}},\"workloadRef\":{\"apiVersion\":\"apps/v1\","
+         "\"kind\":\"Deployment\",\"name\":\"d\",\"scaleDown\":\"onsuccess\"}},\"status\":{\"phase\":\"Healthy\","
+         "\"workloadObservedGeneration\":\"7\",\"observedGeneration\":\"4\"}}",
+         "n/w generation=4 replicas=2 phase=Healthy refers=apps/v1/Deployment/d@7 seen=4 updated=0 available=0 of=0"},
+        {"/spec/template", SPEC("\"replicas\":2,\"workloadRef\":\"d\"," TEMPLATE),
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
         {"/spec/jobTemplate/spec/template", SPEC("\"jobTemplate\":[]"),
          "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1"},
         /* who owns requests */

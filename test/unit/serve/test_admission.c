@@ -303,6 +303,11 @@ static void test_owners_of_pods(void **state)
         "metadata: {name: web, labels: {tier: web}" meta                                                               \
         "}\nspec: {replicas: 3, template: {metadata: {labels: {a: b}" notes                                            \
         "}, spec: {containers: [{name: app, image: v1, resources: {requests: {cpu: " cpu "}}" more "}]}}}\n"
+#define STICKS(notes, cpu, more)                                                                                       \
+        "metadata: {name: web, labels: {tier: web}}\nspec: {updateStrategy: {type: InPlaceOnly}, template: "           \
+        "{metadata: "                                                                                                  \
+        "{labels: {a: b}" notes "}, spec: {containers: [{name: app, resources: {requests: {cpu: " cpu "}}" more        \
+        "}]}}}\n"
 #define COPY  ", annotations: {" RECORD("2", "440m") "}"
 #define OURS  WEB(COPY, COPY, "440m", "")
 #define OLDER ", annotations: {" RECORD("2", "700m") "}"
@@ -325,6 +330,9 @@ static const struct {
          "metadata: {name: web, labels: {tier: web}}\nspec: {workloadRef: {kind: Deployment, name: x}}\n", NULL,
          ADMISSION_NO_TARGET},
         {"only told", RECOMMENDED, NULL, WEB("", "", "2", ""), NULL, ADMISSION_OTHER_MODE},
+        {"a change would stick there", OPTED_FOR_WORKLOAD, NULL, STICKS("", "2", ""), NULL, ADMISSION_OTHER_MODE},
+        {"so would the owner's, put back", OPTED_FOR_WORKLOAD, STICKS(COPY, "440m", ""),
+         STICKS(COPY, "440m", ", tty: true"), NULL, ADMISSION_OTHER_MODE},
         {"labelled", OPTED_FOR_WORKLOAD, OURS, WEB(", finalizers: [x]" COPY, COPY, "440m", ""), NULL, ADMISSION_KEPT},
         {"the same manifest applied again: requests reset, annotations kept", OPTED_FOR_WORKLOAD, OURS,
          WEB(COPY, COPY, "2", ""), OURS, ADMISSION_PATCHED},

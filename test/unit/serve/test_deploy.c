@@ -123,6 +123,9 @@ enum {
         HOLD,
         CONTESTED,
         ORPHANED,
+        STICKS,
+        STICKS_UNKNOWN,
+        STICKS_BUT_POD,
         PAUSED,
         UNREADABLE,
         NEVER,
@@ -172,6 +175,9 @@ static void test_each_fact_counts(void **state)
                 {HOLD, 2000, REASON_PAUSED},
                 {CONTESTED, 2000, REASON_CONTESTED},
                 {ORPHANED, 2000, REASON_ORPHANED},
+                {STICKS, 2000, REASON_IMMUTABLE},
+                {STICKS_UNKNOWN, 2000, REASON_IMMUTABLE},
+                {STICKS_BUT_POD, 440, REASON_LOWERED},
                 {PAUSED, 2000, REASON_PAUSED},
                 {UNREADABLE, 2000, REASON_PAUSED},
                 {NEVER, 2000, REASON_OPTED_OUT},
@@ -260,6 +266,15 @@ static void test_each_fact_counts(void **state)
                         break;
                 case ORPHANED:
                         s.target.orphaned = true, s.target.state = STATE_HELD;
+                        break;
+                case STICKS:
+                        s.target.in_place_only = true;
+                        break;
+                case STICKS_UNKNOWN:
+                        s.subject.in_place_only = true;
+                        break;
+                case STICKS_BUT_POD:
+                        s.target.in_place_only = s.subject.pod = true;
                         break;
                 case PAUSED:
                         s.spec.paused = true;

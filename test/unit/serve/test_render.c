@@ -157,6 +157,9 @@ static void rendered_release(struct rendered *r)
         "Deployment, name: web}\n  updatePolicy: {updateMode: " mode "}\n"
 #define HPA(more) "apiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: h}\nspec:\n" more "\n"
 #define REF(name) "  scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: " name "}\n"
+#define RUNS_WEB                                                                                                       \
+        "apiVersion: argoproj.io/v1alpha1\nkind: Rollout\nmetadata: {name: r}\n"                                       \
+        "spec: {workloadRef: {apiVersion: apps/v1, kind: Deployment, name: web}}\n"
 #define UTILIZED(resource)                                                                                             \
         "  metrics:\n  - type: Resource\n    resource: {name: " resource ", target: {type: Utilization}}\n"
 
@@ -297,6 +300,22 @@ static const struct {
          NULL, "OtherAutoscaler"},
         {"a VPA that is Off", ON_DEPLOY_POD, VPA("'Off'") "---\n" PLAIN("Deployment", "web", "2"),
          VPA("'Off'") "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"an HPA of the Rollout that runs it", ON_DEPLOY_POD,
+         HPA("  scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: r}\n" UTILIZED(
+                 "cpu")) "---\n" RUNS_WEB "---\n" WEB,
+         NULL, "HPAHold"},
+        {"an HPA of a Rollout that runs another", ON_DEPLOY_POD,
+         HPA("  scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: s}\n" UTILIZED(
+                 "cpu")) "---\n" RUNS_WEB "---\n" PLAIN("Deployment", "web", "2"),
+         HPA("  scaleTargetRef: {apiVersion: argoproj.io/v1alpha1, kind: Rollout, name: s}\n" UTILIZED(
+                 "cpu")) "---\n" RUNS_WEB "---\n" LOWERED("Deployment", "web", "2", "440m"),
+         NULL},
+        {"a Rollout that runs another's template", ON_DEPLOY_POD, RUNS_WEB, NULL, "NoTarget"},
+        {"what would stick there", ON_DEPLOY_POD,
+         PLAIN("Deployment", "web", "2") "  updateStrategy: {type: InPlaceOnly}\n", NULL, "Immutable"},
+        {"what would stick there, in the newer spelling", ON_DEPLOY_POD,
+         PLAIN("Deployment", "web", "2") "  updateStrategy: {rollingUpdate: {podUpdatePolicy: InPlaceOnly}}\n", NULL,
+         "Immutable"},
         {"a ScaledObject", ON_DEPLOY_POD,
          "apiVersion: keda.sh/v1alpha1\nkind: ScaledObject\nspec:\n  scaleTargetRef: {name: web}\n  triggers:\n  - "
          "type: cpu\n    metricType: Utilization\n---\n" WEB,

@@ -1,0 +1,84 @@
+/*
+ * How far a workload's rollout is, and what keeps it from taking another change.
+ */
+#include <string.h>
+
+#include "world.h"
+
+static bool is_phased(const struct workload *wl)
+{
+        return (wl->kind->flags & KIND_PHASED) && wl->phase;
+}
+
+/* Of its own, whoever stands in for it. */
+static bool own_done(const struct workload *wl)
+{
+        if (wl->kind->flags & KIND_BY_RUNS)
+                return true; /* a CronJob's next run starts no rollout */
+        if (is_phased(wl))
+                return wl->observed_generation >= wl->generation && strcmp(wl->phase, "Healthy") == 0;
+        bool tells = wl->observed_generation > 0 || wl->status_replicas > 0;
+        if (!tells && !kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)))
+                return true; /* a kind of somebody's own, which says nothing of rollouts */
+        return wl->observed_generation >= wl->generation && wl->updated == wl->status_replicas &&
+               wl->available == wl->status_replicas && wl->status_replicas == wl->replicas;
+}
+
+bool rollout_done(const struct workload *wl)
+{
+        return own_done(wl) && !wl->stand_in.under_way;
+}
+
+/* Of its own; but for the steps that wait for a person. */
+static const char *own_blocked(const struct workload *wl)
+{
+        if (wl->kind->flags & KIND_BY_RUNS)
+                return NULL;
+        if (wl->paused || (is_phased(wl) && strcmp(wl->phase, "Paused") == 0))
+                return "the rollout is paused";
+        if (wl->on_delete)
+                return "its strategy is OnDelete: pods would change only as they are deleted";
+        if (wl->recreate)
+                return "its strategy is Recreate: all pods would go at once";
+        if (wl->partition > 0)
+                return "its rollout stops at a partition";
+        if (wl->deadline_exceeded)
+                return "its last rollout is past its deadline";
+        if (is_phased(wl) && strcmp(wl->phase, "Degraded") == 0)
+                return "its last rollout failed or was aborted: its phase is Degraded";
+        return own_done(wl) ? NULL : "a rollout is under way";
+}
+
+/* One that is scaled to 0 and whose template others run rolls nothing out by itself. */
+static bool is_idle(const struct workload *wl)
+{
+        return wl->stand_in.kind && wl->replicas == 0;
+}
+
+const char *rollout_blocked(const struct workload *wl, bool named)
+{
+        const char *own = is_idle(wl) ? NULL : own_blocked(wl);
+        const char *why = own ? own : wl->stand_in.blocked;
+        if (why)
+                return why;
+        bool stops = wl->needs_person || wl->stand_in.needs_person;
+        return stops && !named
+                       ? "its rollout would stop until a person goes on: name its kind in the profile's targets "
+                         "to have it patched all the same"
+                       : NULL;
+}
+
+void rollout_stand_in(struct workload *of, const struct workload *by)
+{
+        struct stand_in *s = &of->stand_in;
+        bool follows = by->observed_referred == 0 || by->observed_referred >= of->generation;
+        const char *blocked = own_blocked(by);
+        s->kind = by->kind;
+        s->replicas = s->replicas > INT64_MAX - by->replicas ? INT64_MAX : s->replicas + by->replicas;
+        s->under_way |= !own_done(by) || !follows;
+        s->needs_person |= by->needs_person;
+        if (!blocked && !follows)
+                blocked = "a rollout is under way";
+        if (!s->blocked)
+                s->blocked = blocked;
+}
