@@ -230,9 +230,8 @@ static void not_found(struct controller *c, struct watched_kind *k)
  * back: its informer tries it again. */
 static void found(struct controller *c, struct watched_kind *k, const struct api_resource *r)
 {
-        bool same = strcmp(k->version, r->version) == 0 && strcmp(k->plural, r->plural) == 0;
         k->missing = false;
-        if (k->informer && same)
+        if (k->informer && strcmp(k->version, r->version) == 0 && strcmp(k->plural, r->plural) == 0)
                 return;
         if (k->informer)
                 watch_end(c, k, "the server has it by another version");

@@ -177,13 +177,31 @@ static void test_kind_no_longer_named_is_forgotten(void **state)
         fake_free(f);
 }
 
+/* A kind whose definition is taken away while it is watched is asked for again, and no watch fails. */
+static void test_kind_that_goes(void **state)
+{
+        (void)state;
+        struct story cast = STORY("idle", WIDGET_TEAM, WIDGET, WIDGET_POD, EXPECT(WREC, "status.state", "Ready"));
+        struct fake *f = stories_server(&cast, 1);
+        fake_put(f, "kubectl", crd);
+        struct halflife *h = halflife_start(f, "goes.db", NULL);
+        play(f, h, &cast);
+        assert_int_equal(fake_watches(f, WIDGETS), 1);
+        fake_delete(f, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/widgets.example.org");
+        assert_true(halflife_await_log(h, "the server has it no more", 1, LONG_MS));
+        let_cycles_pass(f, h, 2);
+        assert_int_equal(halflife_said(h, "watch fails"), 0);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
-                BESIDE(test_no_target_no_poll),
-                BESIDE(test_source_that_nobody_asks),
-                BESIDE(test_kind_no_longer_named),
-                BESIDE(test_kind_no_longer_named_is_forgotten),
+                BESIDE(test_no_target_no_poll),    BESIDE(test_source_that_nobody_asks),
+                BESIDE(test_kind_no_longer_named), BESIDE(test_kind_no_longer_named_is_forgotten),
+                BESIDE(test_kind_that_goes),
         };
         return beside_run("idle", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }
