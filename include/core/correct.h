@@ -49,7 +49,8 @@ enum reason {
 };
 const char *reason_name(enum reason r); /* "Lowered", …; "" for REASON_NONE */
 
-enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED };
+/* WHOLE: no container, but all of a pod together, beside them (CONTAINER_WHOLE). */
+enum container_role { ROLE_MAIN, ROLE_SIDECAR, ROLE_INIT, ROLE_INJECTED, ROLE_WHOLE };
 
 /*
  * What the rules judge: one container, one resource. In order:

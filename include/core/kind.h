@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/text.h"
+#include "core/policy.h"
 
 enum kind_flags {
         KIND_DEFAULT = 1,      /* targeted when a profile names no targets */
@@ -33,8 +34,19 @@ const struct kind *kind_find(struct text group, struct text kind);
  * It also takes a ReplicaSet's and a PodTemplate's: the one has no effect where a Deployment owns it, the other is no
  * workload. */
 bool kind_runs_by_reference(struct text group, struct text kind);
-/* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case. NULL: unknown. */
+/* What kubectl takes: kind, plural, singular, short name, each with ".group"; any case; pods and namespaces as well.
+ * NULL: unknown. */
 const struct kind *kind_by_name(struct text name);
+
+const char *dimension_name(enum dimension d);           /* "Workload", "Pod", "Namespace" */
+extern const struct kind kind_of_dimension[DIMENSIONS]; /* of group ""; Workload's is empty */
+/* What all containers of a pod, or all pods of a namespace, go by together: no container can be called so. */
+#define CONTAINER_WHOLE "*"
+/* Of the Recommendation of such a kind: Pod and Namespace are of group "", every other kind is a workload. */
+enum dimension kind_dimension(struct text group, struct text kind);
+/* Is the kind meant where a profile of the dimension names no targets? Workload: those of KIND_DEFAULT. Pod: pods
+ * without owner, and those of StatefulSets, whose names come back. Namespace: all. */
+bool kind_is_default(enum dimension d, struct text group, struct text kind);
 
 /* "apps" of "apps/v1", "" of "v1". Points into the text. */
 struct text kind_group(struct text api_version);

@@ -12,7 +12,8 @@ struct pod_sum {
         int64_t together, sidecars, most_init;
         bool any;
 };
-void pod_sum_add(struct pod_sum *s, enum container_role role, struct amount a); /* not set: it asks for nothing */
-struct amount pod_sum_total(const struct pod_sum *s);                           /* not set: no container asks */
+/* a not set: it asks for nothing. One of ROLE_WHOLE is passed by: it is not beside them, it is them. */
+void pod_sum_add(struct pod_sum *s, enum container_role role, struct amount a);
+struct amount pod_sum_total(const struct pod_sum *s); /* not set: no container asks */
 
 #endif

@@ -15,6 +15,9 @@ static inline const char *resource_name(enum resource r)
         return r == CPU ? "cpu" : "memory";
 }
 
+/* What a history is kept for. Pods and Namespaces stand for themselves: they hold no template. */
+enum dimension { DIMENSION_WORKLOAD, DIMENSION_POD, DIMENSION_NAMESPACE, DIMENSIONS };
+
 struct resource_policy {
         bool enabled;
         int percentile;       /* 500..1000 */

@@ -27,6 +27,7 @@ struct profile_spec {
         struct selector *namespace_selector, *selector;
         struct profile_target target[PROFILE_TARGETS];
         int targets; /* 0: the default kinds */
+        enum dimension dimension;
         int priority;
         struct resource_policy of[RESOURCES];
         struct profile_container container[PROFILE_CONTAINERS];
@@ -39,7 +40,8 @@ struct profile_spec {
         bool paused;
 };
 
-/* The policy of one container: its own row, else "*", else the profile's. *ret_ignore: mode Ignore. */
+/* The policy of one container: its own row, else "*", else the profile's, which is also that of CONTAINER_WHOLE.
+ * *ret_ignore: mode Ignore. */
 const struct resource_policy *profile_spec_container(const struct profile_spec *p, struct text name, bool *ret_ignore);
 
 /* Whom a profile is asked about. */
@@ -48,12 +50,14 @@ struct profile_subject {
         const struct label_pair *ns_label;
         size_t ns_labels;
         bool system;                    /* a namespace that is reached only by naming kubernetes.io/metadata.name */
+        enum dimension dimension;       /* asked for: profiles of another one do not compete */
         struct text group, kind;        /* of the workload; group "" is core */
-        bool by_default;                /* of a kind that profiles without targets mean, too */
+        bool by_default;                /* of a kind that profiles without targets mean, too (kind_is_default) */
         const struct label_pair *label; /* the union of the workload's and its template's: the workload's first */
         size_t labels;
 };
-/* ns: a Profile's own namespace; {NULL, 0} for a ClusterProfile. */
+/* ns: a Profile's own namespace; {NULL, 0} for a ClusterProfile. Of a Namespace only its own labels count: the
+ * selector and the targets choose the pods in it, which are asked about by their workload. */
 bool profile_selects(const struct profile_spec *p, struct text ns, const struct profile_subject *s);
 
 /* Which of two that select the same workload wins: a Profile beats a ClusterProfile, then the higher priority, the

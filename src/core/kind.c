@@ -21,6 +21,38 @@ const struct kind kinds[] = {
 };
 const size_t kinds_count = sizeof kinds / sizeof kinds[0];
 
+const struct kind kind_of_dimension[DIMENSIONS] = {
+        [DIMENSION_WORKLOAD] = {"", "", "", "", "", "", "", 0},
+        [DIMENSION_POD] = {"", "v1", "Pod", "pods", "pod", "po", "", KIND_IMMUTABLE},
+        [DIMENSION_NAMESPACE] = {"", "v1", "Namespace", "namespaces", "namespace", "ns", "", KIND_IMMUTABLE},
+};
+
+const char *dimension_name(enum dimension d)
+{
+        return d == DIMENSION_WORKLOAD ? "Workload" : kind_of_dimension[d].kind;
+}
+
+enum dimension kind_dimension(struct text group, struct text kind)
+{
+        for (enum dimension d = DIMENSION_POD; d < DIMENSIONS; d++)
+                if (group.len == 0 && text_is(kind, kind_of_dimension[d].kind))
+                        return d;
+        return DIMENSION_WORKLOAD;
+}
+
+bool kind_is_default(enum dimension d, struct text group, struct text kind)
+{
+        const struct kind *k = kind_find(group, kind);
+        switch (d) {
+        case DIMENSION_WORKLOAD:
+                return k && k->flags & KIND_DEFAULT;
+        case DIMENSION_POD:
+                return kind_dimension(group, kind) == DIMENSION_POD || (k && text_is(kind, "StatefulSet"));
+        default:
+                return true;
+        }
+}
+
 enum { NAME_LONGEST = KIND_NAME_MAX - 1, NAME_KEPT = 236, HASH_DIGITS = 16 };
 
 static char lower(char c)
@@ -68,6 +100,9 @@ const struct kind *kind_by_name(struct text name)
         for (size_t i = 0; i < kinds_count; i++)
                 if (goes_by(&kinds[i], bare) && (!dot || equal_any_case(group, kinds[i].group)))
                         return &kinds[i];
+        for (enum dimension d = DIMENSION_POD; d < DIMENSIONS; d++)
+                if (goes_by(&kind_of_dimension[d], bare) && (!dot || group.len == 0))
+                        return &kind_of_dimension[d];
         return NULL;
 }
 

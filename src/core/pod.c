@@ -8,7 +8,7 @@ static int64_t add(int64_t a, int64_t b)
 
 void pod_sum_add(struct pod_sum *s, enum container_role role, struct amount a)
 {
-        if (!a.set)
+        if (!a.set || role == ROLE_WHOLE)
                 return;
         s->any = true;
         if (role != ROLE_INIT)

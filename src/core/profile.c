@@ -5,6 +5,9 @@
 const struct resource_policy *profile_spec_container(const struct profile_spec *p, struct text name, bool *ret_ignore)
 {
         const struct profile_container *rest = NULL;
+        *ret_ignore = false;
+        if (text_is(name, CONTAINER_WHOLE))
+                return p->of;
         for (int i = 0; i < p->containers; i++) {
                 const struct profile_container *c = &p->container[i];
                 if (text_is(name, c->name)) {
@@ -39,7 +42,11 @@ static bool selects_kind(const struct profile_spec *p, const struct profile_subj
 
 bool profile_selects(const struct profile_spec *p, struct text ns, const struct profile_subject *s)
 {
-        return selects_namespace(p, ns, s) && selects_kind(p, s) && selector_match(p->selector, s->label, s->labels);
+        if (p->dimension != s->dimension || !selects_namespace(p, ns, s))
+                return false;
+        if (kind_dimension(s->group, s->kind) == DIMENSION_NAMESPACE)
+                return true;
+        return selects_kind(p, s) && selector_match(p->selector, s->label, s->labels);
 }
 
 bool profile_beats(struct profile_rank a, struct profile_rank b)

@@ -65,13 +65,44 @@ static void test_by_name(void **state)
                 {".", NULL, NULL},
                 {"deploy.batch", NULL, NULL},
                 {"deployment.", NULL, NULL},
-                {"pods", NULL, NULL},
+                {"pods", "", "Pod"},
+                {"PO", "", "Pod"},
+                {"ns", "", "Namespace"},
+                {"namespace", "", "Namespace"},
+                {"pods.apps", NULL, NULL},
+                {"pod.", "", "Pod"},
                 {"deployx", NULL, NULL},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 const struct kind *k = kind_by_name(text_of(row[i].name));
                 if (!row[i].kind ? k != NULL : !k || strcmp(k->kind, row[i].kind) || strcmp(k->group, row[i].group))
                         fail_msg("'%s' gives %s/%s", row[i].name, k ? k->group : "", k ? k->kind : "nothing");
+        }
+}
+
+static void test_dimensions(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *group, *kind;
+                enum dimension is;
+                bool by_default[DIMENSIONS];
+        } row[] = {
+                {"apps", "Deployment", DIMENSION_WORKLOAD, {true, false, true}},
+                {"apps", "StatefulSet", DIMENSION_WORKLOAD, {true, true, true}},
+                {"apps.kruise.io", "StatefulSet", DIMENSION_WORKLOAD, {true, true, true}},
+                {"example.com", "StatefulSet", DIMENSION_WORKLOAD, {false, false, true}},
+                {"batch", "Job", DIMENSION_WORKLOAD, {false, false, true}},
+                {"", "Pod", DIMENSION_POD, {false, true, true}},
+                {"example.com", "Pod", DIMENSION_WORKLOAD, {false, false, true}},
+                {"", "Namespace", DIMENSION_NAMESPACE, {false, false, true}},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct text group = text_of(row[i].group), kind = text_of(row[i].kind);
+                assert_int_equal(kind_dimension(group, kind), row[i].is);
+                for (enum dimension d = DIMENSION_WORKLOAD; d < DIMENSIONS; d++)
+                        if (kind_is_default(d, group, kind) != row[i].by_default[d])
+                                fail_msg("%s %s under %s", row[i].group, row[i].kind, dimension_name(d));
         }
 }
 
@@ -145,9 +176,13 @@ static void test_group(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_group),      cmocka_unit_test(test_find),
-                cmocka_unit_test(test_by_name),    cmocka_unit_test(test_recommendation_name),
-                cmocka_unit_test(test_long_names), cmocka_unit_test(test_no_label_begins_with_the_dash),
+                cmocka_unit_test(test_group),
+                cmocka_unit_test(test_find),
+                cmocka_unit_test(test_by_name),
+                cmocka_unit_test(test_dimensions),
+                cmocka_unit_test(test_recommendation_name),
+                cmocka_unit_test(test_long_names),
+                cmocka_unit_test(test_no_label_begins_with_the_dash),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -46,6 +46,7 @@ static void test_sum(void **state)
                 {"one", {MAIN(5)}, 1, {true, 5}},
                 {"one asks for zero", {MAIN(0)}, 1, {true, 0}},
                 {"one asks, one does not", {MAIN(5), {ROLE_MAIN, {0}}}, 2, {true, 5}},
+                {"the whole is them", {MAIN(5), {ROLE_WHOLE, {true, 9}}}, 2, {true, 5}},
                 {"together", {MAIN(5), MAIN(7), {ROLE_INJECTED, {true, 1}}}, 3, {true, 13}},
                 {"a small init container", {INIT(3), MAIN(5)}, 2, {true, 5}},
                 {"a large one", {INIT(9), INIT(8), MAIN(5)}, 3, {true, 9}},

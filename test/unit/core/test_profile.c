@@ -19,6 +19,8 @@ static void test_container(void **state)
         assert_false(ignore);
         assert_ptr_equal(profile_spec_container(&p, TEXT("ap"), &ignore), p.container[0].of);
         assert_true(ignore);
+        assert_ptr_equal(profile_spec_container(&p, TEXT("*"), &ignore), p.of); /* the whole, not the rest */
+        assert_false(ignore);
         p.containers = 0;
         assert_ptr_equal(profile_spec_container(&p, TEXT("app"), &ignore), p.of);
         assert_false(ignore);
@@ -38,6 +40,27 @@ static struct profile_subject subject(void)
                                         .labels = 1};
 }
 #define CLUSTER ((struct text){NULL, 0})
+
+/* Profiles of one dimension know nothing of the others. A Namespace is chosen by its own labels alone; its pods are
+ * asked about by their workloads. */
+static void test_dimension(void **state)
+{
+        (void)state;
+        struct selector tier = {.of = {{WORD("tier"), OP_IN, {WORD("web")}, 1}}, .count = 1};
+        struct profile_spec p = {.dimension = DIMENSION_NAMESPACE, .selector = &tier};
+        struct profile_subject s = subject();
+        assert_false(profile_selects(&p, CLUSTER, &s));
+        s.dimension = DIMENSION_NAMESPACE;
+        assert_true(profile_selects(&p, CLUSTER, &s));
+        s.labels = 0;
+        assert_false(profile_selects(&p, CLUSTER, &s));
+        s.group = TEXT("");
+        s.kind = TEXT("Namespace");
+        assert_true(profile_selects(&p, CLUSTER, &s));
+        assert_false(profile_selects(&p, TEXT("other"), &s));
+        p.dimension = DIMENSION_WORKLOAD;
+        assert_false(profile_selects(&p, CLUSTER, &s));
+}
 
 static void test_selects_namespaces(void **state)
 {
@@ -127,9 +150,9 @@ static void test_beats(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_container),     cmocka_unit_test(test_selects_namespaces),
-                cmocka_unit_test(test_selects_kinds), cmocka_unit_test(test_selects_labels),
-                cmocka_unit_test(test_beats),
+                cmocka_unit_test(test_container),          cmocka_unit_test(test_dimension),
+                cmocka_unit_test(test_selects_namespaces), cmocka_unit_test(test_selects_kinds),
+                cmocka_unit_test(test_selects_labels),     cmocka_unit_test(test_beats),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
