@@ -62,6 +62,7 @@ struct view_target {
         bool contested, orphaned, apply_never;
         bool other_autoscaler;              /* one that sets requests itself has it for its target */
         bool in_place_only;                 /* a change of its template's requests would stick there */
+        bool never_written;                 /* a namespace, or a pod of a workload: it is only recommended for */
         bool hpa_holds[RESOURCES];          /* an HPA with a utilization metric on it scales this workload */
         const char *hold;                   /* why a person holds it; NULL */
         const struct view_profile *profile; /* NULL: orphaned */
@@ -73,6 +74,9 @@ struct view_target {
         const struct view_container *container;
         const struct view_condition *condition;
 };
+
+/* What its history is kept for, by its kind. */
+enum dimension view_dimension(const struct view_target *t);
 
 struct view_ns {
         const char *name;
@@ -162,7 +166,8 @@ size_t view_after(const struct view *v, struct text ns, struct text recommendati
 /* Unpacks at most max labels, which point into the view. Returns how many. */
 enum { VIEW_LABELS_MAX = 256 };
 size_t view_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max);
-/* The profile that a workload with these labels gets; NULL: none selects it. */
+/* The profile that a workload with these labels gets, or a pod without owner, or a namespace, each by those of its
+ * dimension; NULL: none selects it. */
 const struct view_profile *view_choose(const struct view *v, struct text ns, struct text group, struct text kind,
                                        const struct label_pair *label, size_t labels);
 

@@ -108,8 +108,11 @@ static struct view *view_of(struct offline *o)
         };
         for (size_t i = 0; i < o->copies; i++) {
                 const struct view_numbers none = {-1, -1, -1, -1, -1, -1, .applied = -1};
-                c[i] = (struct view_container){
-                        .name = o->copy[i].container, .role = ROLE_MAIN, .state = STATE_READY, .of = {none, none}};
+                bool whole = o->copies > 1 && strcmp(o->copy[i].container, CONTAINER_WHOLE) == 0;
+                c[i] = (struct view_container){.name = o->copy[i].container,
+                                               .role = whole ? ROLE_WHOLE : ROLE_MAIN,
+                                               .state = STATE_READY,
+                                               .of = {none, none}};
                 if (o->copy[i].usage.newest_ms > v->at.ms)
                         v->at.ms = o->copy[i].usage.newest_ms;
         }

@@ -64,8 +64,10 @@ static void tally_resource(struct controller *c, const struct plan *p, enum reso
                 if (plan_wants_change(&p->container[i], r))
                         c->next_reason[p->container[i].advice.gate[r].hold]++;
         int64_t saving = plan_saving(p, r);
-        c->next_saving[r] = add_saturated(c->next_saving[r], saving);
-        c->next_in_force[r] = add_saturated(c->next_in_force[r], in_force(p, r));
+        if (p->target->dimension == DIMENSION_WORKLOAD) { /* else the same pods would count twice */
+                c->next_saving[r] = add_saturated(c->next_saving[r], saving);
+                c->next_in_force[r] = add_saturated(c->next_in_force[r], in_force(p, r));
+        }
         if (profile)
                 profile->next_saving[r] = add_saturated(profile->next_saving[r], saving);
 }
@@ -248,6 +250,7 @@ static void decide_slice(void *arg)
 void cycle_polled(struct controller *c)
 {
         ingest_running(c);
+        dimension_polled(c);
         decide_begin(c);
 }
 

@@ -208,6 +208,17 @@ void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall
 /* The history of a pod's container, made when unknown; NULL: the pod has no target, or that has no profile any more. */
 struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc);
 
+/* Fold a sample, lending what it wants room for; the history is dirty where it was accepted. */
+enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_door *door,
+                               const struct sample *s);
+
+/* dimension_usage.c: the same for pods and namespaces that are targets themselves */
+void dimension_fold(struct controller *c, struct pod *p, const struct pod_metrics_view *m); /* the pod has more */
+void dimension_polled(struct controller *c); /* all of a poll is folded: the namespaces' sums, and minutes that ran */
+/* A kill counts in the history of the pod as well. False: it has none. */
+bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, struct wall at,
+                    double limit);
+
 /* clocks.c */
 void clocks_compare(struct controller *c);                      /* after a poll */
 int64_t clocks_earlier(const struct controller *c);             /* wall ms: ours, or the server's where ours is ahead */

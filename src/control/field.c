@@ -210,8 +210,3 @@ int field_text(const struct field *f, const json_t *v, void *at, struct err *err
         return 0;
 }
 
-int field_word(const struct field *f, const json_t *v, void *at, struct err *err)
-{
-        (void)at;
-        return field_choice(f, v) < 0 ? field_refuse(f, v, err) : 0;
-}

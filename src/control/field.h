@@ -54,7 +54,6 @@ field_reader field_duration_or_zero; /* the same; 0 although it is out of bounds
 field_reader field_cpu;              /* int64_t millicores */
 field_reader field_memory;           /* int64_t bytes */
 field_reader field_text;             /* char *, the caller's to free; what was there is freed */
-field_reader field_word;             /* nothing: a choice of one */
 
 /* The index of the value among the words, -1: none of them. */
 int field_choice(const struct field *f, const json_t *v);

@@ -18,6 +18,19 @@ static void lend(struct history *h, const struct usage_room *room)
         mem_free(histogram_lend(&h->usage.of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
+enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_door *door,
+                               const struct sample *s)
+{
+        struct wall now = loop_now(c->loop).wall, latest = c->date.ms > now.ms ? c->date : now;
+        enum sample_verdict verdict;
+        struct usage_room room;
+        while (usage_add(&h->usage, door, s, latest, &verdict, &room) == ERR_NOSPACE)
+                lend(h, &room);
+        if (verdict == SAMPLE_ACCEPTED || verdict == SAMPLE_NO_MEMORY)
+                h->dirty = true;
+        return verdict;
+}
+
 struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc)
 {
         struct target *t = p->target;
@@ -50,22 +63,16 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
                 h = ingest_history(c, p, pc);
         if (!h)
                 return; /* its profile went while the answer was under way */
-        struct now now = loop_now(c->loop);
-        struct wall latest = c->date.ms > now.wall.ms ? c->date : now.wall;
         struct sample s = {
                 .at = at,
                 .has = {v->has[CPU], v->has[MEMORY]},
                 .value = {(double)v->cpu_nano / 1e9, (double)v->memory_bytes},
                 .cpu_weight = h->cpu_weight,
         };
-        enum sample_verdict verdict;
-        struct usage_room room;
-        while (usage_add(&h->usage, &pc->door, &s, latest, &verdict, &room) == ERR_NOSPACE)
-                lend(h, &room);
+        enum sample_verdict verdict = ingest_put(c, h, &pc->door, &s);
         c->count.samples[verdict]++;
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
-        h->dirty = true;
         if (v->has[MEMORY] && v->memory_bytes > 0)
                 pc->last_memory = v->memory_bytes;
         if (v->has[CPU])
@@ -82,6 +89,8 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
                 c->count.unknown_pods++;
                 return;
         }
+        if (p->more)
+                dimension_fold(c, p, m);
         if (!p->target)
                 return;
         for (int i = 0; i < m->containers; i++)

@@ -2,6 +2,7 @@
  * Out-of-memory kills: counted once per (pod UID, container, restart count), stored at once, kept beside the histogram.
  */
 #include "controller_private.h"
+#include "dimension.h"
 
 /* Was the limit what killed it? The peak reached 80 % of it, or no node was short of memory. */
 static double limit_that_killed(const struct pod *p, const struct pod_container *pc)
@@ -33,18 +34,22 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         pc->kills_counted = restarts;
         if (counted_long_ago(c, pc, at.ms))
                 return;
-        struct history *h = ingest_history(c, p, pc);
-        if (!h || pc->role == ROLE_INIT)
-                return;
-        const struct resource_policy *policy =
-                profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
         double limit = limit_that_killed(p, pc);
-        usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
-        h->dirty = true;
-        if (at.ms > h->target->kill_ms)
-                h->target->kill_ms = at.ms;
+        bool counted = dimension_kill(c, p, pc, at, limit);
+        struct history *h = ingest_history(c, p, pc);
+        if (pc->role != ROLE_INIT && h) {
+                const struct resource_policy *policy =
+                        profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
+                usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
+                h->dirty = true;
+                if (at.ms > h->target->kill_ms)
+                        h->target->kill_ms = at.ms;
+                persist_kill(c, h->target, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
+                counted = true;
+        }
+        if (!counted)
+                return;
         c->count.kills++;
-        persist_kill(c, h->target, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
         log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
                  KV_INT("restarts", restarts), KV("cause", limit > 0 ? "limit" : "node"));
 }
@@ -52,7 +57,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
 static void count_pod(struct controller *c, struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].kill_at_ms && p->target)
+                if (p->container[i].kill_at_ms && (p->target || (p->more && p->more->single)))
                         count_kill(c, p, &p->container[i]);
 }
 

@@ -145,10 +145,16 @@ struct told {
         struct store_result result;
 };
 
+/* The doors of a pod's containers are those of its workload; histories of other dimensions are their own doors. */
+static struct pod *doored_pods(const struct target *t)
+{
+        return t->dimension == DIMENSION_WORKLOAD ? t->pods : NULL;
+}
+
 /* Doors that closed ahead of the clock would refuse every sample until then. */
 static void doors_back(const struct history *h)
 {
-        for (struct pod *p = h->target->pods; p; p = p->next_of_target)
+        for (struct pod *p = doored_pods(h->target); p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
                         if (p->container[i].name == h->container && p->container[i].door.last_ms > h->usage.newest_ms)
                                 p->container[i].door.last_ms = h->usage.newest_ms;
@@ -272,7 +278,7 @@ static size_t doors_of(const struct history *h, struct store_door **ret)
         const struct target *t = h->target;
         size_t count = 0;
         struct store_door *door = mem_new_array((size_t)t->pod_count + h->doors + 1, sizeof *door);
-        for (const struct pod *p = t->pods; p; p = p->next_of_target)
+        for (const struct pod *p = doored_pods(t); p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
                         if (p->container[i].name == h->container && p->container[i].door.last_ms) {
                                 memcpy(door[count].uid, p->uid, UID_BYTES);
@@ -312,8 +318,9 @@ void persist_kill(struct controller *c, struct target *t, const struct pod *p, c
         struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
         memcpy(kill.uid, p->uid, sizeof kill.uid);
         store_batch_kill(b, &key, &kill);
-        if (pc->history) /* with the history that holds it: what is counted once must be remembered once */
-                put_usage(b, pc->history);
+        struct history *h = history_find(t, pc->name);
+        if (h) /* with the history that holds it: what is counted once must be remembered once */
+                put_usage(b, h);
         put_deed(b, t);
         submit(c, b);
 }

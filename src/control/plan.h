@@ -72,6 +72,10 @@ int64_t plan_saving(const struct plan *p, enum resource r);
 /* The condition of a type; NULL: it says none. */
 const struct plan_condition *plan_condition(const struct plan *p, const char *type);
 
+/* What the owner of a pod's container asks for, as the template of its target has it, else (injected, or no target) as
+ * the pod has. */
+void plan_originals(struct world *w, const struct target *t, const struct pod_container *pc,
+                    struct amount ret[static RESOURCES]);
 /* The original CPU request of a target's container in cores, as the template has it, else (injected) as the pod has; 0:
  * none. */
 double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc);

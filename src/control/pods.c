@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dimension.h"
 #include "world.h"
 
 static struct pod *pod_new(struct world *w, const struct object_view *meta, int containers)
@@ -24,6 +25,7 @@ static struct pod *pod_new(struct world *w, const struct object_view *meta, int 
 
 static void pod_free(struct world *w, struct pod *p)
 {
+        pod_more_free(w, p);
         for (int i = 0; i < p->containers; i++)
                 intern_drop(w->names, p->container[i].name);
         intern_drop(w->names, p->original);
@@ -159,6 +161,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
                         pod_keep(w, p);
                 }
                 pod_set(w, p, view, epoch);
+                pod_more_read(w, p, &view->meta);
         }
         arena_reset(&w->scratch);
         return rc;
@@ -230,6 +233,19 @@ void pods_settle(struct world *w)
                 w->ordered += w->freshes;
                 w->freshes = 0;
         }
+}
+
+size_t pods_from(const struct world *w, const char *ns)
+{
+        size_t low = 0, high = w->ordered;
+        while (low < high) {
+                size_t mid = low + (high - low) / 2;
+                if (strcmp(w->order[mid]->ns, ns) < 0)
+                        low = mid + 1;
+                else
+                        high = mid;
+        }
+        return low;
 }
 
 /* The kills of pods that are gone were counted: they may be freed. */

@@ -18,7 +18,8 @@ enum { NAME_LONGEST = 63 };
 static int read_choice(const struct field *f, const json_t *v, void *at, struct err *err)
 {
         static_assert(sizeof(enum apply_mode) == sizeof(unsigned) && sizeof(enum hpa_mode) == sizeof(unsigned) &&
-                              sizeof(enum apply_at) == sizeof(unsigned) && sizeof(enum overcommit) == sizeof(unsigned),
+                              sizeof(enum apply_at) == sizeof(unsigned) &&
+                              sizeof(enum overcommit) == sizeof(unsigned) && sizeof(enum dimension) == sizeof(unsigned),
                       "choices are unsigned ints");
         int i = field_choice(f, v);
         if (i < 0)
@@ -168,10 +169,14 @@ static int check_target(const struct profile_spec *p, const struct profile_targe
 {
         if (!t->api_version || !t->kind)
                 return err_set(err, ERR_INVALID, "apiVersion or kind is missing: such as apps/v1 and Deployment");
-        if (strcmp(t->api_version, "v1") == 0 && strcmp(t->kind, "Pod") == 0)
+        bool pod = strcmp(t->api_version, "v1") == 0 && strcmp(t->kind, "Pod") == 0;
+        if (pod && p->dimension == DIMENSION_WORKLOAD)
                 return err_set(err, ERR_INVALID,
                                "a Pod has no template to write to: name the kind that makes the pods, such as apps/v1 "
-                               "Deployment");
+                               "Deployment; pods without owner are for dimension Pod");
+        if (strcmp(t->api_version, "v1") == 0 && strcmp(t->kind, "Namespace") == 0)
+                return err_set(err, ERR_INVALID,
+                               "a Namespace is not a kind of workload: dimension: Namespace is what recommends for it");
         for (int i = 0; i < p->targets - 1; i++)
                 if (strcmp(p->target[i].api_version, t->api_version) == 0 && strcmp(p->target[i].kind, t->kind) == 0)
                         return err_set(err, ERR_INVALID, "%.64s %s is listed twice: leave one out", t->api_version,
@@ -358,7 +363,7 @@ static int read_apply(const struct field *f, const json_t *v, void *at, struct e
 #define SPEC(member) offsetof(struct profile_spec, member)
 #define STATIC_CURE  "a decimal in quotes above 0 and at most 1" FACTOR_CURE
 
-static const char *const dimensions[] = {"Workload", NULL};
+static const char *const dimensions[] = {"Workload", "Pod", "Namespace", NULL};
 static const char *const overcommits[] = {"Dynamic", "Static", "StaticThenDynamic", NULL};
 
 static int read_static(const struct field *f, const json_t *v, void *at, struct err *err)
@@ -375,8 +380,8 @@ static int read_static(const struct field *f, const json_t *v, void *at, struct 
 static const struct field spec_field[] = {
         FIELD("namespaceSelector", read_selector, SPEC(namespace_selector), 0, 0, NULL),
         FIELD("selector", read_selector, SPEC(selector), 0, 0, NULL),
-        FIELD("targets", read_targets, 0, 0, PROFILE_TARGETS, NULL),
-        FIELD_CHOICE("dimension", field_word, 0, "Workload", dimensions),
+        FIELD_CHOICE("dimension", read_choice, SPEC(dimension), "Workload, Pod or Namespace", dimensions),
+        FIELD("targets", read_targets, 0, 0, PROFILE_TARGETS, NULL), /* behind dimension, which says what may be one */
         FIELD("priority", field_integer, SPEC(priority), -1000000, 1000000, "a whole number from -1000000 to 1000000"),
         FIELD_CHOICE("overcommit", read_choice, SPEC(apply.overcommit), "Dynamic, Static or StaticThenDynamic",
                      overcommits),
@@ -388,6 +393,20 @@ static const struct field spec_field[] = {
         {0},
 };
 
+/* What is recommended for a namespace, or for a pod of a workload, is never written. */
+static int check_dimension(const struct profile_spec *p, struct err *err)
+{
+        if (p->apply.mode == APPLY_RECOMMEND || p->dimension == DIMENSION_WORKLOAD)
+                return 0;
+        if (p->dimension == DIMENSION_NAMESPACE)
+                return err_set(err, ERR_INVALID, "apply: mode: dimension Namespace only recommends: Recommend");
+        if (p->apply.mode != APPLY_ON_DEPLOY || p->apply.at != AT_POD)
+                return err_set(err, ERR_INVALID,
+                               "apply: mode: dimension Pod recommends, and sets pods without owner as they are "
+                               "admitted: Recommend, or OnDeploy with at: Pod");
+        return 0;
+}
+
 int profile_spec_read(const json_t *spec, struct profile_spec *ret, struct err *err)
 {
         struct err unread;
@@ -397,6 +416,8 @@ int profile_spec_read(const json_t *spec, struct profile_spec *ret, struct err *
         resource_policy_defaults(MEMORY, &p.of[MEMORY]);
         apply_policy_defaults(APPLY_RECOMMEND, &p.apply);
         int rc = field_object(spec_field, spec, &p, err);
+        if (rc == 0)
+                rc = check_dimension(&p, err);
         if (rc < 0) {
                 profile_spec_release(&p);
                 return err_wrap(err, "spec");

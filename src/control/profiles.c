@@ -193,9 +193,8 @@ bool profile_system_namespace(const struct world *w, const char *ns)
 }
 
 /* A profile may name the kind of a workload, or of whoever runs its template. */
-static bool profile_matches(const struct profile *p, const struct workload *wl, const struct profile_subject *s)
+static bool profile_matches(const struct profile *p, const struct profile_subject *s, const struct watched_kind *by)
 {
-        const struct watched_kind *by = wl->stand_in.kind;
         struct profile_subject other = *s;
         if (by) {
                 other.group = text_of(by->group);
@@ -216,25 +215,31 @@ static void profile_lost(struct profile *loser, const struct profile *winner)
         loser->by = winner;
 }
 
-struct profile *profile_choose(struct world *w, struct workload *wl, bool count)
+struct profile_subject profile_subject_of(struct world *w, const struct workload *wl, enum dimension d)
 {
         const struct ns *ns = ns_get(w, text_of(wl->ns));
-        const struct profile_subject subject = {
+        struct text group = text_of(wl->kind->group), kind = text_of(wl->kind->kind);
+        return (struct profile_subject){
                 .ns = text_of(wl->ns),
                 .ns_label = ns->labels.pair,
                 .ns_labels = ns->labels.count,
                 .system = profile_system_namespace(w, wl->ns),
-                .group = text_of(wl->kind->group),
-                .kind = text_of(wl->kind->kind),
-                .by_default = wl->kind->flags & KIND_DEFAULT,
+                .dimension = d,
+                .group = group,
+                .kind = kind,
+                .by_default = d == DIMENSION_WORKLOAD ? (wl->kind->flags & KIND_DEFAULT) != 0
+                                                      : kind_is_default(d, group, kind),
                 .label = wl->labels.pair,
                 .labels = wl->labels.count,
         };
+}
+
+struct profile *profile_choose(struct world *w, const struct profile_subject *s, const struct watched_kind *by,
+                               bool count)
+{
         struct profile *best = NULL, *p;
-        if (workload_is_link(wl))
-                return NULL;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
-                if (!profile_matches(p, wl, &subject))
+                if (!profile_matches(p, s, by))
                         continue;
                 struct profile *loser = best;
                 if (!best || profile_beats(rank_of(p), rank_of(best)))

@@ -163,7 +163,7 @@ json_t *publish_build_head(const struct target *t)
                                  t->profile     ? t->profile->name
                                  : t->published ? t->published->profile_name
                                                 : "",
-                                 "dimension", "Workload");
+                                 "dimension", dimension_name(t->dimension));
         mem_free(api_version);
         return head;
 }

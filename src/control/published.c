@@ -241,7 +241,7 @@ static void name_kind(struct world *w, const struct published *p)
 {
         struct text group, version;
         key_split(text_of(p->target_api_version), &group, &version);
-        if (*p->target_kind)
+        if (*p->target_kind && kind_dimension(group, text_of(p->target_kind)) == DIMENSION_WORKLOAD)
                 (void)kind_watched(w, group, text_of(p->target_kind));
 }
 

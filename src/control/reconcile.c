@@ -7,6 +7,7 @@
 
 #include "core/origin.h"
 #include "core/pod.h"
+#include "dimension.h"
 #include "plan.h"
 #include "utilization.h"
 
@@ -49,16 +50,25 @@ static void originate(const struct target *t, const struct container_spec *spec,
         }
 }
 
-double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc)
+void plan_originals(struct world *w, const struct target *t, const struct pod_container *pc,
+                    struct amount ret[static RESOURCES])
 {
         struct range_facts range;
-        struct plan_container c = {.facts.original[CPU] = pc->request[CPU]};
-        const struct workload *wl = t->workload;
-        range_facts(w, t->ns, &range);
+        struct plan_container c = {.facts.original = {pc->request[CPU], pc->request[MEMORY]}};
+        const struct workload *wl = t ? t->workload : NULL;
+        if (wl)
+                range_facts(w, t->ns, &range);
         for (int i = 0; wl && i < wl->containers; i++)
                 if (wl->container[i].name == pc->name)
                         originate(t, &wl->container[i], &range, &c);
-        return c.facts.original[CPU].set ? (double)c.facts.original[CPU].value / 1e3 : 0;
+        memcpy(ret, c.facts.original, sizeof c.facts.original);
+}
+
+double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc)
+{
+        struct amount original[RESOURCES];
+        plan_originals(w, t, pc, original);
+        return original[CPU].set ? (double)original[CPU].value / 1e3 : 0;
 }
 
 /* --- containers --- */
@@ -66,7 +76,7 @@ double plan_cpu_weight(struct world *w, const struct target *t, const struct pod
 static const struct pod *newest_pod(const struct target *t)
 {
         const struct pod *newest = NULL;
-        for (const struct pod *p = t->pods; p; p = p->next_of_target)
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (!p->finished && (!newest || p->created_ms > newest->created_ms))
                         newest = p;
         return newest;
@@ -92,7 +102,7 @@ static const struct published_amount *published_row(const struct target *t, cons
 static int64_t silence_of(const struct target *t, const char *container, struct wall now)
 {
         int64_t longest = 0;
-        for (const struct pod *p = t->pods; p; p = p->next_of_target) {
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 const struct pod_container *c = p->running ? container_of_pod(p, container) : NULL;
                 if (!c)
                         continue;
@@ -113,13 +123,14 @@ static bool is_here(const struct target *t, const struct published_amount *row, 
         return h && !stood_alone && h->usage.first_ms / SECOND_MS <= t->published->since_ms / SECOND_MS;
 }
 
-static void learn(const struct target *t, const struct plan_facts *f, struct plan_container *c)
+static void learn(struct world *w, const struct target *t, const struct plan_facts *f, struct plan_container *c)
 {
         const struct history *h = history_find(t, c->name);
         struct recommend_facts facts = {
                 .now = f->now.wall,
                 .interval_ms = f->interval_ms,
-                .silent_ms = silence_of(t, c->name, f->now.wall),
+                .silent_ms =
+                        t->dimension ? dimension_silence(w, t, h, f->now.wall) : silence_of(t, c->name, f->now.wall),
                 .by_runs = t->workload->kind->flags & KIND_BY_RUNS,
                 .min_history_ms = t->profile ? t->profile->spec->apply.min_history_ms : 0,
         };
@@ -171,11 +182,15 @@ static void injected(const struct pod *newest, struct plan *plan)
         }
 }
 
+static enum apply_mode mode_of(const struct target *t)
+{
+        return t->profile && dimension_writes(t) ? t->profile->spec->apply.mode : APPLY_RECOMMEND;
+}
+
 /* Its template stays as its owner wrote it, so what a deploy wrote stands in its pods. */
 static bool writes_pods(const struct target *t)
 {
-        const struct apply_policy *apply = t->profile ? &t->profile->spec->apply : NULL;
-        return apply && apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
+        return mode_of(t) == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
 }
 
 static bool is_lowered(const struct plan_container *c, enum resource r)
@@ -184,7 +199,17 @@ static bool is_lowered(const struct plan_container *c, enum resource r)
         return original.set && running.set && running.value < original.value;
 }
 
-static void gather(struct plan *plan, const struct range_facts *range, const struct plan_facts *f, struct arena *a)
+static void gather_whole(struct world *w, struct plan *plan, const struct plan_facts *f, struct arena *a)
+{
+        struct plan_container *c = &plan->container[plan->containers];
+        dimension_whole(w, plan->target, plan, c);
+        policy_of(plan->target, a, c);
+        learn(w, plan->target, f, c);
+        plan->containers++;
+}
+
+static void gather(struct world *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
+                   struct arena *a)
 {
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
@@ -202,7 +227,7 @@ static void gather(struct plan *plan, const struct range_facts *range, const str
                 struct plan_container *c = &plan->container[i];
                 const struct pod_container *pc = container_of_pod(newest, c->name);
                 policy_of(t, a, c);
-                learn(t, f, c);
+                learn(w, t, f, c);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->running[r] = pc && pc->request[r].set ? pc->request[r] : c->facts.current[r];
                         if (writes_pods(t))
@@ -210,6 +235,8 @@ static void gather(struct plan *plan, const struct range_facts *range, const str
                         plan->carries |= c->ours[r] || (writes_pods(t) && is_lowered(c, r));
                 }
         }
+        if (t->dimension != DIMENSION_WORKLOAD)
+                gather_whole(w, plan, f, a);
 }
 
 static bool counts(const struct plan_container *c)
@@ -260,7 +287,7 @@ static void rollout_facts(const struct target *t, struct plan *plan)
         const struct workload *wl = t->workload;
         const char *why = rollout_blocked(wl, is_named(t));
         int least = t->profile ? t->profile->spec->apply.min_replicas : 1;
-        if (wl->kind->flags & KIND_BY_RUNS)
+        if (wl->kind->flags & KIND_BY_RUNS || t->dimension != DIMENSION_WORKLOAD)
                 return;
         if (why)
                 snprintf(plan->blocked, sizeof plan->blocked, "%s", why);
@@ -336,7 +363,9 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
         static const struct apply_policy none = {.mode = APPLY_RECOMMEND, .max_decrease_percent = 100};
+        struct apply_policy apply = t->profile ? t->profile->spec->apply : none;
         const struct ns *ns = ns_get(w, text_of(t->ns));
+        apply.mode = mode_of(t);
         plan->opted_out = f->apply_never    ? "the controller's own setting apply: never"
                           : wl->apply_never ? "the workload's annotation " ANNOTATION_APPLY
                           : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
@@ -345,7 +374,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                 .workload =
                         {
                                 .now = f->now.wall,
-                                .apply = t->profile ? &t->profile->spec->apply : &none,
+                                .apply = &apply,
                                 .state = plan->state,
                                 .apply_never = plan->opted_out != NULL,
                                 .source_away = f->source_away,
@@ -377,7 +406,12 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
         struct advice *advice = arena_new(a, (n + 1) * sizeof *advice);
         for (size_t i = 0; i < n; i++)
                 c[i] = plan->container[i].facts;
-        plan->apply = advise(&facts, c, n, advice);
+        bool whole = n > 0 && c[n - 1].role == ROLE_WHOLE;
+        plan->apply = advise(&facts, c, n - whole, advice);
+        if (whole) { /* not one of the pod's containers, which are judged together */
+                const struct advise_facts alone = {.workload = facts.workload};
+                advise(&alone, &c[n - 1], 1, &advice[n - 1]);
+        }
         for (size_t i = 0; i < n; i++)
                 plan->container[i].advice = advice[i];
 }
@@ -480,6 +514,10 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
         else if (hold == REASON_HPA_HOLD)
                 say_hpas(plan, c->message, sizeof c->message);
+        else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
+                snprintf(c->message, sizeof c->message, "what is recommended for a %s is never written%s",
+                         plan->target->dimension == DIMENSION_POD ? "pod of a workload" : "namespace",
+                         plan->target->dimension == DIMENSION_POD ? ": its template is its workload's" : "");
         else if (hold == REASON_OPTED_OUT)
                 snprintf(c->message, sizeof c->message, "%s", plan->opted_out);
         else if (hold == REASON_IMMUTABLE && plan->target->workload->in_place_only)
@@ -591,17 +629,17 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
 {
         assert(t->workload);
         *ret = (struct plan){.target = t, .now = f->now.wall};
-        struct range_facts range;
-        range_facts(w, t->ns, &range);
-        gather(ret, &range, f, a);
+        struct range_facts range = {0};
+        if (t->dimension != DIMENSION_NAMESPACE) /* it bounds pods and containers */
+                range_facts(w, t->ns, &range);
+        gather(w, ret, &range, f, a);
         summarize(ret);
         rollout_facts(t, ret);
         contest_facts(ret);
         ret->managed = is_managed(t, ret);
         ret->unrecorded = t->workload->original.broken || t->workload->applied.broken;
         ret->held = ret->unrecorded || (t->published && t->published->hold);
-        bool wants_none = !t->profile || t->profile->spec->apply.mode == APPLY_RECOMMEND;
-        ret->orphaned = wants_none && ret->carries;
+        ret->orphaned = mode_of(t) == APPLY_RECOMMEND && ret->carries;
         if (ret->contested || ret->orphaned || ret->held)
                 ret->state = STATE_HELD;
         judge(w, ret, &range, f, a);

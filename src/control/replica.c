@@ -36,7 +36,8 @@ static void show_rows(struct controller *c)
         memset(c->saving, 0, sizeof c->saving);
         for (size_t i = 0; i < v->targets; i++) {
                 c->by_state[v->target[i]->state]++;
-                for (enum resource k = CPU; k < RESOURCES; k++)
+                bool counts = view_dimension(v->target[i]) == DIMENSION_WORKLOAD;
+                for (enum resource k = CPU; counts && k < RESOURCES; k++)
                         c->saving[k] = add_saturated(c->saving[k], v->target[i]->saving[k]);
         }
 }

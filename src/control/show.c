@@ -3,6 +3,7 @@
  */
 #include "show.h"
 #include "controller_private.h"
+#include "dimension.h"
 #include "utilization.h"
 
 #include <string.h>
@@ -85,6 +86,7 @@ void show_target(struct controller *c, const struct plan *p)
         to->apply_never = wl->apply_never;
         to->other_autoscaler = wl->rival != NULL;
         to->in_place_only = wl->in_place_only;
+        to->never_written = !dimension_writes(t);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->hpa_holds[r] = autoscaler_on(wl, r);
         to->replicas = workload_replicas(wl);

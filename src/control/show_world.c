@@ -136,8 +136,10 @@ static view_amount standing(const struct view_numbers *n)
 }
 
 /* Its reason tells of a container what a template would; a sidecar counts as any other. */
-static enum container_role role_of(const struct published_amount *row)
+static enum container_role role_of(const struct published *p, const struct published_amount *row)
 {
+        if (strcmp(row->container, CONTAINER_WHOLE) == 0 && p->rows > 1)
+                return ROLE_WHOLE;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 if (row->shown[r].reason == REASON_INIT || row->shown[r].reason == REASON_NOT_IN_TEMPLATE)
                         return row->shown[r].reason == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
@@ -149,7 +151,7 @@ static const struct view_container *published_containers(struct view *v, const s
         struct view_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
         for (int i = 0; i < p->rows; i++) {
                 to[i].name = view_name(v, p->row[i].container);
-                to[i].role = (uint8_t)role_of(&p->row[i]);
+                to[i].role = (uint8_t)role_of(p, &p->row[i]);
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to[i].of[r] = p->row[i].shown[r];
@@ -229,6 +231,20 @@ static void scaled_read(struct world *w, struct arena *a, struct map *ret)
         }
 }
 
+/* Of a pod without owner it is not said whether it is one: what is never written says so where there is a change. */
+static bool is_never_written(const struct published *p)
+{
+        struct text group, version;
+        key_split(text_of(p->target_api_version), &group, &version);
+        enum dimension d = kind_dimension(group, text_of(p->target_kind));
+        if (d != DIMENSION_POD)
+                return d == DIMENSION_NAMESPACE;
+        for (int i = 0; i < p->conditions; i++)
+                if (strcmp(p->condition[i].type, "Applied") == 0)
+                        return strcmp(p->condition[i].reason, reason_name(REASON_RECOMMEND_ONLY)) == 0;
+        return false;
+}
+
 static void show_recommendation(struct world *w, const struct published *p, const struct map *scaled,
                                 struct arena *scratch, struct view *v)
 {
@@ -246,6 +262,7 @@ static void show_recommendation(struct world *w, const struct published *p, cons
         for (int i = 0; i < p->rows; i++) /* of a Rollout that runs it, only the controller knows */
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->hpa_holds[r] |= p->row[i].shown[r].reason == REASON_HPA_HOLD;
+        to->never_written = is_never_written(p);
         if (scaled->count) {
                 char *key = scaled_key(scratch, ns, group, p->target_kind, p->target_name);
                 const bool *on = map_get(scaled, text_of(key));

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "dimension.h"
 #include "world.h"
 
 /* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
@@ -69,6 +70,8 @@ static struct target *target_new(struct world *w, struct text key, struct text n
         t->ns = ns_get(w, ns)->name;
         t->group = intern_text(w->names, group);
         t->kind = intern_text(w->names, kind);
+        t->dimension = (uint8_t)kind_dimension(group, kind);
+        w->others += t->dimension != DIMENSION_WORKLOAD;
         map_put(&w->targets, (struct text){t->key, key.len}, t);
         return t;
 }
@@ -159,13 +162,15 @@ void target_free(struct world *w, struct target *t)
                 t->histories = h->next;
                 history_free(w, h);
         }
-        for (struct pod *p = t->pods; p; p = p->next_of_target) {
+        for (struct pod *p = t->dimension ? NULL : t->pods; p; p = p->next_of_target) {
                 p->target = NULL;
                 for (int i = 0; i < p->containers; i++)
                         p->container[i].history = NULL;
         }
         if (t->workload)
                 t->workload->target = NULL;
+        if (t->dimension)
+                dimension_forget(w, t);
         if (t->published)
                 t->published->target = NULL;
         deed_release(w, &t->deed);
@@ -188,8 +193,10 @@ void targets_release(struct world *w)
 static void choose_profiles(struct world *w)
 {
         struct workload *wl;
-        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                wl->chosen = profile_choose(w, wl, true);
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                const struct profile_subject s = profile_subject_of(w, wl, DIMENSION_WORKLOAD);
+                wl->chosen = workload_is_link(wl) ? NULL : profile_choose(w, &s, wl->stand_in.kind, true);
+        }
 }
 
 /* The highest owner that a profile chose is the target of all below it. */
@@ -304,6 +311,8 @@ static void link_pods(struct world *w)
                                 container_recall(p, &p->container[k]);
                         p->stored = true;
                 }
+                if (p->more)
+                        dimension_link(p);
         }
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
                 if (t->workload) /* its pods have come: what is left was of pods that are gone */
@@ -337,6 +346,7 @@ void world_settle(struct world *w, struct now now)
         choose_profiles(w);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 workload_target(w, wl);
+        dimension_settle(w);
         adopt_published(w);
         targets_lifetime(w, now);
         link_pods(w);

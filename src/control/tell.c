@@ -107,7 +107,7 @@ static void add_pod(struct buf *changes, const struct workload *wl, const struct
 /* Pods of one template are alike: what is the same as of the one before is not said again. */
 void tell_admitted(struct controller *c, struct target *t)
 {
-        for (struct pod *p = t->pods; p; p = p->next_of_target) {
+        for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->admitted)
                         continue;
                 p->admitted = false;

@@ -281,8 +281,10 @@ static void kinds_named(struct controller *c)
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
                 for (int i = 0; p->valid && i < p->spec->targets; i++) {
                         struct text group, version;
+                        struct text kind = text_of(p->spec->target[i].kind);
                         key_split(text_of(p->spec->target[i].api_version), &group, &version);
-                        kind_watched(&c->world, group, text_of(p->spec->target[i].kind))->named = true;
+                        if (kind_dimension(group, kind) == DIMENSION_WORKLOAD) /* pods are watched anyway */
+                                kind_watched(&c->world, group, kind)->named = true;
                 }
 }
 

@@ -1,5 +1,7 @@
 #include "world.h"
 
+#include "dimension.h"
+
 #include <string.h>
 
 void world_init(struct world *w, const char *field_manager, const char *own_ns)
@@ -12,6 +14,7 @@ void world_init(struct world *w, const char *field_manager, const char *own_ns)
                 k->template_path = kinds[i].template_path;
                 k->flags = kinds[i].flags;
         }
+        dimension_init(w);
 }
 
 /* --- small shared parts ---------------------------------------------------------------------------------------------

@@ -67,6 +67,7 @@ struct ns {
         struct labels labels;
         struct limit_range *ranges;
         struct quota *quotas; /* by name */
+        struct target *whole; /* of dimension Namespace, by the last settle; NULL: none */
 };
 
 /* A kind that is watched: from the table of kinds, or named by a profile and found by discovery. */
@@ -152,6 +153,7 @@ struct workload {
         const struct rival *rival;     /* the first, by name, that sets the requests of it or of an owner; NULL: none */
         uint64_t digest;               /* of the template without requests and our annotations */
         struct profile *chosen;        /* by the last settle */
+        struct profile *of_pods;       /* the same, of dimension Pod */
         struct target *target;         /* its history and Recommendation; NULL: none */
         struct workload *next_gone;
 };
@@ -178,6 +180,7 @@ struct pod {
         struct workload *owner; /* counted in children */
         struct target *target;
         struct pod *next_of_target;
+        struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
         bool running, finished, gone, node_pressure, stored;
         bool admitted; /* came with requests of ours, and nobody was told yet */
@@ -297,6 +300,7 @@ struct target {
         const char *ns, *group, *version, *kind, *name;
         const char *recommendation; /* metadata.name of its Recommendation */
         struct workload *workload;  /* NULL: it is gone, what was learned stays for the retention time */
+        struct workload *stand_in;  /* of another dimension: the pod or the namespace as a workload, its own; NULL */
         struct profile *profile;    /* NULL: none selects it */
         struct pod *pods;
         int64_t pod_count;
@@ -309,6 +313,7 @@ struct target {
         int64_t kill_ms;          /* newest kill */
         int64_t status_ms;        /* when its status was written last */
         int64_t deed_generation;  /* of the template that the deed was compared with */
+        uint8_t dimension;        /* enum dimension, by its kind */
         bool deed_dirty;          /* to be stored */
         bool busy;                /* a write about it is under way */
         bool rolling;             /* a rollout that we started is not yet done */
@@ -371,6 +376,11 @@ struct world {
         struct map targets;    /* key -> struct target */
         bool ns_gone;          /* something that held a namespace went: look for those to forget */
         bool changed;          /* links may be other than at the last settle */
+
+        /* of dimensions beside Workload (dimension.h) */
+        size_t others;                            /* so many targets are */
+        const char *whole;                        /* CONTAINER_WHOLE, interned */
+        struct watched_kind stand_in[DIMENSIONS]; /* their kinds; nobody watches them as workloads */
 };
 
 void world_init(struct world *w, const char *field_manager, const char *own_ns);
@@ -465,13 +475,22 @@ bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
 /* The first, by name, that scales a workload by the utilization of a resource; NULL: none does. */
 const struct autoscaler *autoscaler_on(const struct workload *wl, enum resource r);
 
-/* Profiles: the one that wins for a workload, counting those it beats; NULL: none matches. */
+/* Profiles: the one that wins, counting those it beats; NULL: none matches. by: whoever runs the template in the place
+ * of the workload asked about, which a profile may name as well; NULL: itself. */
 void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have come, or changed */
-struct profile *profile_choose(struct world *w, struct workload *wl, bool count);
+struct profile *profile_choose(struct world *w, const struct profile_subject *s, const struct watched_kind *by, bool count);
+/* A workload as one asked about; what is no target of its own has no labels. */
+struct profile_subject profile_subject_of(struct world *w, const struct workload *wl, enum dimension d);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
 bool profile_unread(const struct world *w, const struct target *t);
 /* One that cluster profiles reach only by its name. */
 bool profile_system_namespace(const struct world *w, const char *ns);
+
+/* The next of a target's pods; one of dimension Pod has one. */
+static inline struct pod *target_next_pod(const struct target *t, const struct pod *p)
+{
+        return t->dimension == DIMENSION_WORKLOAD ? p->next_of_target : NULL;
+}
 
 static inline struct labels workload_own_labels(const struct workload *wl)
 {

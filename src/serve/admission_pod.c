@@ -5,23 +5,33 @@
 #include "base/yaml.h"
 #include "core/kind.h"
 
-/* The highest owner that holds a template; false: there is none. */
+static bool is_alone(const struct admission_work *w)
+{
+        return w->request->owner.kind.len == 0;
+}
+
+/* The highest owner that holds a template; of a pod that nobody owns it is the pod itself. False: there is none, for it
+ * has no name yet. */
 static bool find_owner(const struct admission_work *w, struct admission_owner *ret)
 {
         const struct owner_ref *owner = &w->request->owner;
-        if (w->owner)
+        if (is_alone(w))
+                *ret = (struct admission_owner){.group = TEXT(""), .kind = TEXT("Pod"), .name = w->request->name};
+        else if (w->owner)
                 *ret = *w->owner;
         else
                 *ret = (struct admission_owner){
                         .group = kind_group(owner->api_version), .kind = owner->kind, .name = owner->name};
-        return ret->kind.len > 0;
+        return ret->kind.len > 0 && ret->name.len > 0;
 }
 
-/* Labels that profiles select by: the workload's own first, then its template's, which its pods carry. */
+/* Labels that profiles select by: the workload's own first, then its template's, which its pods carry. Of a pod alone
+ * its own, as it comes. */
 static size_t union_labels(const struct admission_work *w, const struct admission_owner *owner,
                            const struct pod_view *pod, struct label_pair *ret)
 {
-        const struct view_target *t = view_find(w->view, w->request->ns, owner->group, owner->kind, owner->name);
+        const struct view_target *t =
+                is_alone(w) ? NULL : view_find(w->view, w->request->ns, owner->group, owner->kind, owner->name);
         size_t count = t ? view_unpack_labels(t->labels, t->labels_size, ret, VIEW_LABELS_MAX) : 0;
         for (size_t i = 0; !t && i < owner->labels && count < VIEW_LABELS_MAX; i++)
                 ret[count++] = owner->label[i];
@@ -49,7 +59,7 @@ void admission_pod(struct admission_work *w)
                 w->result = ADMISSION_NO_OWNER;
                 return;
         }
-        w->result = ADMISSION_UNREADABLE;
+        w->result = is_alone(w) ? ADMISSION_NO_TARGET : ADMISSION_UNREADABLE;
         if (decode_pod(r->object, w->arena, pod, NULL) < 0)
                 return;
         struct label_pair *label = arena_new(w->arena, VIEW_LABELS_MAX * sizeof *label);

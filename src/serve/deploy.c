@@ -80,12 +80,13 @@ static bool has_rival(const struct view *v, const struct view_target *t, const s
 static void workload_facts(const struct view *v, const struct deploy_subject *s, const struct view_ns *ns,
                            const struct deploy_answer *d, struct advise_facts *ret)
 {
+        static const struct apply_policy never = {.mode = APPLY_RECOMMEND};
         const struct view_target *t = d->target;
         *ret = (struct advise_facts){
                 .workload =
                         {
                                 .now = v->at,
-                                .apply = &d->profile->spec->apply,
+                                .apply = t && t->never_written ? &never : &d->profile->spec->apply,
                                 .state = d->state,
                                 .apply_never = v->apply_never || s->apply_never || (ns && ns->apply_never) ||
                                                (t && t->apply_never),

@@ -101,7 +101,7 @@ static bool is_named(const struct view *v, struct text group, struct text kind)
 {
         for (size_t i = 0; i < v->profiles; i++) {
                 const struct profile_spec *p = v->profile[i]->spec;
-                for (int k = 0; k < p->targets; k++)
+                for (int k = 0; p->dimension == DIMENSION_WORKLOAD && k < p->targets; k++)
                         if (text_is(kind, p->target[k].kind) &&
                             text_equal(group, kind_group(text_of(p->target[k].api_version))))
                                 return true;

@@ -22,6 +22,8 @@ struct deploy_subject subject_of(const struct ask *k)
 {
         const struct view_target *t = k->target;
         size_t known = t ? t->containers : 0;
+        if (known > 0 && t->container[known - 1].role == ROLE_WHOLE)
+                known--; /* no container of its own: nothing is deployed with it */
         struct deploy_container *container = arena_new(k->a, (known + 1) * sizeof *container);
         struct label_pair *label = NULL;
         size_t labels = 0;

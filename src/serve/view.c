@@ -211,6 +211,11 @@ const struct view_target *view_find(const struct view *v, struct text ns, struct
         return t && text_is(ns, t->ns) && strcmp(t->recommendation, key) == 0 ? t : NULL;
 }
 
+enum dimension view_dimension(const struct view_target *t)
+{
+        return kind_dimension(text_of(t->group), text_of(t->kind));
+}
+
 const struct view_ns *view_find_ns(const struct view *v, struct text ns)
 {
         size_t low = 0, high = v->namespaces;
@@ -232,15 +237,16 @@ const struct view_profile *view_choose(const struct view *v, struct text ns, str
 {
         struct label_pair ns_label[VIEW_LABELS_MAX];
         const struct view_ns *of = view_find_ns(v, ns);
-        const struct kind *row = kind_find(group, kind);
+        enum dimension d = kind_dimension(group, kind);
         const struct profile_subject subject = {
                 .ns = ns,
                 .ns_label = ns_label,
                 .ns_labels = of ? view_unpack_labels(of->labels, of->labels_size, ns_label, VIEW_LABELS_MAX) : 0,
                 .system = of && of->system,
+                .dimension = d,
                 .group = group,
                 .kind = kind,
-                .by_default = row && row->flags & KIND_DEFAULT,
+                .by_default = kind_is_default(d, group, kind),
                 .label = label,
                 .labels = labels,
         };

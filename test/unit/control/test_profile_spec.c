@@ -197,11 +197,16 @@ static void test_refused(void **state)
                 const char *spec, *why;
         } row[] = {
                 {"[]", "spec: is not an object"},
-                {"{paus: true}", "spec: field 'paus' is not known: there are namespaceSelector, selector, targets"},
+                {"{paus: true}", "spec: field 'paus' is not known: there are namespaceSelector, selector, dimension, targets"},
                 {"{paused: 1}", "spec: paused: 1 is not true or false"},
                 {"{priority: 1.5}", "spec: priority: 1.5 is not a whole number"},
                 {"{priority: 1000001}", "priority: 1000001 is not"},
-                {"{dimension: Pod}", "dimension: \"Pod\" is not Workload"},
+                {"{dimension: Node}", "dimension: \"Node\" is not Workload, Pod or Namespace"},
+                {"{dimension: Namespace, apply: {mode: OnDeploy}}", "spec: apply: mode: dimension Namespace only"},
+                {"{dimension: Pod, apply: {mode: Rollout}}", "spec: apply: mode: dimension Pod recommends"},
+                {"{dimension: Pod, apply: {mode: OnDeploy, at: Workload}}", "OnDeploy with at: Pod"},
+                {"{targets: [{apiVersion: v1, kind: Namespace}]}", "a Namespace is not a kind of workload"},
+                {"{dimension: Namespace, targets: [{apiVersion: v1, kind: Namespace}]}", "a Namespace is not"},
                 {"{overcommit: Off}", "overcommit: false is not Dynamic, Static or StaticThenDynamic"},
                 {"{static: {cpu: '0'}}", "static: cpu: \"0\" is not a decimal in quotes above 0 and at most 1"},
                 {"{static: {memory: '1.001'}}", "static: memory: \"1.001\" is not a decimal in quotes above 0"},

@@ -1,0 +1,96 @@
+/*
+ * Of a pod, or of a namespace, as a whole: what was asked for, and how long nothing was heard of it.
+ */
+#include "core/pod.h"
+#include "dimension.h"
+
+/* --- what was asked for --- */
+
+/* What the owner of a pod asks for a container, and what it runs with. */
+static void add_container(struct world *w, const struct pod *p, const struct pod_container *pc,
+                          struct pod_sum original[static RESOURCES], struct pod_sum current[static RESOURCES])
+{
+        struct amount asked[RESOURCES];
+        plan_originals(w, p->target ? p->target : p->more->single, pc, asked);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                pod_sum_add(&original[r], pc->role, asked[r]);
+                pod_sum_add(&current[r], pc->role, pc->request[r]);
+        }
+}
+
+static void add_amount(struct amount *to, struct amount a)
+{
+        to->set |= a.set;
+        if (a.set)
+                to->value = add_saturated(to->value, a.value);
+}
+
+/* All pods that still ask for something: one that waits for a node does, too. */
+static void namespace_asks(struct world *w, const struct target *t, struct plan_container *ret)
+{
+        for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
+                const struct pod *p = w->order[i];
+                struct pod_sum original[RESOURCES] = {0}, current[RESOURCES] = {0};
+                if (p->finished || !p->more || p->more->whole != t)
+                        continue;
+                for (int k = 0; k < p->containers; k++)
+                        add_container(w, p, &p->container[k], original, current);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        add_amount(&ret->facts.original[r], pod_sum_total(&original[r]));
+                        add_amount(&ret->facts.current[r], pod_sum_total(&current[r]));
+                }
+        }
+}
+
+static void pod_asks(const struct plan *plan, struct plan_container *ret)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                ret->facts.original[r] = plan_pod_amount(plan, r, PLAN_ORIGINAL);
+                ret->facts.current[r] = plan_pod_amount(plan, r, PLAN_CURRENT);
+        }
+}
+
+void dimension_whole(struct world *w, const struct target *t, const struct plan *plan, struct plan_container *ret)
+{
+        bool pod = t->dimension == DIMENSION_POD;
+        *ret = (struct plan_container){.name = w->whole};
+        ret->role = ret->facts.role = pod ? ROLE_WHOLE : ROLE_MAIN;
+        if (pod)
+                pod_asks(plan, ret);
+        else
+                namespace_asks(w, t, ret);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                ret->raw[r] = ret->facts.original[r];
+                ret->running[r] = ret->facts.current[r];
+        }
+}
+
+/* --- silence --- */
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+        return a == 0 || (b != 0 && b < a) ? b : a;
+}
+
+/* Since when any pod of it has run; 0: none does. */
+static int64_t runs_since(struct world *w, const struct target *t)
+{
+        int64_t since = 0;
+        if (t->dimension == DIMENSION_POD)
+                return t->pods && t->pods->running ? t->pods->started_ms : 0;
+        for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
+                const struct pod *p = w->order[i];
+                if (p->running && p->more && p->more->whole == t)
+                        since = earlier(since, p->started_ms);
+        }
+        return since;
+}
+
+int64_t dimension_silence(struct world *w, const struct target *t, const struct history *h, struct wall now)
+{
+        int64_t since = runs_since(w, t), newest = h ? h->usage.newest_ms : 0;
+        if (since == 0)
+                return 0;
+        since = newest > since ? newest : since;
+        return now.ms > since ? now.ms - since : 0;
+}

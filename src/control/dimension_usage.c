@@ -1,0 +1,181 @@
+/*
+ * Usage of pods and namespaces that are targets themselves.
+ */
+#include <string.h>
+
+#include "controller_private.h"
+#include "dimension.h"
+
+/* A history is fed from one place only, so its newest sample is its door. */
+static enum sample_verdict put(struct controller *c, struct history *h, struct sample *s)
+{
+        struct sample_door door = {h->usage.newest_ms};
+        s->cpu_weight = h->cpu_weight;
+        return ingest_put(c, h, &door, s);
+}
+
+static struct history *history_of(struct target *t, const char *container)
+{
+        bool ignore;
+        return history_get(t, container, profile_spec_container(t->profile->spec, text_of(container), &ignore));
+}
+
+/* The first sample weighs as all others. */
+static double weight_of_pod(struct controller *c, const struct target *t, const struct pod *p)
+{
+        double weight = 0;
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].role != ROLE_INIT)
+                        weight += plan_cpu_weight(&c->world, t, &p->container[i]);
+        return weight;
+}
+
+static double weight_of_namespace(struct controller *c, const struct target *t)
+{
+        struct plan_container whole;
+        dimension_whole(&c->world, t, NULL, &whole);
+        return whole.facts.original[CPU].set ? (double)whole.facts.original[CPU].value / 1e3 : 0;
+}
+
+static struct sample sample_of(struct wall at, const struct pod_metrics_container_view *v)
+{
+        return (struct sample){.at = at,
+                               .has = {v->has[CPU], v->has[MEMORY]},
+                               .value = {(double)v->cpu_nano / 1e9, (double)v->memory_bytes}};
+}
+
+static struct pod_container *container_of(struct pod *p, struct text name)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (text_is(name, p->container[i].name))
+                        return p->container[i].role == ROLE_INIT ? NULL : &p->container[i];
+        return NULL;
+}
+
+static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct sample *s)
+{
+        struct target *t = p->more->single;
+        struct history *h = history_of(t, pc->name);
+        if (h->cpu_weight == 0)
+                h->cpu_weight = plan_cpu_weight(&c->world, t, pc);
+        enum sample_verdict verdict = put(c, h, s);
+        if (!p->target) /* else it is counted as its workload's */
+                c->count.samples[verdict]++;
+        if (verdict == SAMPLE_ACCEPTED && s->has[MEMORY])
+                pc->last_memory = (int64_t)s->value[MEMORY];
+}
+
+static void fold_whole(struct controller *c, struct pod *p, const struct together_sample *sum)
+{
+        struct target *t = p->more->single;
+        struct history *h = history_of(t, c->world.whole);
+        struct sample s = {.at = {sum->at_ms}};
+        memcpy(s.has, sum->has, sizeof s.has);
+        memcpy(s.value, sum->value, sizeof s.value);
+        if (h->cpu_weight == 0)
+                h->cpu_weight = weight_of_pod(c, t, p);
+        (void)put(c, h, &s);
+}
+
+/* What one container lacks, the sum lacks; a memory of zero is a missing one. */
+static void add(struct together_sample *sum, const struct sample *s)
+{
+        for (int r = 0; r < RESOURCES; r++) {
+                sum->has[r] &= s->has[r] && (r != MEMORY || s->value[r] > 0);
+                sum->value[r] += s->value[r];
+        }
+}
+
+void dimension_fold(struct controller *c, struct pod *p, const struct pod_metrics_view *m)
+{
+        struct pod_more *more = p->more;
+        struct together_sample sum = {.at_ms = m->at.ms, .has = {true, true}};
+        bool single = more->single && more->single->profile, any = false;
+        if (!single && !more->whole)
+                return;
+        for (int i = 0; i < m->containers; i++) {
+                struct pod_container *pc = container_of(p, m->container[i].name);
+                struct sample s = sample_of(m->at, &m->container[i]);
+                if (!pc)
+                        continue;
+                any = true;
+                add(&sum, &s);
+                if (single)
+                        fold_container(c, p, pc, &s);
+        }
+        if (any && single)
+                fold_whole(c, p, &sum);
+        if (any && more->whole && sum.at_ms > more->newest.at_ms)
+                more->newest = sum;
+}
+
+/* --- after a poll --- */
+
+static void pod_ran(const struct pod *p, struct wall now)
+{
+        for (struct history *h = p->more->single->histories; p->running && h; h = h->next)
+                usage_running(&h->usage, now);
+}
+
+/* Usage that came in part, or not at all, makes no sum. */
+static void take_sum(struct controller *c, struct target *t, const struct together *all, bool runs)
+{
+        struct sample s;
+        if (!t->profile || !runs)
+                return;
+        struct history *h = history_of(t, c->world.whole);
+        usage_running(&h->usage, all->at);
+        if (c->source_away || c->source_partial || !together_sum(all, &s))
+                return;
+        if (h->cpu_weight == 0)
+                h->cpu_weight = weight_of_namespace(c, t);
+        (void)put(c, h, &s);
+}
+
+/* Pods are in the order of their namespaces: the sums of one follow those of another. */
+void dimension_polled(struct controller *c)
+{
+        struct wall now = {clocks_earlier(c)}; /* as samples are dated */
+        struct together all = {.at = now};
+        struct target *whole = NULL;
+        bool runs = false;
+        for (size_t i = 0; c->world.others && i < c->world.ordered; i++) {
+                struct pod *p = c->world.order[i];
+                if (!p->more)
+                        continue;
+                if (p->more->single)
+                        pod_ran(p, now);
+                if (p->more->whole && p->more->whole != whole) {
+                        if (whole)
+                                take_sum(c, whole, &all, runs);
+                        whole = p->more->whole;
+                        runs = false;
+                        together_begin(&all, now, c->options.interval_ms);
+                }
+                if (!p->more->whole || !p->running)
+                        continue;
+                runs = true;
+                together_add(&all, &p->more->newest, p->started_ms);
+        }
+        if (whole)
+                take_sum(c, whole, &all, runs);
+}
+
+/* --- kills --- */
+
+bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, struct wall at,
+                    double limit)
+{
+        struct target *t = p->more ? p->more->single : NULL;
+        bool ignore;
+        if (!t || !t->profile || pc->role == ROLE_INIT)
+                return false;
+        const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(pc->name), &ignore);
+        struct history *h = history_of(t, pc->name);
+        usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
+        h->dirty = true;
+        if (at.ms > t->kill_ms)
+                t->kill_ms = at.ms;
+        persist_kill(c, t, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
+        return true;
+}
