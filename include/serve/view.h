@@ -53,6 +53,11 @@ struct view_profile {
         const struct profile_spec *spec;
 };
 
+/* What a namespace's ResourceQuota allows its pods to request, and what it counts. */
+struct view_quota {
+        view_amount hard, used; /* negative hard: it bounds nothing of it */
+};
+
 struct view_target {
         const char *ns, *group, *version, *kind, *name;
         const char *recommendation; /* metadata.name of its Recommendation: with ns the key, and the order */
@@ -70,6 +75,7 @@ struct view_target {
         int64_t samples, since_ms, last_ms;
         int64_t applied_ms; /* our last change; 0: never */
         int confidence_percent;
+        const struct view_quota *quota; /* [RESOURCES], of a namespace; NULL: none */
         uint16_t containers, conditions;
         const struct view_container *container;
         const struct view_condition *condition;

@@ -50,5 +50,9 @@ size_t pods_from(const struct world *w, const char *ns);
 int64_t dimension_silence(struct world *w, const struct target *t, const struct history *h, struct wall now);
 /* The row of a pod, or of a namespace, as a whole; of a pod behind those of its containers. */
 void dimension_whole(struct world *w, const struct target *t, const struct plan *plan, struct plan_container *ret);
+/* What the namespace's ResourceQuotas allow its pods to request, and what they count: of several the one that leaves
+ * less. One of a scope bounds some pods only, and is left out. Unset: none bounds it. */
+void dimension_quota(const struct world *w, const struct target *t, struct amount ret_hard[static RESOURCES],
+                     struct amount ret_used[static RESOURCES]);
 
 #endif

@@ -65,6 +65,24 @@ void dimension_whole(struct world *w, const struct target *t, const struct plan 
         }
 }
 
+/* --- what is allowed --- */
+
+void dimension_quota(const struct world *w, const struct target *t, struct amount ret_hard[static RESOURCES],
+                     struct amount ret_used[static RESOURCES])
+{
+        static const enum quota_count counts[RESOURCES] = {[CPU] = QUOTA_CPU, [MEMORY] = QUOTA_MEMORY};
+        const struct ns *ns = map_get(&w->namespaces, text_of(t->ns));
+        for (const struct quota *q = ns ? ns->quotas : NULL; q; q = q->next)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        struct amount hard = q->says.hard[counts[r]], used = q->says.used[counts[r]];
+                        bool less = !ret_hard[r].set || hard.value - used.value < ret_hard[r].value - ret_used[r].value;
+                        if (q->says.scopes != 0 || !hard.set || !less)
+                                continue;
+                        ret_hard[r] = hard;
+                        ret_used[r] = (struct amount){true, used.value};
+                }
+}
+
 /* --- silence --- */
 
 static int64_t earlier(int64_t a, int64_t b)

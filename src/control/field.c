@@ -209,4 +209,3 @@ int field_text(const struct field *f, const json_t *v, void *at, struct err *err
         *(char **)at = mem_string(s);
         return 0;
 }
-

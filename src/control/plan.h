@@ -45,6 +45,8 @@ struct plan {
         int conditions;
         int64_t samples, since_ms, last_ms;
         int confidence_percent;
+        struct amount quota_hard[RESOURCES],
+                quota_used[RESOURCES]; /* of a namespace's ResourceQuota; set where it has one */
 };
 
 /* Workload-wide facts that are not in the world: settings and what the loop knows. */

@@ -62,6 +62,20 @@ static json_t *saving_json(const struct plan *p)
         return to;
 }
 
+static json_t *quota_json(const struct plan *p)
+{
+        json_t *to = json_object();
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                if (!p->quota_hard[r].set)
+                        continue;
+                json_t *of = json_object();
+                amount_put(of, "hard", r, p->quota_hard[r]);
+                amount_put(of, "used", r, p->quota_used[r]);
+                json_object_set_new(to, resource_name(r), of);
+        }
+        return to;
+}
+
 static bool carries_applied(const struct plan *p)
 {
         return p->target->deed.changed_ms && p->target->deed.containers && p->carries;
@@ -131,6 +145,8 @@ json_t *publish_build_status(const struct plan *p)
         json_object_set_new(status, "containers", containers);
         json_object_set_new(status, "pod", pod_json(p));
         json_object_set_new(status, "saving", saving_json(p));
+        if (p->quota_hard[CPU].set || p->quota_hard[MEMORY].set)
+                json_object_set_new(status, "quota", quota_json(p));
         json_object_set_new(status, "samples", json_integer(p->samples));
         put_time(status, "since", p->since_ms);
         put_time(status, "lastSample", p->last_ms);
@@ -222,6 +238,9 @@ uint64_t publish_plan_digest(const struct plan *p)
         }
         for (int i = 0; i < p->containers; i++)
                 containers += digest_container(p, &p->container[i]);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (p->quota_hard[r].set)
+                        digest = feed_amount(digest, r, p->quota_hard[r]);
         return feed_sum(feed_sum(digest, conditions), containers);
 }
 
@@ -255,6 +274,11 @@ uint64_t publish_status_digest(const json_t *status)
                 digest_condition(string_of(item, "type"), string_of(item, "status"), string_of(item, "reason"),
                                  string_of(item, "message"));
         json_array_foreach(json_object_get(status, "containers"), i, item) containers += digest_published(item);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                const json_t *quota = json_object_get(json_object_get(status, "quota"), resource_name(r));
+                if (quota)
+                        digest = feed(digest, string_of(quota, "hard"));
+        }
         return feed_sum(feed_sum(digest, conditions), containers);
 }
 

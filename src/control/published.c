@@ -19,6 +19,8 @@ static void rows_release(struct world *w, struct published *p)
         }
         mem_free(p->row);
         mem_free(p->condition);
+        mem_free(p->quota);
+        p->quota = NULL;
         p->row = NULL;
         p->condition = NULL;
         p->rows = p->conditions = 0;
@@ -168,6 +170,15 @@ static void counters_set(struct published *p, const json_t *status)
         }
 }
 
+static void quota_set(struct published *p, const json_t *quota)
+{
+        p->quota = quota ? MEM_NEW(struct published_quota) : NULL;
+        for (enum resource r = CPU; quota && r < RESOURCES; r++) {
+                p->quota->hard[r] = amount_of(quota, r, "hard");
+                p->quota->used[r] = amount_of(quota, r, "used");
+        }
+}
+
 void published_set_status(struct world *w, struct published *p, const json_t *status)
 {
         rows_release(w, p);
@@ -176,6 +187,7 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         conditions_set(w, p, json_object_get(status, "conditions"));
         applied_set(p, json_object_get(status, "applied"));
         counters_set(p, status);
+        quota_set(p, json_object_get(status, "quota"));
         const json_t *containers = json_object_get(status, "containers");
         size_t count = json_array_size(containers);
         if (count > VIEW_CONTAINERS)

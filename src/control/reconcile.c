@@ -632,6 +632,8 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         struct range_facts range = {0};
         if (t->dimension != DIMENSION_NAMESPACE) /* it bounds pods and containers */
                 range_facts(w, t->ns, &range);
+        else
+                dimension_quota(w, t, ret->quota_hard, ret->quota_used);
         gather(w, ret, &range, f, a);
         summarize(ret);
         rollout_facts(t, ret);

@@ -89,6 +89,7 @@ void show_target(struct controller *c, const struct plan *p)
         to->never_written = !dimension_writes(t);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->hpa_holds[r] = autoscaler_on(wl, r);
+        to->quota = show_quota(v, p->quota_hard, p->quota_used);
         to->replicas = workload_replicas(wl);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->saving[r] = plan_saving(p, r);

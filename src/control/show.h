@@ -22,6 +22,10 @@ struct view_target *show_row_new(struct view *v, const struct show_name *n); /* 
  * nothing else is known. */
 void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone);
 
+/* In the view's arena; NULL: there is none. */
+const struct view_quota *show_quota(struct view *v, const struct amount hard[static RESOURCES],
+                                    const struct amount used[static RESOURCES]);
+
 /* A whole view from a world that holds Recommendations, profiles, namespaces, LimitRanges and HPAs, and nothing that
  * was learned. With one reference. */
 struct view *show_world(struct world *w, struct wall at);

@@ -113,6 +113,17 @@ struct view_target *show_row_new(struct view *v, const struct show_name *n)
         return to;
 }
 
+const struct view_quota *show_quota(struct view *v, const struct amount hard[static RESOURCES],
+                                    const struct amount used[static RESOURCES])
+{
+        if (!hard[CPU].set && !hard[MEMORY].set)
+                return NULL;
+        struct view_quota *to = arena_new(&v->arena, RESOURCES * sizeof *to);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                to[r] = (struct view_quota){view_amount_of(hard[r]), view_amount_of(used[r])};
+        return to;
+}
+
 static bool says(const struct published *p, const char *condition)
 {
         for (int i = 0; i < p->conditions; i++)
@@ -185,6 +196,8 @@ void show_published(struct view *v, const struct published *p, struct view_targe
         to->applied_ms = p->applied_ms;
         to->confidence_percent = p->confidence_percent;
         memcpy(to->saving, p->saving, sizeof to->saving);
+        if (p->quota)
+                to->quota = show_quota(v, p->quota->hard, p->quota->used);
         to->containers = (uint16_t)p->rows;
         to->container = published_containers(v, p, gone);
         to->conditions = (uint16_t)p->conditions;

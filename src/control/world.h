@@ -231,6 +231,11 @@ struct published_condition {
         int64_t since_ms; /* lastTransitionTime */
 };
 
+/* status.quota: few have one. */
+struct published_quota {
+        struct amount hard[RESOURCES], used[RESOURCES];
+};
+
 /* A Recommendation as the API server has it. */
 struct published_amount {
         const char *container; /* interned */
@@ -255,6 +260,7 @@ struct published {
         char *applied;      /* its containers, as JSON */
         int64_t samples, since_ms, last_ms, saving[RESOURCES];
         int confidence_percent;
+        struct published_quota *quota; /* NULL: none */
         struct published_amount *row;
         int rows;
         struct target *target;                                                      /* linked by world_settle */

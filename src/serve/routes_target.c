@@ -115,6 +115,20 @@ static void write_conditions(struct writer *w, const struct view_target *t)
         writer_close(w, ']');
 }
 
+static void write_quota(struct writer *w, const struct view_quota *quota)
+{
+        writer_open(w, "quota", '{');
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                if (quota[r].hard < 0)
+                        continue;
+                writer_open(w, resource_name(r), '{');
+                writer_amount(w, "hard", r, amount_of_view(quota[r].hard));
+                writer_amount(w, "used", r, amount_of_view(quota[r].used));
+                writer_close(w, '}');
+        }
+        writer_close(w, '}');
+}
+
 static void write_status(struct writer *w, const struct view_target *t, const struct text *container)
 {
         writer_open(w, "status", '{');
@@ -130,6 +144,8 @@ static void write_status(struct writer *w, const struct view_target *t, const st
         for (enum resource r = CPU; r < RESOURCES; r++)
                 writer_amount(w, resource_name(r), r, (struct amount){true, t->saving[r]});
         writer_close(w, '}');
+        if (t->quota)
+                write_quota(w, t->quota);
         writer_int(w, "samples", t->samples);
         writer_time(w, "since", t->since_ms);
         writer_time(w, "lastSample", t->last_ms);

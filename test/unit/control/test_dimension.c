@@ -417,6 +417,45 @@ static void test_pod_plan(void **state)
         close_world(&c);
 }
 
+/* Of several the one that leaves less; one of a scope bounds other pods. */
+static void test_quota(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *quota[2];
+                int64_t hard, used; /* of CPU; 0: none */
+        } row[] = {
+                {"none", {NULL, NULL}, 0, 0},
+                {"one", {"\"hard\":{\"requests.cpu\":\"8\"},\"used\":{\"requests.cpu\":\"2700m\"}", NULL}, 8000, 2700},
+                {"in its short spelling", {"\"hard\":{\"cpu\":\"8\"},\"used\":{\"cpu\":\"1\"}", NULL}, 8000, 1000},
+                {"of other things", {"\"hard\":{\"pods\":\"8\"},\"used\":{\"pods\":\"1\"}", NULL}, 0, 0},
+                {"the one that leaves less",
+                 {"\"hard\":{\"cpu\":\"8\"},\"used\":{\"cpu\":\"1\"}",
+                  "\"hard\":{\"cpu\":\"9\"},\"used\":{\"cpu\":\"5\"}"},
+                 9000,
+                 5000},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct controller c = open_world();
+                struct err err = {0};
+                struct plan plan;
+                put_three(&c, "{\"dimension\":\"Namespace\"}");
+                for (int k = 0; k < 2 && row[i].quota[k]; k++) {
+                        AUTO(mem_free)
+                        char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"q%d\"},\"spec\":{},"
+                                                "\"status\":{%s}}",
+                                                k, row[i].quota[k]);
+                        assert_int_equal(quota_upsert(&c.world, text_of(json), 1, &err), 0);
+                }
+                plan_of(&c, "web//Namespace/web", "*", &plan);
+                if (plan.quota_hard[CPU].set != (row[i].hard > 0) || plan.quota_hard[CPU].value != row[i].hard ||
+                    plan.quota_used[CPU].value != row[i].used)
+                        fail_msg("%s: %lld of %lld", row[i].what, (long long)plan.quota_used[CPU].value,
+                                 (long long)plan.quota_hard[CPU].value);
+                close_world(&c);
+        }
+}
+
 #define RECORDED(cpu) "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu "\\\"}}}"
 
 /* Admitted with a value of ours: what its owner asked for is in its own annotation. */
@@ -478,6 +517,7 @@ int main(void)
                 cmocka_unit_test(test_namespace_plan),
                 cmocka_unit_test(test_pod_plan),
                 cmocka_unit_test(test_pod_original),
+                cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_kill),
         };
         return cmocka_run_group_tests_name("dimension", tests, NULL, NULL);

@@ -76,6 +76,11 @@ static void any_plan(struct plan *p, struct target *t, struct workload *wl)
                            .carries = draw(2)};
         for (int i = 0; i < p->containers; i++)
                 any_container(&container[i], names[i]);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (draw(3) == 0) {
+                        p->quota_hard[r] = (struct amount){true, (int64_t)draw(100000)};
+                        p->quota_used[r] = (struct amount){true, (int64_t)draw(100000)};
+                }
         for (int n = (int)draw(PLAN_CONDITIONS + 1); p->conditions < n;) {
                 struct plan_condition *c = &p->condition[p->conditions++];
                 *c = (struct plan_condition){.type = "Ready", .status = draw(2), .reason = "Because"};
