@@ -1,0 +1,171 @@
+package scenario
+
+import (
+	"fmt"
+
+	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/model"
+)
+
+func init() {
+	alone = append(alone, scenario{"dimension-namespace", dimensionNamespace}, scenario{"dimension-pod", dimensionPod})
+}
+
+// whole is what all containers of a pod, or all pods of a namespace, go by together.
+const whole = "*"
+
+// of is quick under another dimension than Workload.
+func of(dimension, mode string) M {
+	p := quick(mode)
+	p["dimension"] = dimension
+	return p
+}
+
+// row compares one container of a recommendation with what a constant usage of CPU must give.
+func row(r kube.Object, name string, cpu, original int64) error {
+	if got := r.Text("status", "state"); got != "Ready" {
+		return fmt.Errorf("state is '%s': %s", got, r.Object("status"))
+	}
+	return expect(model.CPU, model.CPUDefault, cpu, original).compare(r.Named(name, "status", "containers").Object("cpu"))
+}
+
+// sameAfter ends halflife without warning and starts it again: the recommendation goes on with what it knew.
+func (t *T) sameAfter(name, container string) {
+	before := t.RecWhen(name, "several samples", soon, func(r kube.Object) error {
+		if r.Int("status", "samples") < 3 {
+			return fmt.Errorf("%d samples", r.Int("status", "samples"))
+		}
+		return nil
+	})
+	t.Cycles(t.halflife, 2) // a checkpoint at the least
+	t.halflife.Kill()
+	t.Check(t.halflife.Start())
+	t.Cycles(t.halflife, 2)
+	t.RecWhen(name, "as before", soon, func(r kube.Object) error {
+		was, is := before.Named(container, "status", "containers"), r.Named(container, "status", "containers")
+		if r.Text("status", "since") != before.Text("status", "since") ||
+			is.Text("cpu", "model") != was.Text("cpu", "model") || is.Text("state") != "Ready" {
+			return fmt.Errorf("%s became %s", before.Object("status"), r.Object("status"))
+		}
+		return nil
+	})
+}
+
+// A namespace as a whole: the sum of what the selected pods use, against the sum of what they ask for and the
+// ResourceQuota; beside a profile for workloads, with which it does not compete; also after a restart.
+func dimensionNamespace(t *T) {
+	const each = 123
+	t.Namespace()
+	t.own("--checkpoint-interval=10s")
+	t.Create("resourcequotas", M{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": t.meta("all"),
+		"spec": M{"hard": M{"requests.cpu": "20", "requests.memory": "40Gi", "pods": "20"}}})
+	namespaces := of("Namespace", "Recommend")
+	namespaces["selector"] = M{"matchExpressions": L{M{"key": "app", "operator": "In", "values": L{"db", "web"}}}}
+	t.Profile(namespaces)
+	t.ProfileNamed("e2e-dimension-namespace-loads", quick("Recommend"))
+	t.Apply(t.workload("StatefulSet", "db", 2, app(each, usedMemory)))
+	t.Apply(t.deployment("web", 2, app(each, usedMemory)))
+	t.Apply(t.deployment("other", 1, app(each, usedMemory)))
+
+	name := "namespace-" + t.NS
+	r := t.RecWhen(name, "the sum of four pods", soon, func(r kube.Object) error {
+		if used := r.Text("status", "quota", "cpu", "used"); r.Text("status", "quota", "cpu", "hard") != "20" || used != "10" {
+			return fmt.Errorf("the quota is %s", r.Object("status", "quota"))
+		}
+		return row(r, whole, 4*each, 4*2000)
+	})
+	if kind := r.Text("spec", "targetRef", "kind") + " of " + r.Text("spec", "dimension"); kind != "Namespace of Namespace" {
+		t.Fatalf("the target is a %s", kind)
+	}
+	for _, rec := range []string{"statefulset-db", "deployment-web", "deployment-other"} {
+		t.RecIn(rec, "Ready", soon)
+	}
+	for profile, matched := range map[string]int64{"e2e-dimension-namespace": 1, "e2e-dimension-namespace-loads": 3} {
+		p, err := t.Get(api + "/clusterprofiles/" + profile)
+		t.Check(err)
+		if n := p.Int("status", "targets", "matched"); n != matched {
+			t.Fatalf("profile %s has %d targets, not %d: %s", profile, n, matched, p.Object("status"))
+		}
+	}
+	for _, p := range t.Pods("db") {
+		t.Check(t.Delete(t.path("pods", p.Name()))) // made again at once: no dip that counts
+	}
+	t.sameAfter(name, whole)
+	t.RecWhen(name, "no dip", soon, func(r kube.Object) error { return row(r, whole, 4*each, 4*2000) })
+	t.Ctl("delete", "clusterprofile", "e2e-dimension-namespace")
+	t.Eventually("it goes with its profile", soon, func() error {
+		if _, err := t.Rec(name); kube.Code(err) != 404 {
+			return fmt.Errorf("it is there still (%v)", err)
+		}
+		return nil
+	})
+	t.RecIn("deployment-web", "Ready", soon)
+}
+
+// Each pod of a StatefulSet by its ordinal, and a pod without owner, which gets the value when it is admitted again by the
+// same name; what was learned outlives the pods, and a restart.
+func dimensionPod(t *T) {
+	t.Namespace()
+	learner := t.own(t.doorAt(t.freePort(), "--checkpoint-interval=10s")...)
+	replica, err := t.StartServe(t.Name+"-serve", Doored...)
+	t.replica = replica
+	t.Check(err)
+	t.Check(learner.Alive())
+	t.OpenDoors(replica)
+	t.Profile(of("Pod", "OnDeploy"))
+	side := box{name: "side", requests: M{"cpu": "500m", "memory": "64Mi"}, cpu: usedCPU, memory: usedMemory}
+	t.Apply(t.workload("StatefulSet", "db", 2, app(usedCPU, usedMemory), side))
+	t.lone()
+	for _, name := range []string{"pod-db-0", "pod-db-1"} {
+		r := t.RecWhen(name, "its containers, and all together", soon, func(r kube.Object) error {
+			if err := row(r, "app", usedCPU, 2000); err != nil {
+				return err
+			}
+			return row(r, whole, 2*usedCPU, 2500)
+		})
+		if why := r.Named("app", "status", "containers").Text("cpu", "reason"); why != "RecommendOnly" {
+			t.Fatalf("%s: the reason is %s", name, why)
+		}
+	}
+	t.RecWhen("pod-lone", "what the pod needs", soon, func(r kube.Object) error { return row(r, "app", usedCPU, 2000) })
+
+	cpu, _ := targets(usedCPU, usedMemory)
+	t.Check(t.Delete(t.path("pods", "lone")))
+	t.gone("lone")
+	if got := container(t.lone().Object("spec"), "app").Text("resources", "requests", "cpu"); got != cpu {
+		t.Fatalf("the pod is admitted again with %s, not %s", got, cpu)
+	}
+	t.RecWhen("pod-lone", "what was applied", soon, func(r kube.Object) error {
+		if by := r.Text("status", "applied", "mode"); by != "OnDeploy" {
+			return fmt.Errorf("applied by '%s': %s", by, r.Object("status"))
+		}
+		return row(r, "app", usedCPU, 2000)
+	})
+	t.sameAfter("pod-lone", "app")
+	t.Check(t.Delete(t.path("pods", "db-0")))
+	t.Eventually("the StatefulSet's are as their owner wrote them", soon, func() error {
+		return t.podsAsk("db", "app", "cpu", "2", 2)
+	})
+	t.Ctl("-n", t.NS, "scale", "statefulset/db", "--replicas=1")
+	t.gone("db-1")
+	t.Cycles(learner, 2)
+	t.RecWhen("pod-db-1", "outlives its pod", soon, func(r kube.Object) error { return row(r, "app", usedCPU, 2000) })
+}
+
+// lone is a pod that nobody owns.
+func (t *T) lone() kube.Object {
+	pod := template("lone", app(usedCPU, usedMemory))
+	meta := t.meta("lone")
+	meta["annotations"] = pod["metadata"].(M)["annotations"]
+	return t.Create("pods", M{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod["spec"]})
+}
+
+// gone waits until a pod is.
+func (t *T) gone(name string) {
+	t.Eventually("pod "+name+" is gone", soon, func() error {
+		if _, err := t.Get(t.path("pods", name)); kube.Code(err) != 404 {
+			return fmt.Errorf("it is there still (%v)", err)
+		}
+		return nil
+	})
+}
