@@ -11,7 +11,7 @@ void dimension_init(struct world *w)
         w->whole = intern_text(w->names, TEXT(CONTAINER_WHOLE));
         for (enum dimension d = DIMENSION_POD; d < DIMENSIONS; d++) {
                 const struct kind *k = &kind_of_dimension[d];
-                w->stand_in[d] = (struct watched_kind){.group = intern_text(w->names, text_of(k->group)),
+                w->likeness[d] = (struct watched_kind){.group = intern_text(w->names, text_of(k->group)),
                                                        .version = intern_text(w->names, text_of(k->version)),
                                                        .kind = intern_text(w->names, text_of(k->kind)),
                                                        .flags = k->flags};
@@ -107,7 +107,7 @@ void pod_more_read(struct world *w, struct pod *p, const struct object_view *met
                 w->changed = true; /* its requests may be others: a resize */
 }
 
-/* --- stand-ins --- */
+/* --- likenesses --- */
 
 /* "7d44…-…": as the API server writes a UID, of its bytes. */
 static char *uid_text(const uint8_t uid[static UID_BYTES])
@@ -118,12 +118,12 @@ static char *uid_text(const uint8_t uid[static UID_BYTES])
         return mem_string(text);
 }
 
-static struct workload *stand_in(struct world *w, struct target *t)
+static struct workload *likeness_of(struct world *w, struct target *t)
 {
-        struct workload *wl = t->stand_in;
+        struct workload *wl = t->likeness;
         if (!wl) {
-                wl = t->stand_in = MEM_NEW(struct workload);
-                *wl = (struct workload){.kind = &w->stand_in[t->dimension], .key = t->key, .ns = t->ns};
+                wl = t->likeness = MEM_NEW(struct workload);
+                *wl = (struct workload){.kind = &w->likeness[t->dimension], .key = t->key, .ns = t->ns};
                 wl->name = t->name;
                 wl->replicas = 1;
         }
@@ -133,7 +133,7 @@ static struct workload *stand_in(struct world *w, struct target *t)
         return wl;
 }
 
-static void stand_in_free(struct workload *wl)
+static void likeness_free(struct workload *wl)
 {
         if (!wl)
                 return;
@@ -143,9 +143,9 @@ static void stand_in_free(struct workload *wl)
         mem_free(wl);
 }
 
-static void stand_for_pod(struct world *w, struct target *t, const struct pod *p)
+static void likeness_of_pod(struct world *w, struct target *t, const struct pod *p)
 {
-        struct workload *wl = stand_in(w, t);
+        struct workload *wl = likeness_of(w, t);
         const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
         struct labels own = more ? more->labels : workload_own_labels(p->owner);
         (void)labels_keep(&wl->labels, own.pair, own.count);
@@ -205,7 +205,7 @@ static void settle_namespace(struct world *w, struct ns *ns)
         ns->whole = by ? t : NULL;
         if (!t || !ns->known)
                 return;
-        struct workload *wl = stand_in(w, t);
+        struct workload *wl = likeness_of(w, t);
         (void)labels_keep(&wl->labels, ns->labels.pair, ns->labels.count);
         wl->own_labels = ns->labels.count;
 }
@@ -241,7 +241,7 @@ static struct target *settle_single(struct world *w, struct pod *p)
         struct profile *by = alone ? profile_of_alone(w, p) : p->owner->of_pods;
         struct target *t = target_chosen(w, p->ns, DIMENSION_POD, p->name, by);
         if (t)
-                stand_for_pod(w, t, p);
+                likeness_of_pod(w, t, p);
         return by ? t : NULL;
 }
 
@@ -346,6 +346,6 @@ void dimension_forget(struct world *w, struct target *t)
                 if (more && more->whole == t)
                         more->whole = NULL;
         }
-        stand_in_free(t->stand_in);
+        likeness_free(t->likeness);
         w->others--;
 }

@@ -1,6 +1,6 @@
 /*
  * Dimensions beside Workload: targets that are a pod by its name (Pod) or a namespace as a whole (Namespace). To all
- * that decides and publishes such a target looks like a workload: its stand_in, which a settle makes of the pod or the
+ * that decides and publishes such a target looks like a workload: its likeness, which a settle makes of the pod or the
  * namespace.
  *
  * Pod: whoever owns a pod of a StatefulSet-like kind (its pods are called as it is, with '-' and a number) is asked

@@ -126,16 +126,6 @@ static json_t *conditions_json(const struct plan *p)
         return list;
 }
 
-int64_t plan_saving(const struct plan *p, enum resource r)
-{
-        struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL), target = plan_pod_amount(p, r, PLAN_TARGET);
-        __int128 replicas = workload_replicas(p->target->workload);
-        if (!original.set || !target.set || target.value >= original.value)
-                return 0;
-        __int128 saving = (original.value - target.value) * replicas;
-        return saving > INT64_MAX ? INT64_MAX : (int64_t)saving;
-}
-
 json_t *publish_build_status(const struct plan *p)
 {
         json_t *status = json_object(), *containers = json_array();

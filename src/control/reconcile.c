@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "core/origin.h"
-#include "core/pod.h"
 #include "dimension.h"
 #include "plan.h"
 #include "utilization.h"
@@ -653,39 +652,4 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         opted_out_condition(ret);
         in_place_condition(ret);
         resource_conditions(ret);
-}
-
-/* --- the pod as a whole --- */
-
-struct amount plan_amount_of(const struct plan_container *c, enum resource r, enum plan_amount which)
-{
-        const struct estimate *e = &c->facts.learned.of[r];
-        switch (which) {
-        case PLAN_ORIGINAL:
-                return c->facts.original[r];
-        case PLAN_CURRENT:
-                return c->running[r];
-        case PLAN_TARGET:
-                return c->advice.of[r].target;
-        case PLAN_MODEL:
-                return (struct amount){e->known, e->model};
-        case PLAN_LOWER:
-                return (struct amount){e->known, e->lower};
-        case PLAN_UPPER:
-                return (struct amount){e->known, e->upper};
-        }
-        return (struct amount){0};
-}
-
-struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_amount which)
-{
-        struct pod_sum sum = {0};
-        for (int i = 0; i < p->containers; i++) {
-                const struct plan_container *c = &p->container[i];
-                struct amount a = plan_amount_of(c, r, which);
-                if (!a.set && c->role == ROLE_INIT)
-                        a = c->facts.original[r]; /* nothing is learned of it: it stands as it is */
-                pod_sum_add(&sum, c->role, a);
-        }
-        return pod_sum_total(&sum);
 }

@@ -306,7 +306,7 @@ struct target {
         const char *ns, *group, *version, *kind, *name;
         const char *recommendation; /* metadata.name of its Recommendation */
         struct workload *workload;  /* NULL: it is gone, what was learned stays for the retention time */
-        struct workload *stand_in;  /* of another dimension: the pod or the namespace as a workload, its own; NULL */
+        struct workload *likeness;  /* of another dimension: the pod or the namespace as a workload, its own; NULL */
         struct profile *profile;    /* NULL: none selects it */
         struct pod *pods;
         int64_t pod_count;
@@ -386,7 +386,7 @@ struct world {
         /* of dimensions beside Workload (dimension.h) */
         size_t others;                            /* so many targets are */
         const char *whole;                        /* CONTAINER_WHOLE, interned */
-        struct watched_kind stand_in[DIMENSIONS]; /* their kinds; nobody watches them as workloads */
+        struct watched_kind likeness[DIMENSIONS]; /* their kinds; nobody watches them as workloads */
 };
 
 void world_init(struct world *w, const char *field_manager, const char *own_ns);
@@ -484,7 +484,8 @@ const struct autoscaler *autoscaler_on(const struct workload *wl, enum resource 
 /* Profiles: the one that wins, counting those it beats; NULL: none matches. by: whoever runs the template in the place
  * of the workload asked about, which a profile may name as well; NULL: itself. */
 void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have come, or changed */
-struct profile *profile_choose(struct world *w, const struct profile_subject *s, const struct watched_kind *by, bool count);
+struct profile *profile_choose(struct world *w, const struct profile_subject *s, const struct watched_kind *by,
+                               bool count);
 /* A workload as one asked about; what is no target of its own has no labels. */
 struct profile_subject profile_subject_of(struct world *w, const struct workload *wl, enum dimension d);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */

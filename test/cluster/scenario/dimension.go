@@ -31,13 +31,9 @@ func row(r kube.Object, name string, cpu, original int64) error {
 
 // sameAfter ends halflife without warning and starts it again: the recommendation goes on with what it knew.
 func (t *T) sameAfter(name, container string) {
-	before := t.RecWhen(name, "several samples", soon, func(r kube.Object) error {
-		if r.Int("status", "samples") < 3 {
-			return fmt.Errorf("%d samples", r.Int("status", "samples"))
-		}
-		return nil
-	})
-	t.Cycles(t.halflife, 2) // a checkpoint at the least
+	t.Cycles(t.halflife, 3) // a checkpoint at the least
+	before, err := t.Rec(name)
+	t.Check(err)
 	t.halflife.Kill()
 	t.Check(t.halflife.Start())
 	t.Cycles(t.halflife, 2)
@@ -106,6 +102,7 @@ func dimensionNamespace(t *T) {
 // same name; what was learned outlives the pods, and a restart.
 func dimensionPod(t *T) {
 	t.Namespace()
+	t.Check(t.InstallDoors())
 	learner := t.own(t.doorAt(t.freePort(), "--checkpoint-interval=10s")...)
 	replica, err := t.StartServe(t.Name+"-serve", Doored...)
 	t.replica = replica

@@ -1,0 +1,49 @@
+/*
+ * What a plan comes to, over the containers of a pod and all its replicas.
+ */
+#include "plan.h"
+
+#include "core/pod.h"
+
+struct amount plan_amount_of(const struct plan_container *c, enum resource r, enum plan_amount which)
+{
+        const struct estimate *e = &c->facts.learned.of[r];
+        switch (which) {
+        case PLAN_ORIGINAL:
+                return c->facts.original[r];
+        case PLAN_CURRENT:
+                return c->running[r];
+        case PLAN_TARGET:
+                return c->advice.of[r].target;
+        case PLAN_MODEL:
+                return (struct amount){e->known, e->model};
+        case PLAN_LOWER:
+                return (struct amount){e->known, e->lower};
+        case PLAN_UPPER:
+                return (struct amount){e->known, e->upper};
+        }
+        return (struct amount){0};
+}
+
+struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_amount which)
+{
+        struct pod_sum sum = {0};
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                struct amount a = plan_amount_of(c, r, which);
+                if (!a.set && c->role == ROLE_INIT)
+                        a = c->facts.original[r]; /* nothing is learned of it: it stands as it is */
+                pod_sum_add(&sum, c->role, a);
+        }
+        return pod_sum_total(&sum);
+}
+
+int64_t plan_saving(const struct plan *p, enum resource r)
+{
+        struct amount original = plan_pod_amount(p, r, PLAN_ORIGINAL), target = plan_pod_amount(p, r, PLAN_TARGET);
+        __int128 replicas = workload_replicas(p->target->workload);
+        if (!original.set || !target.set || target.value >= original.value)
+                return 0;
+        __int128 saving = (original.value - target.value) * replicas;
+        return saving > INT64_MAX ? INT64_MAX : (int64_t)saving;
+}
