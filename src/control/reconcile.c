@@ -8,7 +8,7 @@
 #include "core/origin.h"
 #include "dimension.h"
 #include "plan.h"
-#include "utilization.h"
+#include "serve/custom_metrics.h"
 
 /* --- originals --- */
 
@@ -454,7 +454,7 @@ static void say_hpas(const struct plan *plan, char *ret, size_t size)
         }
         if (profile && profile->spec->apply.hpa == HPA_LIMIT_BASIS)
                 snprintf(ret + at, size - at, "; write a metric of type Pods there, %s, averageValue 600m for 60 %%",
-                         utilization_metric(is_held_by_hpa(plan, CPU) ? CPU : MEMORY));
+                         custom_metric_name(is_held_by_hpa(plan, CPU) ? CPU : MEMORY));
 }
 
 static const char *who_paused(const struct plan *plan)

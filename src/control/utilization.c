@@ -2,11 +2,6 @@
 
 #include <stdio.h>
 
-const char *utilization_metric(enum resource r)
-{
-        return r == CPU ? "halflife_pod_cpu_utilization" : "halflife_pod_memory_utilization";
-}
-
 /* --- one pod --- */
 
 static bool is_asked_for(const struct pod *p)

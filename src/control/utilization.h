@@ -12,9 +12,6 @@
 /* So many pods are told of as series; the API of custom metrics tells of all. */
 enum { UTILIZATION_SERIES_PODS = 5000 };
 
-/* As which a pod's utilization is told, as series and by the API of custom metrics. */
-const char *utilization_metric(enum resource r);
-
 /* Fills in the view's pods, of a settled world: those sampled not longer than fresh_ms before now, of which something
  * can be said. */
 void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct view *v);

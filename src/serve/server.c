@@ -6,9 +6,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "adapter.h"
 #include "base/mem.h"
 #include "door.h"
 #include "slot.h"
+#include "serve/front_proxy.h"
 #include "socket.h"
 
 enum {
@@ -22,6 +24,7 @@ enum {
 struct server {
         struct MHD_Daemon *daemon; /* NULL: only the door */
         struct door *door;         /* NULL: there is none */
+        struct adapter *adapter;   /* NULL likewise */
         struct slot views;
         _Atomic int64_t turned_ns, interval_ms;
         char address[96];
@@ -154,6 +157,8 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         int rc = o->listen ? health_start(s, o, err) : 0;
         if (rc == 0 && o->door.listen)
                 rc = door_open(&o->door, &s->views, &s->door, err);
+        if (rc == 0 && o->custom.listen)
+                rc = adapter_open(&o->custom, &s->views, &s->adapter, err);
         if (rc < 0) {
                 server_stop(s);
                 return rc;
@@ -174,6 +179,7 @@ void server_stop(struct server *s)
         if (s->daemon)
                 MHD_stop_daemon(s->daemon);
         door_close(s->door);
+        adapter_close(s->adapter);
         view_drop(s->views.view);
         pthread_mutex_destroy(&s->views.lock);
         mem_free(s);
@@ -188,8 +194,25 @@ const char *server_door_address(const struct server *s)
 
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err)
 {
-        return s->door ? door_set_certificate(s->door, cert_pem, key_pem, err)
-                       : err_set(err, ERR_INVALID, "there is no door to show a certificate at");
+        if (!s->door && !s->adapter)
+                return err_set(err, ERR_INVALID, "there is no door to show a certificate at");
+        int rc = s->door ? door_set_certificate(s->door, cert_pem, key_pem, err) : 0;
+        return rc == 0 && s->adapter ? adapter_set_certificate(s->adapter, cert_pem, key_pem, err) : rc;
+}
+
+/* --- custom metrics --- */
+
+const char *server_custom_address(const struct server *s)
+{
+        return s->adapter ? adapter_address(s->adapter) : "";
+}
+
+void server_trust(struct server *s, struct front_proxy *f, const char *why)
+{
+        if (s->adapter)
+                adapter_trust(s->adapter, f, why);
+        else
+                front_proxy_free(f);
 }
 
 void server_set_own_user(struct server *s, const char *user)

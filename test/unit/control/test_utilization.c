@@ -12,6 +12,7 @@
 
 #include "../../../src/control/utilization.h"
 #include "base/yaml.h"
+#include "serve/custom_metrics.h"
 
 #define UID(n) "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""
 #define CORE   INT64_C(1000000000)
@@ -240,7 +241,7 @@ static char *expand(const char *query, const char *series)
 
 static void check_rule(const json_t *rule, enum resource r, const char *printed)
 {
-        const char *query, *metrics, *ns, *pod, *name = utilization_metric(r);
+        const char *query, *metrics, *ns, *pod, *name = custom_metric_name(r);
         assert_int_equal(json_unpack((json_t *)(uintptr_t)rule, "{s:s, s:s, s:{s:{s:{s:s}, s:{s:s}!}!}!}",
                                      "seriesQuery", &query, "metricsQuery", &metrics, "resources", "overrides",
                                      "pod_namespace", "resource", &ns, "pod_name", "resource", &pod),
@@ -271,7 +272,7 @@ static void test_rules_of_the_adapter(void **state)
         struct view *v = show(&w);
         buf_init(&out, 1 << 16);
         for (enum resource r = CPU; r < RESOURCES; r++)
-                utilization_write(&out, &(struct metric){utilization_metric(r), "Help.", METRIC_GAUGE}, v, r);
+                utilization_write(&out, &(struct metric){custom_metric_name(r), "Help.", METRIC_GAUGE}, v, r);
         AUTO(mem_free) char *text = file_read("manifests/prometheus-adapter/rules.yaml", 1 << 16, &len, &err);
         AUTO(json_decref) json_t *all = text ? yaml_read_all(text, len, &err) : NULL;
         const json_t *rules = json_object_get(json_array_get(all, 0), "rules");

@@ -1,0 +1,219 @@
+#include "adapter.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "certificate.h"
+#include "serve/custom_metrics.h"
+#include "serve/front_proxy.h"
+#include "socket.h"
+
+enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
+
+struct adapter {
+        struct custom_options o;
+        struct MHD_Daemon *daemon;
+        struct slot *views;
+        struct certificate *certificate;
+        struct mono looked; /* at its files */
+        pthread_mutex_t lock;
+        struct front_proxy *trusted; /* NULL: nobody is let in, because of why */
+        char why[256];
+        char address[96];
+};
+
+/* --- one request --- */
+
+static const char *header_of(void *connection, const char *name)
+{
+        return MHD_lookup_connection_value(connection, MHD_HEADER_KIND, name);
+}
+
+static gnutls_session_t session_of(struct MHD_Connection *c)
+{
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(c, MHD_CONNECTION_INFO_GNUTLS_SESSION);
+        return info ? info->tls_session : NULL;
+}
+
+/* 0: he may. */
+static unsigned judge(struct adapter *a, struct MHD_Connection *c, struct err *ret_why)
+{
+        unsigned count = 0, status = MHD_HTTP_SERVICE_UNAVAILABLE;
+        const gnutls_datum_t *chain = gnutls_certificate_get_peers(session_of(c), &count);
+        pthread_mutex_lock(&a->lock);
+        if (a->trusted)
+                status = front_proxy_judge(a->trusted, chain, count, header_of, c, ret_why);
+        else
+                err_set(ret_why, ERR_RETRY, "%s", a->why);
+        pthread_mutex_unlock(&a->lock);
+        return status;
+}
+
+static bool is_yes(const char *value)
+{
+        return value && *value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
+}
+
+static void answer(struct adapter *a, struct MHD_Connection *c, const char *url, const char *method,
+                   struct custom_answer *ret)
+{
+        struct err why = {0};
+        unsigned refused = judge(a, c, &why);
+        if (refused) {
+                custom_metrics_refuse(refused, why.text, ret);
+                return;
+        }
+        const struct custom_request r = {
+                .method = method,
+                .path = url,
+                .label_selector = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "labelSelector"),
+                .metric_selector = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "metricLabelSelector"),
+                .watch = is_yes(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "watch")),
+        };
+        struct view *v = slot_take(a->views);
+        custom_metrics_answer(&r, v, ret);
+        view_drop(v);
+}
+
+static enum MHD_Result send_answer(struct MHD_Connection *c, const struct custom_answer *answer)
+{
+        struct MHD_Response *r = MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
+        if (!r) {
+                free(answer->body);
+                return MHD_NO;
+        }
+        MHD_add_response_header(r, "Content-Type", "application/json");
+        MHD_add_response_header(r, "Cache-Control", "no-store");
+        if (answer->status == MHD_HTTP_SERVICE_UNAVAILABLE)
+                MHD_add_response_header(r, "Retry-After", "1");
+        if (answer->status == MHD_HTTP_METHOD_NOT_ALLOWED)
+                MHD_add_response_header(r, "Allow", "GET");
+        enum MHD_Result rc = MHD_queue_response(c, answer->status, r);
+        MHD_destroy_response(r);
+        return rc;
+}
+
+static enum MHD_Result handle(void *adapter, struct MHD_Connection *c, const char *url, const char *method,
+                              const char *version, const char *upload, size_t *upload_size, void **state)
+{
+        static int seen;
+        struct custom_answer is = {0};
+        (void)version, (void)upload;
+        if (*state == NULL || *upload_size > 0) { /* nobody looks at a body, but it ends before there is an answer */
+                *state = &seen;
+                *upload_size = 0;
+                return MHD_YES;
+        }
+        answer(adapter, c, url, method, &is);
+        return send_answer(c, &is);
+}
+
+/* --- connections --- */
+
+static void look_at_certificate(struct adapter *a)
+{
+        struct err err = {0};
+        struct mono now = mono_read();
+        if (now.ns - a->looked.ns < (int64_t)LOOK_MS * 1000000)
+                return;
+        a->looked = now;
+        if (certificate_look(a->certificate, now, &err) == CERTIFICATE_REFUSED && a->o.trouble)
+                a->o.trouble(a->o.arg, &err);
+}
+
+/* Who comes is asked for a certificate; without one he is told so as an answer, which a broken handshake would not. */
+static void came(void *adapter, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what)
+{
+        struct adapter *a = adapter;
+        (void)context;
+        if (what != MHD_CONNECTION_NOTIFY_STARTED)
+                return;
+        certificate_mine(a->certificate);
+        look_at_certificate(a);
+        gnutls_session_t session = session_of(c);
+        if (session)
+                gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
+}
+
+/* --- from start to stop --- */
+
+static int start_daemon(struct adapter *a, int fd, struct err *err)
+{
+        a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TLS | MHD_USE_ITC, 0, NULL, NULL, handle,
+                                     a, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                                     (unsigned)CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)EACH_ADDRESS,
+                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
+                                     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+                                     MHD_OPTION_NOTIFY_CONNECTION, came, a, MHD_OPTION_HTTPS_CERT_CALLBACK,
+                                     certificate_retrieve, MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES, MHD_OPTION_END);
+        return a->daemon ? 0 : err_set(err, ERR_IO, "the HTTP server does not start: %m");
+}
+
+static int start(struct adapter *a, struct err *err)
+{
+        if ((a->o.cert_file == NULL) != (a->o.key_file == NULL))
+                return err_set(err, ERR_INVALID, "a certificate and its key belong together: one of them is missing");
+        int rc = certificate_new(a->o.cert_file, a->o.key_file, &a->certificate, err);
+        int fd = rc < 0 ? rc : socket_listen(a->o.listen, err);
+        if (fd < 0)
+                return fd;
+        socket_describe(fd, a->address, sizeof a->address);
+        rc = start_daemon(a, fd, err);
+        if (rc < 0)
+                close(fd);
+        return rc;
+}
+
+int adapter_open(const struct custom_options *o, struct slot *views, struct adapter **ret, struct err *err)
+{
+        struct adapter *a = MEM_NEW(struct adapter);
+        a->o = *o;
+        a->views = views;
+        pthread_mutex_init(&a->lock, NULL);
+        snprintf(a->why, sizeof a->why, "whom to trust was not read from the API server yet: try again");
+        int rc = start(a, err);
+        if (rc < 0) {
+                adapter_close(a);
+                return err_wrap(err, "listen on '%s'", o->listen);
+        }
+        *ret = a;
+        return 0;
+}
+
+void adapter_close(struct adapter *a)
+{
+        if (!a)
+                return;
+        if (a->daemon)
+                MHD_stop_daemon(a->daemon);
+        certificate_free(a->certificate);
+        front_proxy_free(a->trusted);
+        pthread_mutex_destroy(&a->lock);
+        mem_free(a);
+}
+
+const char *adapter_address(const struct adapter *a)
+{
+        return a->address;
+}
+
+int adapter_set_certificate(struct adapter *a, const char *cert_pem, const char *key_pem, struct err *err)
+{
+        return certificate_set(a->certificate, cert_pem, key_pem, err);
+}
+
+void adapter_trust(struct adapter *a, struct front_proxy *f, const char *why)
+{
+        pthread_mutex_lock(&a->lock);
+        struct front_proxy *was = a->trusted;
+        a->trusted = f;
+        if (why)
+                snprintf(a->why, sizeof a->why, "%s", why);
+        pthread_mutex_unlock(&a->lock);
+        front_proxy_free(was);
+}

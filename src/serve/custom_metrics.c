@@ -1,0 +1,249 @@
+#include "serve/custom_metrics.h"
+
+#include <jansson.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/quantity.h"
+#include "filter.h"
+
+enum { PARTS = 8, SELECTOR_MAX = 8 << 10 };
+
+const char *custom_metric_name(enum resource r)
+{
+        return r == CPU ? "halflife_pod_cpu_utilization" : "halflife_pod_memory_utilization";
+}
+
+/* --- answers --- */
+
+static void say(unsigned status, json_t *object, struct custom_answer *ret)
+{
+        ret->status = status;
+        ret->body = json_dumps(object, JSON_COMPACT);
+        ret->len = strlen(ret->body);
+        json_decref(object);
+}
+
+static const char *reason_of(unsigned status)
+{
+        static const struct {
+                unsigned status;
+                const char *reason;
+        } row[] = {
+                {MHD_HTTP_BAD_REQUEST, "BadRequest"},
+                {MHD_HTTP_UNAUTHORIZED, "Unauthorized"},
+                {MHD_HTTP_FORBIDDEN, "Forbidden"},
+                {MHD_HTTP_NOT_FOUND, "NotFound"},
+                {MHD_HTTP_METHOD_NOT_ALLOWED, "MethodNotAllowed"},
+                {MHD_HTTP_SERVICE_UNAVAILABLE, "ServiceUnavailable"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                if (row[i].status == status)
+                        return row[i].reason;
+        return "Unknown";
+}
+
+void custom_metrics_refuse(unsigned status, const char *text, struct custom_answer *ret)
+{
+        enum { TEXT_MOST = 1024 };
+        char cut[TEXT_MOST];
+        snprintf(cut, sizeof cut, "%s", text);
+        json_t *message = json_string(cut); /* what came with the request may be no UTF-8 */
+        say(status,
+            json_pack("{s:s, s:s, s:{}, s:s, s:o, s:s, s:i}", "kind", "Status", "apiVersion", "v1", "metadata",
+                      "status", "Failure", "message", message ? message : json_string("the request cannot be read"),
+                      "reason", reason_of(status), "code", (int)status),
+            ret);
+}
+
+/* --- discovery --- */
+
+static json_t *version_row(const char *version)
+{
+        return json_pack("{s:s+, s:s}", "groupVersion", CUSTOM_METRICS_GROUP "/", version, "version", version);
+}
+
+static json_t *group_row(void)
+{
+        return json_pack("{s:s, s:[o, o], s:o}", "name", CUSTOM_METRICS_GROUP, "versions",
+                         version_row(CUSTOM_METRICS_V2), version_row(CUSTOM_METRICS_V1), "preferredVersion",
+                         version_row(CUSTOM_METRICS_V2));
+}
+
+static void say_groups(struct custom_answer *ret)
+{
+        say(MHD_HTTP_OK,
+            json_pack("{s:s, s:s, s:[o]}", "kind", "APIGroupList", "apiVersion", "v1", "groups", group_row()), ret);
+}
+
+static void say_group(struct custom_answer *ret)
+{
+        json_t *group = group_row();
+        json_object_set_new(group, "kind", json_string("APIGroup"));
+        json_object_set_new(group, "apiVersion", json_string("v1"));
+        say(MHD_HTTP_OK, group, ret);
+}
+
+static void say_resources(const char *version, struct custom_answer *ret)
+{
+        json_t *rows = json_array();
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                json_array_append_new(rows, json_pack("{s:s+, s:s, s:b, s:s, s:[s]}", "name", "pods/",
+                                                      custom_metric_name(r), "singularName", "", "namespaced", 1,
+                                                      "kind", "MetricValueList", "verbs", "get"));
+        say(MHD_HTTP_OK,
+            json_pack("{s:s, s:s, s:s+, s:o}", "kind", "APIResourceList", "apiVersion", "v1", "groupVersion",
+                      CUSTOM_METRICS_GROUP "/", version, "resources", rows),
+            ret);
+}
+
+/* --- values --- */
+
+struct asked {
+        const char *version, *ns, *name, *metric;
+        enum resource resource;
+        const struct selector *labels; /* NULL: all */
+        bool none;                     /* the metric's own labels are not such */
+        bool all;                      /* of pods by labels, not of one by name */
+};
+
+static json_t *value_of(const struct asked *q, const struct view_pod *p)
+{
+        char at[WALL_TEXT_MAX], quantity[QUANTITY_TEXT_MAX];
+        json_t *item =
+                json_pack("{s:{s:s, s:s, s:s, s:s}, s:s, s:s}", "describedObject", "kind", "Pod", "namespace", p->ns,
+                          "name", p->name, "apiVersion", "v1", "timestamp", wall_print((struct wall){p->at_ms}, at),
+                          "value", quantity_print_cpu(p->utilization[q->resource], quantity));
+        if (strcmp(q->version, CUSTOM_METRICS_V1) == 0)
+                json_object_set_new(item, "metricName", json_string(q->metric));
+        else
+                json_object_set_new(item, "metric", json_pack("{s:s}", "name", q->metric));
+        return item;
+}
+
+static bool is_asked(const struct asked *q, const struct view_pod *p)
+{
+        struct label_pair label[VIEW_LABELS_MAX];
+        if (q->none || p->utilization[q->resource] < 0 || strcmp(p->ns, q->ns) != 0)
+                return false;
+        if (!q->all)
+                return strcmp(p->name, q->name) == 0;
+        size_t labels = view_unpack_labels(p->labels, p->labels_size, label, VIEW_LABELS_MAX);
+        return selector_match(q->labels, label, labels);
+}
+
+static void say_values(const struct asked *q, const struct view *v, struct custom_answer *ret)
+{
+        json_t *items = json_array();
+        for (size_t i = 0; i < v->pods; i++)
+                if (is_asked(q, &v->pod[i]))
+                        json_array_append_new(items, value_of(q, &v->pod[i]));
+        if (!q->all && json_array_size(items) == 0) {
+                char text[512];
+                snprintf(text, sizeof text,
+                         "there is no %s of pod '%.253s' in namespace '%.63s': is apply.hpa of its profile LimitBasis, "
+                         "has "
+                         "each of its containers a limit, was it sampled just now?",
+                         q->metric, q->name, q->ns);
+                json_decref(items);
+                custom_metrics_refuse(MHD_HTTP_NOT_FOUND, text, ret);
+                return;
+        }
+        say(MHD_HTTP_OK,
+            json_pack("{s:s, s:s+, s:{}, s:o}", "kind", "MetricValueList", "apiVersion", CUSTOM_METRICS_GROUP "/",
+                      q->version, "metadata", "items", items),
+            ret);
+}
+
+/* ERR_INVALID says what is wrong with a selector. */
+static int read_selectors(const struct custom_request *r, struct arena *a, struct asked *q, struct err *err)
+{
+        struct selector *labels = NULL, *own = NULL;
+        const char *of_pods = r->label_selector ? r->label_selector : "";
+        const char *of_metric = r->metric_selector ? r->metric_selector : "";
+        if (strlen(of_pods) > SELECTOR_MAX || strlen(of_metric) > SELECTOR_MAX)
+                return err_set(err, ERR_INVALID, "a selector has more than %d bytes", SELECTOR_MAX);
+        if (selector_parse(text_of(of_pods), a, &labels, err) < 0)
+                return err_wrap(err, "labelSelector");
+        if (selector_parse(text_of(of_metric), a, &own, err) < 0)
+                return err_wrap(err, "metricLabelSelector");
+        q->labels = labels;
+        q->none = !selector_match(own, NULL, 0);
+        return 0;
+}
+
+static void answer_values(const struct custom_request *r, struct asked *q, const struct view *v,
+                          struct custom_answer *ret)
+{
+        struct arena a = {0};
+        struct err err = {0};
+        while (q->resource < RESOURCES && strcmp(custom_metric_name(q->resource), q->metric) != 0)
+                q->resource++;
+        q->all = strcmp(q->name, "*") == 0;
+        if (q->resource == RESOURCES)
+                custom_metrics_refuse(MHD_HTTP_NOT_FOUND,
+                                      "there is no such metric of pods; there are halflife_pod_cpu_utilization and "
+                                      "halflife_pod_memory_utilization",
+                                      ret);
+        else if (!v->ready)
+                custom_metrics_refuse(MHD_HTTP_SERVICE_UNAVAILABLE, "the first cycle is not over yet: try again", ret);
+        else if (read_selectors(r, &a, q, &err) < 0)
+                custom_metrics_refuse(MHD_HTTP_BAD_REQUEST, err.text, ret);
+        else
+                say_values(q, v, ret);
+        arena_release(&a);
+}
+
+/* --- the path --- */
+
+/* The parts of "/a/b/c", in buf; PARTS + 1: more than there are in any path of ours. */
+static int split(char *buf, char *part[static PARTS])
+{
+        int count = 0;
+        char *rest, *p = strtok_r(buf, "/", &rest);
+        for (; p && count < PARTS; p = strtok_r(NULL, "/", &rest))
+                part[count++] = p;
+        return p ? PARTS + 1 : count;
+}
+
+static void answer_parts(const struct custom_request *r, char *const part[static PARTS], int parts,
+                         const struct view *v, struct custom_answer *ret)
+{
+        enum { APIS, GROUP, VERSION, NAMESPACES, NS, RESOURCE, NAME, METRIC };
+        bool ours = parts >= 1 && strcmp(part[APIS], "apis") == 0 &&
+                    (parts <= GROUP || strcmp(part[GROUP], CUSTOM_METRICS_GROUP) == 0) &&
+                    (parts <= VERSION || strcmp(part[VERSION], CUSTOM_METRICS_V1) == 0 ||
+                     strcmp(part[VERSION], CUSTOM_METRICS_V2) == 0);
+        if (ours && parts == GROUP)
+                say_groups(ret);
+        else if (ours && parts == VERSION)
+                say_group(ret);
+        else if (ours && parts == NAMESPACES)
+                say_resources(part[VERSION], ret);
+        else if (ours && parts == PARTS && strcmp(part[NAMESPACES], "namespaces") == 0 &&
+                 strcmp(part[RESOURCE], "pods") == 0)
+                answer_values(
+                        r,
+                        &(struct asked){
+                                .version = part[VERSION], .ns = part[NS], .name = part[NAME], .metric = part[METRIC]},
+                        v, ret);
+        else
+                custom_metrics_refuse(MHD_HTTP_NOT_FOUND,
+                                      "there is /apis/" CUSTOM_METRICS_GROUP "/" CUSTOM_METRICS_V2
+                                      "/namespaces/NAMESPACE/pods/*/METRIC",
+                                      ret);
+}
+
+void custom_metrics_answer(const struct custom_request *r, const struct view *v, struct custom_answer *ret)
+{
+        char *part[PARTS] = {0};
+        if (strcmp(r->method, MHD_HTTP_METHOD_GET) != 0 || r->watch) {
+                custom_metrics_refuse(MHD_HTTP_METHOD_NOT_ALLOWED, "metrics are for GET alone, and not to be watched",
+                                      ret);
+                return;
+        }
+        AUTO(mem_free) char *path = mem_string(r->path);
+        int parts = split(path, part);
+        answer_parts(r, part, parts, v, ret);
+}
