@@ -33,6 +33,8 @@ struct controller_options {
                 CERTIFICATE_SECRET
         } certificate;                                                                 /* where the door's is from */
         const char *certificate_secret, *certificate_services, *webhook_configuration; /* see control/webhook */
+        const char *custom_listen;  /* of the API of custom metrics; NULL: none */
+        const char *custom_service; /* in ns: whom its APIServices have to name */
         bool replica;
         const char *learner_ca;     /* PEM; NULL: who vouches for our own certificate, or the system's */
         const char *learner_url;    /* of a replica: who knows histograms; NULL: nobody */
@@ -41,8 +43,8 @@ struct controller_options {
 };
 
 struct controller;
-/* Strings of options are the caller's and stay until controller_free. ERR_CONFLICT: another process holds the database.
- */
+/* Strings of options are the caller's and stay until controller_free. ERR_CONFLICT: another process holds the database,
+ * or custom metrics belong to another service. */
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
                    struct err *err);
 /* Settings re-read: what can change while running (intervals, rates, budgets, apply) does; the rest is told to need a

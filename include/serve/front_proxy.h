@@ -18,8 +18,7 @@ struct front_proxy;
 /* configmap: the object. ERR_INVALID says what is missing: without a CA, or without a user's header, nobody is let in.
  */
 int front_proxy_read(const json_t *configmap, struct front_proxy **ret, struct err *err);
-bool front_proxy_same(const struct front_proxy *a, const struct front_proxy *b); /* NULL is fine */
-void front_proxy_free(struct front_proxy *f);
+void front_proxy_free(struct front_proxy *f); /* NULL is fine */
 
 /*
  * May the peer of this session speak for others, and for whom does he? chain: his certificates (DER), the first his

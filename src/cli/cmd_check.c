@@ -9,6 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "cli/settings.h"
+#include "control/custom_api.h"
 #include "store/store.h"
 #include "terminal.h"
 
@@ -233,6 +234,65 @@ static void check_permissions(struct checking *c)
         char line[64];
         snprintf(line, sizeof line, "%d permissions granted", good);
         tell(c, GOOD, line, NULL);
+}
+
+/* --- custom metrics --- */
+
+static bool may_name(struct checking *c, const char *verb, const char *group, const char *resource, const char *ns,
+                     const char *name)
+{
+        struct err err = {0};
+        AUTO(json_decref)
+        json_t *review =
+                json_pack("{s:s, s:s, s:{s:{s:s, s:s, s:s, s:s, s:s}}}", "apiVersion", "authorization.k8s.io/v1",
+                          "kind", "SelfSubjectAccessReview", "spec", "resourceAttributes", "verb", verb, "group", group,
+                          "resource", resource, "namespace", ns, "name", name);
+        AUTO(json_decref)
+        json_t *answer = ask(c, HTTP_POST, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, &err);
+        return json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
+}
+
+static void check_custom_permissions(struct checking *c)
+{
+        static const struct {
+                const char *verb, *group, *resource, *ns, *name;
+        } row[] = {
+                {"get", "", "configmaps", "kube-system", "extension-apiserver-authentication"},
+                {"get", "apiregistration.k8s.io", "apiservices", "", "v1beta1.custom.metrics.k8s.io"},
+                {"patch", "apiregistration.k8s.io", "apiservices", "", "v1beta1.custom.metrics.k8s.io"},
+                {"get", "apiregistration.k8s.io", "apiservices", "", "v1beta2.custom.metrics.k8s.io"},
+                {"patch", "apiregistration.k8s.io", "apiservices", "", "v1beta2.custom.metrics.k8s.io"},
+        };
+        char line[256];
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                if (may_name(c, row[i].verb, row[i].group, row[i].resource, row[i].ns, row[i].name))
+                        continue;
+                snprintf(line, sizeof line, "may not %s %s '%s', needed for custom metrics", row[i].verb,
+                         row[i].resource, row[i].name);
+                tell(c, BAD, line, "kubectl apply -k manifests/overlays/custom-metrics has the rules");
+        }
+}
+
+/* Only where they are asked for. */
+static void check_custom_metrics(struct checking *c)
+{
+        char line[ERR_TEXT_MAX + 128];
+        struct err err = {0};
+        int ours = 0;
+        if (!c->settings.text[SET_CUSTOM_METRICS_LISTEN])
+                return;
+        int rc = custom_api_check(c->session.client, c->ns, c->settings.text[SET_CUSTOM_METRICS_SERVICE], &ours, &err);
+        snprintf(line, sizeof line, "custom metrics API: %s", rc < 0 ? err.text : "leads to halflife");
+        if (rc == ERR_CONFLICT)
+                tell(c, BAD, line, "halflife run refuses to start so");
+        else if (rc < 0)
+                tell(c, BAD, line, "until whose it is can be seen, nothing is served");
+        else if (ours == 0)
+                tell(c, DOUBTFUL, "custom metrics API: no APIService leads to halflife",
+                     "kubectl apply -k manifests/overlays/custom-metrics");
+        else
+                tell(c, GOOD, line, NULL);
+        check_custom_permissions(c);
 }
 
 /* --- kinds that profiles name --- */
@@ -476,6 +536,7 @@ int cmd_check(int argc, char **argv)
                         check_apis(&c);
                         check_permissions(&c);
                         check_kinds(&c);
+                        check_custom_metrics(&c);
                 }
         }
         check_database(&c);

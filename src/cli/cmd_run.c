@@ -84,6 +84,8 @@ static struct controller_options options_of(const struct running *r, const struc
         o.certificate_secret = s->text[SET_CERTIFICATE_SECRET];
         o.certificate_services = s->text[SET_CERTIFICATE_SERVICES];
         o.webhook_configuration = s->text[SET_WEBHOOK_CONFIGURATION];
+        o.custom_listen = s->text[SET_CUSTOM_METRICS_LISTEN];
+        o.custom_service = s->text[SET_CUSTOM_METRICS_SERVICE];
         o.token_audience = s->text[SET_TOKEN_AUDIENCE];
         o.user_agent = version_user_agent();
         return o;
@@ -100,6 +102,7 @@ static void serve_only(struct running *r, const struct access *a, struct control
         o->replica = true;
         o->leader_elect = false;
         o->database = NULL;
+        o->custom_listen = NULL; /* who serves only knows no usage */
         o->learner_url = r->learner_url;
         o->learner_ca = r->learner_ca;
         if (!o->serve_listen)
@@ -233,6 +236,8 @@ static bool heeds(const struct running *r, int setting)
         case SET_LEASE:
         case SET_BUDGET_WORKLOADS:
         case SET_BUDGET_CORES:
+        case SET_CUSTOM_METRICS_LISTEN:
+        case SET_CUSTOM_METRICS_SERVICE:
                 return !r->replica;
         case SET_LEARNER_URL:
         case SET_LEARNER_CA:

@@ -33,7 +33,7 @@ const struct setting setting_table[SETTINGS] = {
         [SET_LISTEN] = {"listen", SETTING_TEXT, "ADDRESS", ":8080", NULL, NULL, NULL, false,
                         "address of /healthz, /readyz and /metrics"},
         [SET_LISTEN_FILE] = {"listen-file", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
-                             "write the addresses bound there, --listen's and then --serve-listen's (for port 0)"},
+                             "write the addresses bound there, --listen's, then --serve-listen's and --custom-metrics-listen's (for port 0)"},
         [SET_SERVE_LISTEN] = {"serve-listen", SETTING_TEXT, "ADDRESS", "", NULL, NULL, NULL, false,
                               "address of the REST API and of admission, such as :8443; without TLS only on loopback"},
         [SET_TLS_CERT] = {"tls-cert", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
@@ -50,6 +50,12 @@ const struct setting setting_table[SETTINGS] = {
                                       NULL, NULL, false, "Services that a self-made certificate is for"},
         [SET_WEBHOOK_CONFIGURATION] = {"webhook-configuration", SETTING_TEXT, "NAME", "halflife", NULL, NULL, NULL,
                                        false, "MutatingWebhookConfiguration whose caBundle follows the certificate"},
+        [SET_CUSTOM_METRICS_LISTEN] = {"custom-metrics-listen", SETTING_TEXT, "ADDRESS", "", NULL, NULL, NULL, false,
+                                       "run: address of the API custom.metrics.k8s.io, such as :6443, for the API "
+                                       "server's front proxy alone; with the certificate of --serve-listen"},
+        [SET_CUSTOM_METRICS_SERVICE] = {"custom-metrics-service", SETTING_TEXT, "NAME", "halflife", NULL, NULL, NULL,
+                                        false,
+                                        "run: Service in halflife's own namespace that the APIServices have to name"},
         [SET_LEARNER_URL] = {"learner-url", SETTING_TEXT, "URL", "", NULL, NULL, NULL, false,
                              "serve: where histograms are asked for; else the Service halflife, where serve runs in a "
                              "pod"},

@@ -369,14 +369,17 @@ static void warned(void *arg, const char *path, const char *text)
                 log_warn("the API server warns", KV("path", path), KV("warning", text));
 }
 
-/* One line an address: of health first, then of the door. */
+/* One line an address: of health first, then of the door, then of custom metrics. */
 static int write_addresses(const struct controller *c, struct err *err)
 {
         if (!c->options.listen_file)
                 return 0;
         FILE *f = fopen(c->options.listen_file, "we");
-        const char *door = server_door_address(c->server);
-        if (!f || fprintf(f, "%s\n%s%s", server_address(c->server), door, *door ? "\n" : "") < 0 || fclose(f) != 0)
+        const char *door = server_door_address(c->server), *custom = server_custom_address(c->server);
+        if (!f ||
+            fprintf(f, "%s\n%s%s%s%s", server_address(c->server), door, *door ? "\n" : "", custom,
+                    *custom ? "\n" : "") < 0 ||
+            fclose(f) != 0)
                 return err_set(err, ERR_IO, "write '%s': %m", c->options.listen_file);
         return 0;
 }
@@ -395,6 +398,8 @@ static void trust_roots(void *arg, const char *roots_pem)
         struct controller *c = arg;
         if (c->learner && !c->options.learner_ca)
                 learner_set_ca(c->learner, roots_pem);
+        if (c->custom_api)
+                custom_api_vouched_by(c->custom_api, roots_pem);
 }
 
 void controller_trust_learner(struct controller *c, const char *ca_pem)
@@ -419,10 +424,12 @@ static int webhook_start(struct controller *c, struct err *err)
         return co->certificate == CERTIFICATE_FILES ? 0 : webhook_new(c->client, &o, &c->webhook, err);
 }
 
+/* --- the server --- */
+
 static int serve_start(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->options;
-        if (!co->listen && !co->serve_listen)
+        if (!co->listen && !co->serve_listen && !co->custom_listen)
                 return 0;
         c->inquiries = inquiries_new(c);
         const struct server_options o = {
@@ -435,16 +442,19 @@ static int serve_start(struct controller *c, struct err *err)
                          .key_file = co->tls_key,
                          .admission = true,
                          .calls = inquiries_calls(c->inquiries)},
+                .custom = {.listen = co->custom_listen, .cert_file = co->tls_cert, .key_file = co->tls_key},
         };
         int rc = server_start(&o, &c->server, err);
         if (rc < 0)
                 return rc;
         if (co->listen)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
-        if (co->serve_listen) {
+        custom_start(c);
+        if (co->serve_listen || co->custom_listen)
                 rc = webhook_start(c, err);
-                if (rc < 0)
-                        return rc;
+        if (rc < 0)
+                return rc;
+        if (co->serve_listen) {
                 inquiries_begin(c->inquiries);
                 log_info("serves /api/v1 and /admission", KV("address", server_door_address(c->server)),
                          KV("tls", o.door.tls ? "yes" : "no"));
@@ -497,12 +507,15 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         c->events = event_source_new(c->client, o->identity);
         c->work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS);
         world_init(&c->world, client_field_manager(c->client), o->ns);
+        c->world.pod_labels = o->custom_listen != NULL;
         *err = (struct err){0};
         if (!o->replica)
                 persist_open(c, err);
         else if (o->learner_url && learner_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
                  o->learner_ca)
                 learner_set_ca(c->learner, o->learner_ca);
+        if (err->code == 0)
+                (void)custom_check(c, err);
         if (err->code == 0)
                 (void)serve_start(c, err);
         if (err->code != 0) {
@@ -588,6 +601,7 @@ void controller_free(struct controller *c)
         for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
                 loop_timer_stop(c->loop, timers[i]);
         webhook_free(c->webhook);
+        custom_api_free(c->custom_api);
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
         server_stop(c->server);

@@ -89,22 +89,6 @@ int front_proxy_read(const json_t *configmap, struct front_proxy **ret, struct e
         return 0;
 }
 
-static bool words_same(const struct words *a, const struct words *b)
-{
-        bool same = a->count == b->count;
-        for (int i = 0; same && i < a->count; i++)
-                same = strcmp(a->word[i], b->word[i]) == 0;
-        return same;
-}
-
-bool front_proxy_same(const struct front_proxy *a, const struct front_proxy *b)
-{
-        if (!a || !b)
-                return a == b;
-        return strcmp(a->ca, b->ca) == 0 && words_same(&a->names, &b->names) &&
-               words_same(&a->user_headers, &b->user_headers);
-}
-
 void front_proxy_free(struct front_proxy *f)
 {
         if (!f)

@@ -30,6 +30,7 @@ static const struct {
         {"events.k8s.io", "v1", "events", "event", "Event", true, false, false},
         {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "mutatingwebhookconfiguration",
          "MutatingWebhookConfiguration", false, false, false},
+        {"apiregistration.k8s.io", "v1", "apiservices", "apiservice", "APIService", false, false, false},
         {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "customresourcedefinition",
          "CustomResourceDefinition", false, true, false},
 };

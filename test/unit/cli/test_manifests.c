@@ -16,9 +16,9 @@
 #include "cli/settings.h"
 #include "control/controller.h"
 
-enum { BASE, ADMISSION, READ_ONLY, MONITORING, BUILDS };
+enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, BUILDS };
 static const char *const folder[BUILDS] = {"manifests", "manifests/overlays/admission", "manifests/overlays/read-only",
-                                           "manifests/overlays/monitoring"};
+                                           "manifests/overlays/monitoring", "manifests/overlays/custom-metrics"};
 static json_t *built[BUILDS + 1]; /* the last: a test's own */
 
 static json_t *build(const char *from)
@@ -326,6 +326,44 @@ static void test_read_only_replicas(void **state)
         built[BUILDS] = NULL;
 }
 
+/* --- custom metrics --- */
+
+/* Both versions lead to a port of the service that the setting listens on; nothing vouches for it but halflife. */
+static void check_api_service(const char *version)
+{
+        AUTO(mem_free) char *name = mem_printf("%s.custom.metrics.k8s.io", version);
+        const json_t *spec = at(find(CUSTOM, "APIService", name), "spec");
+        const json_t *service = find(CUSTOM, "Service", text_at(spec, "service.name"));
+        json_int_t port = json_integer_value(at(spec, "service.port"));
+        AUTO(mem_free) char *listen = mem_printf("--custom-metrics-listen=:%d", (int)port);
+        assert_string_equal(text_at(spec, "group"), "custom.metrics.k8s.io");
+        assert_string_equal(text_at(spec, "version"), version);
+        assert_string_equal(text_at(spec, "service.namespace"), text_at(service, "metadata.namespace"));
+        assert_int_equal(json_integer_value(at(service, "spec.ports.2.port")), port);
+        assert_null(at(spec, "caBundle"));
+        assert_null(at(spec, "insecureSkipTLSVerify"));
+        assert_true(holds(at(find(CUSTOM, "Deployment", "halflife"), "spec.template.spec.containers.0.args"), listen));
+}
+
+static void test_custom_metrics(void **state)
+{
+        NEEDS_KUBECTL();
+        check_api_service("v1beta1");
+        check_api_service("v1beta2");
+        for (int b = 0; b < CUSTOM; b++)
+                assert_null(find(b, "APIService", NULL)); /* never but by this overlay */
+        const json_t *role = find(CUSTOM, "Role", "halflife-front-proxy");
+        assert_string_equal(text_at(role, "metadata.namespace"), "kube-system");
+        assert_string_equal(text_at(find(CUSTOM, "RoleBinding", "halflife-front-proxy"), "metadata.namespace"),
+                            "kube-system");
+        assert_int_equal(json_array_size(at(role, "rules.0.resourceNames")), 1);
+        assert_int_equal(
+                json_array_size(at(find(CUSTOM, "ClusterRole", "halflife-custom-metrics"), "rules.0.resourceNames")),
+                2);
+        assert_string_equal(text_at(find(CUSTOM, "NetworkPolicy", "halflife"), "spec.ingress.0.ports.2.port"),
+                            "custom");
+}
+
 /* --- webhooks --- */
 
 static void test_webhooks(void **state)
@@ -422,9 +460,10 @@ static void test_alerts(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods),        cmocka_unit_test(test_what_selects_pods),
-                cmocka_unit_test(test_permissions), cmocka_unit_test(test_read_only_replicas),
-                cmocka_unit_test(test_webhooks),    cmocka_unit_test(test_alerts),
+                cmocka_unit_test(test_pods),           cmocka_unit_test(test_what_selects_pods),
+                cmocka_unit_test(test_permissions),    cmocka_unit_test(test_read_only_replicas),
+                cmocka_unit_test(test_custom_metrics), cmocka_unit_test(test_webhooks),
+                cmocka_unit_test(test_alerts),
         };
         return cmocka_run_group_tests(tests, build_all, drop_all);
 }

@@ -88,23 +88,6 @@ static void test_reading(void **state)
         assert_null(f);
 }
 
-static void test_same(void **state)
-{
-        (void)state;
-        struct front_proxy *a = trusting(pki_ca(proxies), "[\"a\"]"), *b = trusting(pki_ca(proxies), "[\"a\"]");
-        struct front_proxy *other_ca = trusting(pki_ca(others), "[\"a\"]"),
-                           *other_name = trusting(pki_ca(proxies), "[\"b\"]");
-        assert_true(front_proxy_same(a, b));
-        assert_false(front_proxy_same(a, other_ca));
-        assert_false(front_proxy_same(a, other_name));
-        assert_false(front_proxy_same(a, NULL));
-        assert_true(front_proxy_same(NULL, NULL));
-        front_proxy_free(a);
-        front_proxy_free(b);
-        front_proxy_free(other_ca);
-        front_proxy_free(other_name);
-}
-
 /* arg: the one header that there is, or NULL; its value is "system:kube-controller-manager". */
 static const char *header(void *arg, const char *name)
 {
@@ -225,8 +208,10 @@ static void test_two_roots(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_reading),        cmocka_unit_test(test_same),      cmocka_unit_test(test_judging),
-                cmocka_unit_test(test_no_certificate), cmocka_unit_test(test_two_roots),
+                cmocka_unit_test(test_reading),
+                cmocka_unit_test(test_judging),
+                cmocka_unit_test(test_no_certificate),
+                cmocka_unit_test(test_two_roots),
         };
         return cmocka_run_group_tests(tests, make, drop);
 }

@@ -1,0 +1,311 @@
+#include "control/custom_api.h"
+
+#include <gnutls/gnutls.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "kube/patch.h"
+#include "serve/custom_metrics.h"
+#include "serve/front_proxy.h"
+
+enum { LOOK_MS = MINUTE_MS, RETRY_MS = 5 * SECOND_MS, ASK_MS = 10 * SECOND_MS, VERSIONS = 2 };
+
+#define CONFIG "extension-apiserver-authentication"
+
+static const char *const name_of[VERSIONS] = {CUSTOM_METRICS_V1 "." CUSTOM_METRICS_GROUP,
+                                              CUSTOM_METRICS_V2 "." CUSTOM_METRICS_GROUP};
+
+static char *service_path(int version)
+{
+        return path_of("apiregistration.k8s.io", "v1", NULL, "apiservices", name_of[version], NULL);
+}
+
+/* --- whose it is --- */
+
+int custom_api_owner(const json_t *api_service, const char *ns, const char *name, struct err *err)
+{
+        const json_t *service = json_object_get(json_object_get(api_service, "spec"), "service");
+        const char *is_ns = json_string_value(json_object_get(service, "namespace"));
+        const char *is_name = json_string_value(json_object_get(service, "name"));
+        const char *which = json_string_value(json_object_get(json_object_get(api_service, "metadata"), "name"));
+        if (is_ns && is_name && strcmp(is_ns, ns) == 0 && strcmp(is_name, name) == 0)
+                return 0;
+        return err_set(
+                err, ERR_CONFLICT,
+                "APIService '%s' belongs to service '%s/%s', not to '%s/%s': custom metrics come from one place a "
+                "cluster; leave --custom-metrics-listen unset and let it read halflife's series "
+                "(manifests/prometheus-adapter), or take it away first",
+                which ? which : "?", is_ns ? is_ns : "", is_name ? is_name : "", ns, name);
+}
+
+int custom_api_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err)
+{
+        int ours = 0;
+        for (int i = 0; i < VERSIONS; i++) {
+                AUTO(mem_free) char *path = service_path(i), *body = NULL;
+                size_t len;
+                const struct call call = {.method = HTTP_GET, .path = path, .deadline_ms = ASK_MS, .urgent = true};
+                int rc = client_wait(c, &call, &body, &len, err);
+                if (rc == ERR_NOTFOUND)
+                        continue;
+                AUTO(json_decref) json_t *object = rc == 0 ? json_loadb(body, len, 0, NULL) : NULL;
+                rc = rc < 0 ? rc : custom_api_owner(object, ns, name, err);
+                if (rc < 0)
+                        return rc;
+                ours++;
+        }
+        *ret_ours = ours;
+        return 0;
+}
+
+/* --- looking --- */
+
+struct custom_api {
+        struct client *client;
+        struct custom_api_options o;
+        struct loop_timer again;
+        struct client_call *call; /* NULL: nothing is under way */
+        char *config_path, *path[VERSIONS];
+        char *roots;   /* base64; NULL: nobody was told */
+        bool hurry;    /* something came while a look was under way */
+        json_t *known; /* the ConfigMap's data, as the server was told; NULL: it trusts nobody */
+        char trouble[ERR_TEXT_MAX];
+        bool told;
+
+        /* one look */
+        json_t *map, *service[VERSIONS]; /* NULL: there is none */
+        int version, ours;
+};
+
+static void look(void *arg);
+
+static void forget(struct custom_api *a)
+{
+        json_decref(a->map);
+        a->map = NULL;
+        for (int i = 0; i < VERSIONS; i++) {
+                json_decref(a->service[i]);
+                a->service[i] = NULL;
+        }
+        a->version = a->ours = 0;
+}
+
+static void finish(struct custom_api *a, int64_t after_ms)
+{
+        forget(a);
+        loop_timer_set(client_loop(a->client), &a->again, a->hurry ? 0 : after_ms, look, a);
+        a->hurry = false;
+}
+
+static bool is_news(struct custom_api *a, const char *text)
+{
+        bool news = strcmp(a->trouble, text) != 0;
+        snprintf(a->trouble, sizeof a->trouble, "%s", text);
+        return news;
+}
+
+/* It goes on as it was: what is known of the front proxy does not grow wrong by an API server that is away. */
+static void fail(struct custom_api *a, const struct err *why, const char *what)
+{
+        if (is_news(a, why->text))
+                log_warn("custom metrics cannot be seen to, will try again", KV("what", what), KV("error", why->text));
+        finish(a, RETRY_MS);
+}
+
+static void refuse(struct custom_api *a, const struct err *why)
+{
+        if (is_news(a, why->text))
+                log_error("custom metrics are not served: they belong to another service", KV("error", why->text));
+        json_decref(a->known);
+        a->known = NULL;
+        a->o.trust(a->o.arg, NULL, why->text);
+        finish(a, LOOK_MS);
+}
+
+/* Only once it is known that the group is nobody else's. */
+static int trust(struct custom_api *a, struct err *err)
+{
+        struct front_proxy *f = NULL;
+        json_t *data = json_object_get(a->map, "data");
+        if (a->known && json_equal(a->known, data))
+                return 0;
+        int rc = front_proxy_read(a->map, &f, err);
+        if (rc < 0)
+                return rc;
+        json_decref(a->known);
+        a->known = json_incref(data);
+        a->o.trust(a->o.arg, f, NULL);
+        return 0;
+}
+
+static void tell(struct custom_api *a)
+{
+        struct err err = {0};
+        if (trust(a, &err) < 0) {
+                fail(a, &err, CONFIG);
+                return;
+        }
+        if (a->ours == 0 && is_news(a, "no APIService"))
+                log_warn("no APIService leads to halflife, so nobody asks for custom metrics",
+                         KV("service", a->o.service), KV("cure", "kubectl apply -k manifests/overlays/custom-metrics"));
+        else if (a->ours > 0 && (is_news(a, "") || !a->told))
+                log_info("custom metrics are served to the API server", KV_INT("versions", a->ours));
+        a->told = true;
+        finish(a, LOOK_MS);
+}
+
+/* --- APIServices: both are read before anything is written --- */
+
+static void write_next(struct custom_api *a);
+
+static void patched(void *arg, const struct client_answer *answer)
+{
+        struct custom_api *a = arg;
+        a->call = NULL;
+        if (answer->err.code == ERR_STALE) {
+                finish(a, RETRY_MS); /* it was changed meanwhile */
+        } else if (answer->err.code) {
+                fail(a, &answer->err, name_of[a->version]);
+        } else {
+                log_info("the APIService's caBundle was written", KV("apiservice", name_of[a->version]));
+                a->version++;
+                write_next(a);
+        }
+}
+
+/* Who vouches for us is written only where the API server is to look at it. */
+static bool wants_bundle(const struct custom_api *a, const json_t *object)
+{
+        const json_t *spec = json_object_get(object, "spec");
+        const char *has = json_string_value(json_object_get(spec, "caBundle"));
+        return spec && a->roots && !json_is_true(json_object_get(spec, "insecureSkipTLSVerify")) &&
+               (!has || strcmp(has, a->roots) != 0);
+}
+
+static void write_bundle(struct custom_api *a, const json_t *object)
+{
+        const json_t *version = json_object_get(json_object_get(object, "metadata"), "resourceVersion");
+        AUTO(json_decref)
+        json_t *patch = json_pack("[{s:s, s:s, s:O?}, {s:s, s:s, s:s}]", "op", "test", "path",
+                                  "/metadata/resourceVersion", "value", (json_t *)(uintptr_t)version, "op", "add",
+                                  "path", "/spec/caBundle", "value", a->roots);
+        a->call = patch_send(a->client, a->path[a->version], patch, false, patched, a);
+}
+
+static void write_next(struct custom_api *a)
+{
+        while (a->version < VERSIONS && !wants_bundle(a, a->service[a->version]))
+                a->version++;
+        if (a->version < VERSIONS)
+                write_bundle(a, a->service[a->version]);
+        else
+                tell(a);
+}
+
+static void read_next(struct custom_api *a);
+
+static void service_read(void *arg, const struct client_answer *answer)
+{
+        struct custom_api *a = arg;
+        struct err err = {0};
+        bool there = answer->err.code != ERR_NOTFOUND;
+        a->call = NULL;
+        if (there && answer->err.code) {
+                fail(a, &answer->err, name_of[a->version]);
+                return;
+        }
+        json_t *object = there ? json_loadb(answer->body.p, answer->body.len, 0, NULL) : NULL;
+        a->service[a->version++] = object;
+        if (there && custom_api_owner(object, a->o.ns, a->o.service, &err) < 0) {
+                refuse(a, &err);
+                return;
+        }
+        a->ours += there;
+        read_next(a);
+}
+
+static void read_next(struct custom_api *a)
+{
+        const char *path = a->version < VERSIONS ? a->path[a->version] : NULL;
+        const struct call call = {.method = HTTP_GET, .path = path, .urgent = true};
+        if (path) {
+                a->call = client_start(a->client, &call, service_read, a);
+                return;
+        }
+        a->version = 0;
+        write_next(a);
+}
+
+/* --- the front proxy --- */
+
+static void config_read(void *arg, const struct client_answer *answer)
+{
+        struct custom_api *a = arg;
+        a->call = NULL;
+        if (answer->err.code) {
+                fail(a, &answer->err, CONFIG);
+                return;
+        }
+        a->map = json_loadb(answer->body.p, answer->body.len, 0, NULL);
+        read_next(a);
+}
+
+void custom_api_look(struct custom_api *a)
+{
+        const struct call call = {.method = HTTP_GET, .path = a->config_path, .urgent = true};
+        loop_timer_stop(client_loop(a->client), &a->again);
+        if (a->call)
+                client_cancel(a->client, a->call);
+        forget(a);
+        a->call = client_start(a->client, &call, config_read, a);
+}
+
+static void look(void *api)
+{
+        custom_api_look(api);
+}
+
+/* --- from start to end --- */
+
+struct custom_api *custom_api_new(struct client *c, const struct custom_api_options *o)
+{
+        struct custom_api *a = MEM_NEW(struct custom_api);
+        a->client = c;
+        a->o = *o;
+        a->config_path = path_of("", "v1", "kube-system", "configmaps", CONFIG, NULL);
+        for (int i = 0; i < VERSIONS; i++)
+                a->path[i] = service_path(i);
+        finish(a, 0);
+        return a;
+}
+
+void custom_api_vouched_by(struct custom_api *a, const char *roots_pem)
+{
+        gnutls_datum_t in = {(unsigned char *)(uintptr_t)roots_pem, (unsigned)strlen(roots_pem)}, out;
+        if (gnutls_base64_encode2(&in, &out) < 0)
+                return;
+        mem_free(a->roots);
+        a->roots = mem_string_n((const char *)out.data, out.size);
+        gnutls_free(out.data);
+        a->hurry = a->call != NULL;
+        if (!a->call)
+                finish(a, 0);
+}
+
+void custom_api_free(struct custom_api *a)
+{
+        if (!a)
+                return;
+        loop_timer_stop(client_loop(a->client), &a->again);
+        if (a->call)
+                client_cancel(a->client, a->call);
+        forget(a);
+        json_decref(a->known);
+        mem_free(a->config_path);
+        for (int i = 0; i < VERSIONS; i++)
+                mem_free(a->path[i]);
+        mem_free(a->roots);
+        mem_free(a);
+}

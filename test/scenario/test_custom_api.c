@@ -1,0 +1,286 @@
+/*
+ * Custom metrics in a cluster: whose the API is, who the front proxy is, and who vouches for our certificate; taken up
+ * when it is free, left alone where it is another's.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "../support/api.h"
+#include "../support/halflife.h"
+#include "../support/pki.h"
+#include "../support/tmp.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "control/custom_api.h"
+#include "serve/front_proxy.h"
+
+#define SERVICES "/apis/apiregistration.k8s.io/v1/apiservices/"
+#define V1       "v1beta1.custom.metrics.k8s.io"
+#define V2       "v1beta2.custom.metrics.k8s.io"
+#define CONFIG   "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication"
+
+static struct {
+        struct api api;
+        struct custom_api *custom;
+        struct pki *ca, *next_ca;
+        bool trusts;
+        int told;
+        char why[256];
+} stage;
+
+static void trust(void *arg, struct front_proxy *f, const char *why)
+{
+        (void)arg;
+        stage.trusts = f != NULL;
+        stage.told++;
+        snprintf(stage.why, sizeof stage.why, "%s", why ? why : "");
+        front_proxy_free(f);
+}
+
+static void put_config(struct pki *ca)
+{
+        AUTO(json_decref)
+        json_t *map = json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:s, s:s}}", "apiVersion", "v1", "kind", "ConfigMap",
+                                "metadata", "name", "extension-apiserver-authentication", "namespace", "kube-system",
+                                "data", "requestheader-client-ca-file", pki_ca(ca), "requestheader-allowed-names",
+                                "[\"front-proxy-client\"]", "requestheader-username-headers", "[\"X-Remote-User\"]");
+        char *text = json_dumps(map, 0);
+        fake_put(stage.api.fake, "kube-apiserver", text);
+        free(text);
+}
+
+static void put_service(const char *version, const char *service, const char *more)
+{
+        AUTO(mem_free)
+        char *text = mem_printf(
+                "{\"apiVersion\":\"apiregistration.k8s.io/v1\",\"kind\":\"APIService\",\"metadata\":{\"name\":"
+                "\"%s.custom.metrics.k8s.io\"},\"spec\":{\"group\":\"custom.metrics.k8s.io\",\"version\":"
+                "\"%s\",\"groupPriorityMinimum\":100,\"versionPriority\":100,\"service\":{\"namespace\":"
+                "\"halflife\",\"name\":\"%s\",\"port\":6443}%s}}",
+                version, version, service, more);
+        fake_put(stage.api.fake, "kubectl", text);
+}
+
+/* As the API server has it; "" : none. The caller's. */
+static char *bundle_of(const char *name)
+{
+        AUTO(mem_free) char *path = mem_printf(SERVICES "%s", name);
+        AUTO(mem_free) char *text = fake_get(stage.api.fake, path);
+        AUTO(json_decref) json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+        const char *bundle = json_string_value(json_object_get(json_object_get(object, "spec"), "caBundle"));
+        return mem_string(bundle ? bundle : "");
+}
+
+static bool has_bundle(const char *name)
+{
+        AUTO(mem_free) char *is = bundle_of(name);
+        return strcmp(is, "cm9vdHM=") == 0; /* "roots" */
+}
+
+static int set_up(void **state)
+{
+        (void)state;
+        api_begin(&stage.api, &(struct fake_options){0});
+        stage.ca = pki_new("front proxies");
+        stage.next_ca = pki_new("front proxies, later");
+        return 0;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        custom_api_free(stage.custom);
+        api_end(&stage.api);
+        pki_free(stage.ca);
+        pki_free(stage.next_ca);
+        memset(&stage, 0, sizeof stage);
+        return 0;
+}
+
+static void begin(void)
+{
+        const struct custom_api_options o = {.ns = "halflife", .service = "halflife", .trust = trust};
+        stage.custom = custom_api_new(stage.api.client, &o);
+        custom_api_vouched_by(stage.custom, "roots");
+}
+
+static bool is_trusting(void *arg)
+{
+        (void)arg;
+        return stage.trusts;
+}
+
+static bool is_told_why(void *arg)
+{
+        (void)arg;
+        return stage.why[0] != '\0';
+}
+
+static bool both_have_bundles(void *arg)
+{
+        (void)arg;
+        return has_bundle(V1) && has_bundle(V2);
+}
+
+static bool until(bool (*holds)(void *arg))
+{
+        return api_until(&stage.api, holds, NULL, 10000);
+}
+
+static void test_ours(void **state)
+{
+        (void)state;
+        put_config(stage.ca);
+        put_service("v1beta1", "halflife", "");
+        put_service("v1beta2", "halflife", ",\"caBundle\":\"b2xk\"");
+        begin();
+        assert_true(until(both_have_bundles));
+        assert_true(until(is_trusting));
+        AUTO(mem_free) char *text = fake_get(stage.api.fake, SERVICES V2);
+        assert_non_null(strstr(text, "\"versionPriority\":100")); /* the rest stays as it is */
+        /* A look that finds all as it was tells nobody, and writes nothing. */
+        uint64_t version = fake_version(stage.api.fake);
+        custom_api_look(stage.custom);
+        api_turn(&stage.api, 300);
+        assert_int_equal(stage.told, 1);
+        assert_int_equal(fake_version(stage.api.fake), version);
+        put_config(stage.next_ca);
+        custom_api_look(stage.custom);
+        api_turn(&stage.api, 300);
+        assert_int_equal(stage.told, 2);
+}
+
+/* As metrics-server has it by default: then nobody looks at a caBundle, and one beside it is refused. */
+static void test_unverified(void **state)
+{
+        (void)state;
+        put_config(stage.ca);
+        put_service("v1beta1", "halflife", ",\"insecureSkipTLSVerify\":true");
+        begin();
+        assert_true(until(is_trusting));
+        AUTO(mem_free) char *is = bundle_of(V1);
+        assert_string_equal(is, "");
+}
+
+/* One of the two versions is enough: clients of the group would be led to both. */
+static void test_taken(void **state)
+{
+        (void)state;
+        put_config(stage.ca);
+        put_service("v1beta1", "halflife", "");
+        put_service("v1beta2", "prometheus-adapter", "");
+        begin();
+        assert_true(until(is_told_why));
+        assert_false(stage.trusts);
+        assert_non_null(strstr(stage.why, "APIService '" V2 "' belongs to service 'halflife/prometheus-adapter'"));
+        AUTO(mem_free) char *first = bundle_of(V1);
+        AUTO(mem_free) char *second = bundle_of(V2);
+        assert_string_equal(first, ""); /* not even into what is ours */
+        assert_string_equal(second, "");
+        assert_int_equal(fake_delete(stage.api.fake, SERVICES V2), 200);
+        custom_api_look(stage.custom);
+        assert_true(until(is_trusting));
+        put_service("v1beta2", "other", ""); /* taken again, while it runs */
+        custom_api_look(stage.custom);
+        stage.why[0] = '\0';
+        assert_true(until(is_told_why));
+        assert_false(stage.trusts);
+}
+
+/* Nobody's: it is ready for whoever comes. */
+static void test_nobodys(void **state)
+{
+        (void)state;
+        put_config(stage.ca);
+        begin();
+        assert_true(until(is_trusting));
+        put_service("v1beta1", "halflife", "");
+        put_service("v1beta2", "halflife", "");
+        custom_api_look(stage.custom);
+        assert_true(until(both_have_bundles));
+}
+
+static void test_no_front_proxy(void **state)
+{
+        (void)state;
+        put_service("v1beta1", "halflife", "");
+        begin();
+        api_turn(&stage.api, 300);
+        assert_int_equal(stage.told, 0);
+        put_config(stage.ca);
+        custom_api_look(stage.custom);
+        assert_true(until(is_trusting));
+}
+
+/* Whose it is cannot be seen: nobody is let in. */
+static void test_forbidden(void **state)
+{
+        (void)state;
+        put_config(stage.ca);
+        put_service("v1beta1", "halflife", "");
+        fake_deny(stage.api.fake, &(struct fake_rule){"get", "apiregistration.k8s.io", "apiservices", NULL});
+        begin();
+        api_turn(&stage.api, 300);
+        assert_int_equal(stage.told, 0);
+        fake_allow_all(stage.api.fake);
+        custom_api_look(stage.custom);
+        assert_true(until(is_trusting));
+}
+
+/* --- the program --- */
+
+static void expect_refusal(const char *command)
+{
+        AUTO(mem_free) char *kubeconfig = tmp_path("kubeconfig");
+        assert_true(fake_write_kubeconfig(stage.api.fake, kubeconfig));
+        const char *const args[] = {command,
+                                    "--kubeconfig",
+                                    kubeconfig,
+                                    "--namespace=halflife",
+                                    "--database=",
+                                    "--listen=",
+                                    "--leader-elect=false",
+                                    "--webhook-certificate=self",
+                                    "--custom-metrics-listen=127.0.0.1:0",
+                                    NULL};
+        struct halflife *h = halflife_command(args);
+        int code = halflife_await(h, 20000);
+        AUTO(mem_free) char *said = halflife_log(h);
+        if (code != 1 || !strstr(said, "belongs to service 'halflife/prometheus-adapter', not to 'halflife/halflife'"))
+                fail_msg("%s: %d %s", command, code, said);
+        halflife_free(h);
+}
+
+static void test_the_program_refuses(void **state)
+{
+        (void)state;
+        put_config(stage.ca);
+        put_service("v1beta1", "prometheus-adapter", "");
+        uint64_t version = fake_version(stage.api.fake);
+        expect_refusal("run");
+        expect_refusal("check");
+        assert_int_equal(fake_version(stage.api.fake), version); /* and nothing was written */
+}
+
+#define STORY(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                STORY(test_ours),
+                STORY(test_unverified),
+                STORY(test_taken),
+                STORY(test_nobodys),
+                STORY(test_no_front_proxy),
+                STORY(test_forbidden),
+                STORY(test_the_program_refuses),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
