@@ -163,7 +163,9 @@ struct gate_facts {
         bool after_kill;    /* a kill since then */
 
         enum resource resource;
-        bool hpa_holds;        /* an HPA's utilization metric on this resource and apply.hpa is Hold */
+        bool pod_asks;  /* the pod as a whole asks for it (spec.resources), so that what its containers ask for counts
+                           for  nobody: holds as `Immutable`, also at a deploy */
+        bool hpa_holds; /* an HPA's utilization metric on this resource and apply.hpa is Hold */
         struct amount current; /* in the template now, effective */
         struct amount original, target;
         enum reason rule; /* why the target is what it is */

@@ -72,7 +72,8 @@ struct pod_view {
         struct object_view meta;
         bool running, finished; /* phase Running; Succeeded or Failed */
         struct wall started;
-        bool node_pressure; /* evicted or condition saying the node was short of memory */
+        bool node_pressure;                /* evicted or condition saying the node was short of memory */
+        struct amount pod_asks[RESOURCES]; /* as of a workload */
         struct container_view container[VIEW_CONTAINERS];
         int containers;
         struct container_status_view status[VIEW_CONTAINERS];
@@ -92,6 +93,9 @@ struct workload_view {
         int template_labels;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
+        /* what the pod as a whole asks for (spec.resources): its request, or its limit where no container asks for the
+           resource; where it is set, what containers ask for counts for nobody */
+        struct amount pod_asks[RESOURCES];
         struct field_owner owner[VIEW_OWNERS];
         int owners;
         int64_t replicas;     /* wanted; DaemonSet: desiredNumberScheduled; Job: the lesser of parallelism (1) and

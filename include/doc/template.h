@@ -23,6 +23,7 @@ struct template_view {
         uint32_t labels, annotations;                             /* the template's; DOC_NONE where absent */
         struct template_container container[TEMPLATE_CONTAINERS]; /* containers, then initContainers */
         int containers;
+        struct amount pod_asks[RESOURCES]; /* what the pod as a whole asks for (spec.resources), as decode_workload */
 };
 
 /*

@@ -26,11 +26,12 @@ struct deploy_subject {
         const struct view_target *known;
         const struct label_pair *label; /* the union of the workload's and its template's: the workload's first */
         size_t labels;
-        bool apply_never;      /* its own annotation halflife.dev/apply: Never */
-        bool hpa[RESOURCES];   /* an autoscaler in the same input scales it by utilization */
-        bool other_autoscaler; /* one in the same input sets its requests itself */
-        bool in_place_only;    /* its strategy says so: a change of requests would stick */
-        bool pod;              /* a pod's requests are asked for: what sticks in its template does not there */
+        bool apply_never;         /* its own annotation halflife.dev/apply: Never */
+        bool hpa[RESOURCES];      /* an autoscaler in the same input scales it by utilization */
+        bool other_autoscaler;    /* one in the same input sets its requests itself */
+        bool in_place_only;       /* its strategy says so: a change of requests would stick */
+        bool pod;                 /* a pod's requests are asked for: what sticks in its template does not there */
+        bool pod_asks[RESOURCES]; /* the pod as a whole asks for it (spec.resources) */
         const struct deploy_container *container;
         size_t containers;
 };

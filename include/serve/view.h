@@ -65,6 +65,7 @@ struct view_target {
         uint32_t labels_size;
         uint8_t state; /* enum state */
         bool contested, orphaned, apply_never;
+        bool pod_asks[RESOURCES];           /* its pods ask for it as a whole (spec.resources) */
         bool other_autoscaler;              /* one that sets requests itself has it for its target */
         bool in_place_only;                 /* a change of its template's requests would stick there */
         bool never_written;                 /* a namespace, or a pod of a workload: it is only recommended for */

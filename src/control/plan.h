@@ -20,12 +20,12 @@ struct plan_container {
         bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
 };
 
-enum { PLAN_CONDITIONS = 17 };
+enum { PLAN_CONDITIONS = 19, PLAN_WORDS = 256 };
 struct plan_condition {
         const char *type;
         bool status;
         const char *reason;
-        char message[256];
+        char message[PLAN_WORDS];
 };
 
 struct plan {
@@ -84,5 +84,11 @@ double plan_cpu_weight(struct world *w, const struct target *t, const struct pod
 
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
+
+/* words.c: what conditions say of those who hold */
+void words_of_rival(const struct rival *r, char out[static PLAN_WORDS]);
+/* The reason of condition PodLevel: the resources that its pods ask for as a whole; NULL: none. */
+const char *pod_asks_word(const struct workload *wl);
+void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS]);
 
 #endif

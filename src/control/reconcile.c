@@ -395,6 +395,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
         bool holds = t->profile && apply_policy_hpa_holds(&t->profile->spec->apply);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = holds && autoscaler_on(wl, r);
+                facts.pod_asks[r] = wl->pod_asks[r].set;
                 facts.range_min[r] = range->min[r];
                 facts.range_ratio[r] = range->ratio[r];
                 facts.pod_min[r] = range->pod_min[r];
@@ -476,7 +477,7 @@ static void applied_condition(struct plan *plan)
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
                 [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
                 [REASON_BUDGET] = "the budget for changes is used up",
-                [REASON_IMMUTABLE] = "this kind's template cannot be changed",
+                [REASON_IMMUTABLE] = "this kind's template cannot be changed, or its pods ask as a whole",
                 [REASON_ORPHANED] = "no profile selects it any more, but it still carries values of halflife",
                 [REASON_LEARNING] = "not enough was learned yet",
                 [REASON_STALE] = "no fresh usage",
@@ -594,17 +595,15 @@ static void held_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->published->hold);
 }
 
-/* Whoever serves from Recommendations alone goes by this one, as by the next. */
-static void rival_condition(struct plan *plan)
+/* Whoever serves from Recommendations alone goes by these, too. */
+static void resource_holders_conditions(struct plan *plan)
 {
-        const struct rival *r = plan->target->workload->rival;
-        if (!r)
-                return;
-        struct plan_condition *c = say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler");
-        snprintf(c->message, sizeof c->message,
-                 "VerticalPodAutoscaler '%.120s'%s%s sets these requests: they are left alone until its updateMode is "
-                 "Off, or it is gone",
-                 r->name, *r->mode ? ", updateMode " : "", r->mode);
+        const struct workload *wl = plan->target->workload;
+        const char *asks = pod_asks_word(wl);
+        if (wl->rival)
+                words_of_rival(wl->rival, say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler")->message);
+        if (asks)
+                words_of_pod(wl, say(plan, "PodLevel", true, asks)->message);
 }
 
 /* Whoever serves from Recommendations alone does not see the workload. */
@@ -648,7 +647,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         applied_condition(ret);
         denied_condition(ret);
         held_condition(ret);
-        rival_condition(ret);
+        resource_holders_conditions(ret);
         opted_out_condition(ret);
         in_place_condition(ret);
         resource_conditions(ret);

@@ -140,6 +140,15 @@ static bool is_orphaned(const struct published *p)
         return false;
 }
 
+static void read_pod_asks(const struct published *p, bool ret[static RESOURCES])
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (strcmp(p->condition[i].type, "PodLevel") == 0) {
+                        ret[CPU] = strcmp(p->condition[i].reason, "Memory") != 0;
+                        ret[MEMORY] = strcmp(p->condition[i].reason, "CPU") != 0;
+                }
+}
+
 /* The applied values of a Recommendation are what stands as ours, as far as it tells. */
 static view_amount standing(const struct view_numbers *n)
 {
@@ -190,6 +199,7 @@ void show_published(struct view *v, const struct published *p, struct view_targe
         to->orphaned = !gone && is_orphaned(p);
         to->other_autoscaler = !gone && says(p, "OtherAutoscaler");
         to->in_place_only = !gone && says(p, "InPlaceOnly");
+        read_pod_asks(p, to->pod_asks);
         to->samples = p->samples;
         to->since_ms = p->since_ms;
         to->last_ms = p->last_ms;

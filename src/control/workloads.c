@@ -244,6 +244,7 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
                 return;
         labels_join(w, wl, v);
         containers_set(w, wl, v);
+        memcpy(wl->pod_asks, v->pod_asks, sizeof wl->pod_asks);
         wl->original = record_set_read(w, v->template_annotation.original);
         wl->applied = record_set_read(w, v->template_annotation.applied);
 }

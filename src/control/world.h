@@ -125,6 +125,7 @@ struct workload {
         struct watched_kind *kind;
         char *key; /* "ns/group/Kind/name"; name points into it */
         const char *ns, *name;
+        struct amount pod_asks[RESOURCES]; /* what its pods ask for as a whole (spec.resources) */
         uint8_t uid[UID_BYTES];
         char *uid_text;
         uint32_t epoch;

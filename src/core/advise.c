@@ -44,6 +44,12 @@ static void sum_add(struct pod_sum *sum, const struct advise_container *c, enum 
         sum->sidecars += c->role == ROLE_SIDECAR ? limit : 0;
 }
 
+/* Of a pod that asks as a whole, the class goes by that. */
+static bool by_containers(const struct advise_facts *f)
+{
+        return !f->pod_asks[CPU] && !f->pod_asks[MEMORY];
+}
+
 /*
  * By a LimitRange of type Pod. What an init container asks for, should it be more than the others together, is left
  * out: that is only more careful.
@@ -51,6 +57,8 @@ static void sum_add(struct pod_sum *sum, const struct advise_container *c, enum 
 static bool is_refused(const struct advise_facts *f, enum resource r, const struct pod_sum *sum)
 {
         struct amount least = f->pod_min[r], ratio = f->pod_ratio[r];
+        if (f->pod_asks[r])
+                return false;
         __int128 limit = sum->init + sum->sidecars > sum->limit ? sum->init + sum->sidecars : sum->limit;
         return (least.set && sum->request < least.value) || (ratio.set && limit * 1000 > sum->request * ratio.value);
 }
@@ -84,6 +92,7 @@ static struct gate_facts gate_facts_of(const struct advise_facts *f, const struc
         struct gate_facts facts = f->workload;
         facts.resource = r;
         facts.hpa_holds = f->hpa_holds[r];
+        facts.pod_asks = f->pod_asks[r];
         facts.current = c->current[r];
         facts.original = c->original[r];
         facts.target = of->target;
@@ -139,7 +148,7 @@ static void judge(const struct advise_facts *f, const struct advise_container *c
 
 bool advise(const struct advise_facts *f, const struct advise_container *c, size_t n, struct advice *ret)
 {
-        struct pod_facts pod = {.guaranteed = advise_guaranteed(c, n)};
+        struct pod_facts pod = {.guaranteed = by_containers(f) && advise_guaranteed(c, n)};
         bool any = false, deploys = f->workload.apply->mode == APPLY_ON_DEPLOY;
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct pod_sum targets = {0}, requests = {0};
@@ -173,7 +182,7 @@ static void answer(const struct advise_facts *f, const struct advise_container *
 
 bool advise_deploy(const struct advise_facts *f, const struct advise_container *c, size_t n, struct deploy_advice *ret)
 {
-        struct pod_facts pod = {.guaranteed = advise_guaranteed(c, n)};
+        struct pod_facts pod = {.guaranteed = by_containers(f) && advise_guaranteed(c, n)};
         bool any = false;
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct pod_sum targets = {0}, requests = {0};

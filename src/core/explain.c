@@ -19,7 +19,7 @@ static const struct {
         [GATE_GUARD] = {"Guard", REASON_GUARD, true},
         [GATE_CONTEST] = {"Contest", REASON_CONTESTED, true},
         [GATE_MANAGER] = {"Manager", REASON_MANAGED, false},
-        [GATE_KIND] = {"Kind", REASON_IMMUTABLE, false},
+        [GATE_KIND] = {"Kind", REASON_IMMUTABLE, true},
         [GATE_ORPHAN] = {"Orphan", REASON_ORPHANED, true},
         [GATE_MIN_CHANGE] = {"MinChange", REASON_BELOW_MIN_CHANGE, true},
         [GATE_COOLDOWN] = {"Cooldown", REASON_COOLDOWN, false},

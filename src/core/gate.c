@@ -101,7 +101,7 @@ static enum reason by_manager(const struct gate_facts *f, const struct move *m, 
 static enum reason by_kind(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)m, (void)v;
-        return f->immutable || f->in_place_only ? REASON_IMMUTABLE : REASON_NONE;
+        return f->immutable || f->in_place_only || f->pod_asks ? REASON_IMMUTABLE : REASON_NONE;
 }
 
 static enum reason by_orphan(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
@@ -190,7 +190,7 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret)
 static enum reason by_strategy(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)m, (void)v;
-        return f->in_place_only ? REASON_IMMUTABLE : REASON_NONE;
+        return f->in_place_only || f->pod_asks ? REASON_IMMUTABLE : REASON_NONE;
 }
 
 static gate_rule *const deploy_gates[] = {by_mode,  by_pause,   by_opt_out,  by_autoscaler, by_hpa,

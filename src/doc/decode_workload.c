@@ -252,7 +252,7 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
                 if (text_is(key, "metadata"))
                         decoder_meta(d, &meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(d, w->container, &w->containers);
+                        decoder_pod_spec(d, w->container, &w->containers, w->pod_asks);
                 else
                         json_skip(&d->j);
         w->template_annotation = meta.annotation;

@@ -295,11 +295,29 @@ static void decoder_container(struct decoder *d, bool init, struct container_vie
                 decoder_refuse(d, ERR_INVALID, "name is missing");
 }
 
-void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count)
+/* The API server takes a limit for the request as well, where no container asks for the resource. */
+static struct amount pod_asks(const struct amount request, const struct amount limit, enum resource r,
+                              const struct container_view *c, int count)
+{
+        if (request.set)
+                return request;
+        for (int i = 0; i < count; i++)
+                if (c[i].request[r].set || c[i].limit[r].set)
+                        return (struct amount){0};
+        return limit;
+}
+
+void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
+                      struct amount ret_pod_asks[RESOURCES])
 {
         bool seen[2] = {false, false};
+        struct amount request[RESOURCES] = {0}, limit[RESOURCES] = {0};
         struct text key;
         DECODER_EACH (d, key) {
+                if (text_is(key, "resources")) {
+                        decoder_resources(d, request, limit);
+                        continue;
+                }
                 bool init = text_is(key, "initContainers");
                 if (!init && !text_is(key, "containers")) {
                         json_skip(&d->j);
@@ -313,4 +331,6 @@ void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINE
                         while (decoder_item(d, list, *ret_count, VIEW_CONTAINERS))
                                 decoder_container(d, init, &ret[(*ret_count)++]);
         }
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                ret_pod_asks[r] = pod_asks(request[r], limit[r], r, ret, *ret_count);
 }

@@ -44,17 +44,18 @@ static int amounts_read(const struct doc *d, uint32_t quantities, struct amount 
         return 0;
 }
 
-static int resources_read(const struct doc *d, uint32_t container, struct template_container *c, struct err *err)
+static int resources_read(const struct doc *d, uint32_t holder, struct amount *request, struct amount *limit,
+                          struct err *err)
 {
         uint32_t resources = DOC_NONE, requests = DOC_NONE, limits = DOC_NONE;
-        int rc = doc_find(d, container, TEXT("resources"), &resources, err);
+        int rc = doc_find(d, holder, TEXT("resources"), &resources, err);
         if (rc == 0)
                 rc = doc_find(d, resources, TEXT("requests"), &requests, err);
         if (rc == 0)
                 rc = doc_find(d, resources, TEXT("limits"), &limits, err);
         if (rc == 0)
-                rc = amounts_read(d, requests, c->request, err);
-        return rc < 0 ? rc : amounts_read(d, limits, c->limit, err);
+                rc = amounts_read(d, requests, request, err);
+        return rc < 0 ? rc : amounts_read(d, limits, limit, err);
 }
 
 static int container_read(const struct doc *d, uint32_t at, bool init, struct template_container *c, struct err *err)
@@ -69,7 +70,7 @@ static int container_read(const struct doc *d, uint32_t at, bool init, struct te
         if (doc_type(d, name) != DOC_TEXT || c->name.len == 0)
                 return fail_at(d, at, err, "a container without a name");
         c->role = !init ? ROLE_MAIN : text_is(doc_text(d, policy), "Always") ? ROLE_SIDECAR : ROLE_INIT;
-        return resources_read(d, at, c, err);
+        return resources_read(d, at, c->request, c->limit, err);
 }
 
 static bool is_known(const struct template_view *t, struct text name)
@@ -95,6 +96,21 @@ static int containers_read(const struct doc *d, uint32_t spec, bool init, struct
                 t->container[t->containers++] = c;
         }
         return n < 0 ? n : 0;
+}
+
+/* The API server takes a limit for the request as well, where no container asks for the resource. */
+static int pod_asks_read(const struct doc *d, uint32_t spec, struct template_view *t, struct err *err)
+{
+        struct amount limit[RESOURCES] = {0};
+        int rc = resources_read(d, spec, t->pod_asks, limit, err);
+        for (enum resource r = CPU; rc == 0 && r < RESOURCES; r++) {
+                bool asked = t->pod_asks[r].set;
+                for (int i = 0; i < t->containers; i++)
+                        asked |= t->container[i].request[r].set || t->container[i].limit[r].set;
+                if (!asked)
+                        t->pod_asks[r] = limit[r];
+        }
+        return rc;
 }
 
 /* The template's node, and the path to it. */
@@ -135,6 +151,8 @@ int template_read(const struct doc *d, size_t object, const char *template_path,
                 rc = containers_read(d, spec, false, &t, err);
         if (rc == 0)
                 rc = containers_read(d, spec, true, &t, err);
+        if (rc == 0)
+                rc = pod_asks_read(d, spec, &t, err);
         if (rc == 0)
                 *ret = t;
         return rc;

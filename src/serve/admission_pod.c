@@ -72,6 +72,7 @@ void admission_pod(struct admission_work *w)
                 .labels = union_labels(w, &owner, pod, label),
                 .pod = true,
                 .apply_never = owner.apply_never || pod->meta.annotation.apply.len > 0,
+                .pod_asks = {pod->pod_asks[CPU].set, pod->pod_asks[MEMORY].set},
                 .container = admission_containers(w->arena, pod->container, pod->containers, &pod->meta.annotation),
                 .containers = (size_t)pod->containers,
         };

@@ -100,6 +100,7 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
         };
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 ret->hpa_holds[r] = apply_policy_hpa_holds(&d->profile->spec->apply) && hpa_scales(v, t, s, r);
+                ret->pod_asks[r] = s->pod_asks[r];
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};
                 ret->pod_min[r] = ns ? ns->pod_min[r] : (struct amount){0};

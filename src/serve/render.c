@@ -217,6 +217,8 @@ static bool read_subject(struct work *w, const char *path)
                 return false;
         }
         struct deploy_container *c = read_containers(w);
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                w->subject.pod_asks[r] = w->template->pod_asks[r].set;
         w->subject.container = c;
         w->subject.containers = (size_t)w->template->containers;
         if (read_records(w, c, &err) < 0) {
@@ -255,7 +257,9 @@ static const char *const words[REASONS] = {
         [REASON_QOS] = "it is to stay Guaranteed",
         [REASON_GUARD] = "it is held after it did badly",
         [REASON_CONTESTED] = "somebody else writes its requests",
-        [REASON_IMMUTABLE] = "its updateStrategy is InPlaceOnly: a change of requests would stick there",
+        [REASON_IMMUTABLE] =
+                "its updateStrategy is InPlaceOnly, where a change of requests would stick, or its pods ask as "
+                "a whole (spec.resources)",
         [REASON_ORPHANED] = "it lost its profile",
 };
 

@@ -39,6 +39,7 @@ struct deploy_subject subject_of(const struct ask *k)
                 .kind = text_of(k->route->kind),
                 .name = text_of(k->route->workload),
                 .known = t,
+                .pod_asks = {t && t->pod_asks[CPU], t && t->pod_asks[MEMORY]},
                 .label = label,
                 .labels = labels,
                 .container = container,

@@ -45,6 +45,7 @@ struct row {
         const char *request;     /* "": none */
         const char *annotations; /* of the template */
         const char *more;        /* members of the workload's spec */
+        const char *pod;         /* more members of the pod's spec */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
         int samples;
@@ -252,6 +253,36 @@ static const struct row rows[] = {
          .value = 1000,
          .reason = "CPUOff",
          .carries = true},
+        {.what = "the pod as a whole asks",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .pod = ",\"resources\":{\"requests\":{\"cpu\":\"2\"}}",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Immutable",
+         .condition = "PodLevel=CPU"},
+        {.what = "the pod as a whole is limited, its containers ask",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .pod = ",\"resources\":{\"limits\":{\"cpu\":\"2\"}}",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "the pod as a whole asks, at a deploy",
+         .spec = ON_DEPLOY,
+         .request = "1",
+         .annotations = "",
+         .pod = ",\"resources\":{\"requests\":{\"cpu\":\"2\"}}",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Immutable",
+         .condition = "Applied=Immutable"},
         {.what = "paused",
          .spec = "{\"paused\":true,\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\"}}",
          .request = "1",
@@ -393,10 +424,10 @@ static void make_world(struct world *w, const struct row *r)
                  "000000000001\","
                  "\"generation\":1},\"spec\":{%s\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{%s}},"
                  "\"spec\":{"
-                 "\"containers\":[{\"name\":\"app\",\"resources\":%s}]}}},\"status\":{\"observedGeneration\":1,"
+                 "\"containers\":[{\"name\":\"app\",\"resources\":%s}]%s}}},\"status\":{\"observedGeneration\":1,"
                  "\"replicas\":2,"
                  "\"updatedReplicas\":2,\"availableReplicas\":2}}",
-                 r->more ? r->more : "", r->annotations, requests);
+                 r->more ? r->more : "", r->annotations, requests, r->pod ? r->pod : "");
         if (workload_upsert(w, deployments(w), text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", r->what, err.text);
         snprintf(json, sizeof json,

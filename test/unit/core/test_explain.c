@@ -501,7 +501,7 @@ static void test_gates_behind_are_not_reached(void **state)
                 deploys += deploy;
         }
         assert_int_equal(gates, GATES);
-        assert_int_equal(deploys, 9);
+        assert_int_equal(deploys, 10);
         assert_string_equal(gate_name(GATE_HPA), "HPA");
 }
 

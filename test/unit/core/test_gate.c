@@ -77,6 +77,10 @@ static void close_immutable(struct gate_facts *f)
 {
         f->immutable = true;
 }
+static void close_pod_request(struct gate_facts *f)
+{
+        f->pod_asks = true;
+}
 static void close_managed(struct gate_facts *f)
 {
         f->managed = true;
@@ -124,6 +128,7 @@ static void test_order(void **state)
                 {close_min_change, REASON_BELOW_MIN_CHANGE},
                 {close_orphaned, REASON_ORPHANED},
                 {close_in_place_only, REASON_IMMUTABLE},
+                {close_pod_request, REASON_IMMUTABLE},
                 {close_immutable, REASON_IMMUTABLE},
                 {close_managed, REASON_MANAGED},
                 {close_contested, REASON_CONTESTED},

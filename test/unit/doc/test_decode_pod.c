@@ -13,6 +13,7 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         say(b, "%s%s%s", p->running ? " running" : "", p->finished ? " finished" : "",
             p->node_pressure ? " pressure" : "");
         say_time(b, "started", p->started);
+        say_amounts(b, "pod", p->pod_asks);
         say_containers(b, p->container, p->containers);
         for (int i = 0; i < p->statuses; i++) {
                 const struct container_status_view *s = &p->status[i];
@@ -30,6 +31,8 @@ static void say_pod(struct buf *b, const struct pod_view *p)
 static const struct {
         const char *in, *want;
 } row[] = {
+        {POD("\"containers\":[{\"name\":\"a\"}],\"resources\":{\"requests\":{\"memory\":\"1Gi\"}}", ""),
+         "n/p pod.memory=1073741824 | a main"},
         {"{\"metadata\":{\"name\":\"p\"}}", "/p"},
         {"{\"kind\":\"Pod\",\"apiVersion\":\"v1\",\"metadata\":{\"name\":\"shop-7d9-x\",\"generateName\":\"shop-7d9-\","
          "\"namespace\":\"web\",\"uid\":\"u-1\",\"resourceVersion\":\"0abc\",\"generation\":3,"

@@ -19,6 +19,7 @@ static void say_workload(struct buf *b, const struct workload_view *w)
         say_annotations(b, "template", &w->template_annotation);
         say_labels(b, "tlabel", w->template_label, w->template_labels);
         say_containers(b, w->container, w->containers);
+        say_amounts(b, "pod", w->pod_asks);
         for (int i = 0; i < w->owners; i++)
                 say(b, " <%.*s of %.*s:%s%s>", TEXT_ARG(w->owner[i].manager), TEXT_ARG(w->owner[i].container),
                     w->owner[i].of[CPU] ? " cpu" : "", w->owner[i].of[MEMORY] ? " memory" : "");
@@ -27,6 +28,10 @@ static void say_workload(struct buf *b, const struct workload_view *w)
 #define META       "\"metadata\":{\"name\":\"w\",\"namespace\":\"n\",\"generation\":4}"
 #define TEMPLATE   "\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}"
 #define SPEC(spec) "{" META ",\"spec\":{" spec "}}"
+#define WHOLE(pod, app)                                                                                                \
+        SPEC("\"template\":{\"spec\":{\"resources\":{" pod "},\"containers\":[{\"name\":\"app\",\"resources\":" app    \
+             "}]}}")
+#define CALM_APP "n/w generation=4 replicas=1 seen=0 updated=0 available=0 of=0 | app main"
 #define OWNED(entries)                                                                                                 \
         "{\"metadata\":{\"name\":\"w\",\"managedFields\":[" entries "]},\"spec\":{\"template\":{\"spec\":{"            \
         "\"containers\":[{\"name\":\"app\"},{\"name\":\"log\"}]}}}}"
@@ -148,6 +153,15 @@ static const struct {
          "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
         {"/spec/jobTemplate/spec/template", SPEC("\"jobTemplate\":[]"),
          "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1"},
+        /* what the pod as a whole asks for; of what it is limited to, where no container asks */
+        {"/spec/template", WHOLE("\"requests\":{\"cpu\":2,\"memory\":\"1Gi\"},\"limits\":{\"cpu\":4}", "{}"),
+         CALM_APP " pod.cpu=2000 pod.memory=1073741824"},
+        {"/spec/template", WHOLE("\"limits\":{\"cpu\":4,\"memory\":\"1Gi\"}", "{\"requests\":{\"cpu\":\"1\"}}"),
+         CALM_APP " request.cpu=1000 pod.memory=1073741824"},
+        {"/spec/template", WHOLE("\"limits\":{\"cpu\":4}", "{\"limits\":{\"cpu\":\"1\"}}"), CALM_APP " limit.cpu=1000"},
+        {"/spec/template", WHOLE("\"requests\":{\"hugepages-2Mi\":\"4Mi\"}", "{}"), CALM_APP},
+        {"/spec/template", WHOLE("\"requests\":{\"cpu\":\"some\"}", "{}"),
+         "!workload 'n/w': requests 'some' is not a quantity"},
         /* who owns requests */
         {"/spec/template", OWNED(ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{},\"f:memory\":{}")))),
          CALM " <argo of app: cpu memory>"},

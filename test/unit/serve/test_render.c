@@ -292,6 +292,10 @@ static const struct {
          NULL},
         {"an HPA of another", ON_DEPLOY_POD, HPA(REF("wob") UTILIZED("cpu")) "---\n" PLAIN("Deployment", "web", "2"),
          HPA(REF("wob") UTILIZED("cpu")) "---\n" LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"its pods ask as a whole", ON_DEPLOY_POD, WEB "      resources: {requests: {cpu: 3}}\n", NULL, "Immutable"},
+        {"its pods ask as a whole for what no container does", ON_DEPLOY_POD,
+         PLAIN("Deployment", "web", "2") "      resources: {limits: {cpu: 3, memory: 1Gi}}\n",
+         LOWERED("Deployment", "web", "2", "440m") "      resources: {limits: {cpu: 3, memory: 1Gi}}\n", NULL},
         {"a VPA beside it", ON_DEPLOY_POD, VPA("Auto") "---\n" WEB, NULL, "OtherAutoscaler"},
         {"a VPA without a mode", ON_DEPLOY_POD,
          "apiVersion: autoscaling.k8s.io/v1\nkind: VerticalPodAutoscaler\nspec:\n  targetRef: {apiVersion: apps/v1, "
