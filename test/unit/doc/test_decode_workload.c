@@ -31,7 +31,7 @@ static void say_workload(struct buf *b, const struct workload_view *w)
 #define WHOLE(pod, app)                                                                                                \
         SPEC("\"template\":{\"spec\":{\"resources\":{" pod "},\"containers\":[{\"name\":\"app\",\"resources\":" app    \
              "}]}}")
-#define CALM_APP "n/w generation=4 replicas=1 seen=0 updated=0 available=0 of=0 | app main"
+#define CALM_APP "n/w generation=4 replicas=1 seen=4 updated=1 available=1 of=1 | app main"
 #define OWNED(entries)                                                                                                 \
         "{\"metadata\":{\"name\":\"w\",\"managedFields\":[" entries "]},\"spec\":{\"template\":{\"spec\":{"            \
         "\"containers\":[{\"name\":\"app\"},{\"name\":\"log\"}]}}}}"
