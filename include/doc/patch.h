@@ -30,10 +30,10 @@ struct patch_resources {
 };
 
 /*
- * Build the JSON Patch. Every parent is added exactly when absent; each container is tested by name; limits never
- * appear. Returns the array (the caller's reference), or NULL with err: ERR_STALE (the object is not what was decided
- * on: a container is gone), ERR_INVALID (would write a request above its limit: our bug), or an empty array when
- * nothing would change.
+ * Build the JSON Patch. Every parent is added exactly when absent, and goes when a removal leaves it empty; each
+ * container is tested by name; limits never appear. Returns the array (the caller's reference), or NULL with err:
+ * ERR_STALE (the object is not what was decided on: a container is gone), ERR_INVALID (would write a request above its
+ * limit: our bug), or an empty array when nothing would change.
  */
 json_t *patch_build(const struct patch_resources *p, struct err *err);
 

@@ -8,12 +8,11 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
+#include "listing.h"
 #include "table.h"
 #include "terminal.h"
 #include "workload.h"
 #include "yaml_print.h"
-
-enum { GET_PAGE = 500, GET_PAGES = 10000, GET_PAGE_BYTES = 64 << 20, GET_ALL_BYTES = 512 << 20 };
 
 enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
@@ -163,8 +162,9 @@ static void header(struct getting *g)
 }
 
 /* Anybody may answer at that address: what has no name is no Recommendation. */
-static int row(struct getting *g, json_t *item, struct err *err)
+static int row(void *arg, json_t *item, struct err *err)
 {
+        struct getting *g = arg;
         const json_t *meta = json_object_get(item, "metadata");
         if (!json_is_string(json_object_get(meta, "name")))
                 return err_set(err, ERR_INVALID, "the server's answer is no Recommendation: it has no metadata.name");
@@ -189,95 +189,27 @@ static int row(struct getting *g, json_t *item, struct err *err)
 
 /* --- asking --- */
 
-static json_t *ask(struct getting *g, const char *query, size_t most, struct err *err)
-{
-        AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
-        AUTO(mem_free) char *body = NULL;
-        size_t len;
-        struct call call = {
-                .method = HTTP_GET, .path = path, .query = query, .deadline_ms = 10 * SECOND_MS, .body_max = most};
-        if (client_wait(g->session.client, &call, &body, &len, err) < 0)
-                return NULL;
-        json_error_t why;
-        json_t *answer = json_loadb(body, len, 0, &why);
-        if (!answer)
-                err_set(err, ERR_RETRY, "the server's answer is no JSON: %s", why.text);
-        return answer;
-}
-
-static int read_page(struct getting *g, const json_t *answer, struct err *err)
-{
-        const json_t *items = json_object_get(answer, "items");
-        size_t i;
-        json_t *item;
-        int rc = 0;
-        if (!json_is_array(items) && !json_is_null(items))
-                return err_set(err, ERR_INVALID, "the server's answer is no list: it has no items");
-        json_array_foreach(items, i, item) if (rc == 0) rc = row(g, item, err);
-        return rc;
-}
-
-static char *query_of(const struct getting *g, const char *token, bool paged)
-{
-        const char *selector = option_value(&g->given[OPT_SELECTOR]);
-        AUTO(mem_free) char *labels = selector ? path_escape(selector) : NULL;
-        AUTO(mem_free) char *from = token ? path_escape(token) : NULL;
-        AUTO(mem_free) char *limit = paged ? mem_printf("limit=%d", GET_PAGE) : mem_string("limit=0");
-        return mem_printf("%s%s%s%s%s", limit, labels ? "&labelSelector=" : "", labels ? labels : "",
-                          from ? "&continue=" : "", from ? from : "");
-}
-
-static int get_page(struct getting *g, char **token, bool paged, struct err *err)
-{
-        AUTO(mem_free) char *query = query_of(g, *token, paged);
-        AUTO(json_decref) json_t *answer = ask(g, query, paged ? GET_PAGE_BYTES : GET_ALL_BYTES, err);
-        if (!answer)
-                return err->code;
-        const char *next = json_string_value(at_path(answer, "metadata.continue"));
-        if (next && *token && strcmp(next, *token) == 0)
-                return err_set(err, ERR_INVALID, "the server's list has no end: two pages have one continue token");
-        mem_free(*token);
-        *token = next && *next ? mem_string(next) : NULL;
-        return read_page(g, answer, err);
-}
-
 static int get_one(struct getting *g, struct err *err)
 {
-        AUTO(json_decref) json_t *item = ask(g, NULL, GET_PAGE_BYTES, err);
+        AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
+        AUTO(json_decref) json_t *item = listing_ask(g->session.client, path, NULL, LISTING_ITEM_BYTES, err);
         return item ? row(g, item, err) : err->code;
 }
 
-static int get_pages(struct getting *g, bool paged, struct err *err)
+static void start_over(void *arg)
 {
-        AUTO(mem_free) char *token = NULL;
-        int pages = 0, rc;
-        do {
-                rc = get_page(g, &token, paged, err);
-        } while (rc == 0 && token && ++pages < GET_PAGES);
-        if (rc == 0 && token)
-                return err_set(err, ERR_TOOBIG, "the server's list has no end: after %d pages there is one more",
-                               pages);
-        return rc;
-}
-
-/* What the pages so far brought is of a version that the server has forgotten. */
-static void start_over(struct getting *g)
-{
+        struct getting *g = arg;
         table_release(&g->table);
         json_array_clear(g->items);
         g->found = 0;
         header(g);
 }
 
-/* A list that outlives its version is begun anew once, then asked for whole. */
 static int get_all(struct getting *g, struct err *err)
 {
-        int rc = get_pages(g, true, err);
-        for (int again = 0; rc == ERR_GONE && again < 2; again++) {
-                start_over(g);
-                rc = get_pages(g, again == 0, err);
-        }
-        return rc;
+        AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", NULL, NULL);
+        const struct listing all = {path, option_value(&g->given[OPT_SELECTOR]), start_over, row, g};
+        return listing_read(g->session.client, &all, err);
 }
 
 static int tell(const struct getting *g, struct err *err)

@@ -3,6 +3,7 @@
  */
 #include <string.h>
 
+#include "core/rollout.h"
 #include "world.h"
 
 static bool is_phased(const struct workload *wl)
@@ -15,13 +16,18 @@ static bool own_done(const struct workload *wl)
 {
         if (wl->kind->flags & KIND_BY_RUNS)
                 return true; /* a CronJob's next run starts no rollout */
-        if (is_phased(wl))
-                return wl->observed_generation >= wl->generation && strcmp(wl->phase, "Healthy") == 0;
-        bool tells = wl->observed_generation > 0 || wl->status_replicas > 0;
-        if (!tells && !kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)))
-                return true; /* a kind of somebody's own, which says nothing of rollouts */
-        return wl->observed_generation >= wl->generation && wl->updated == wl->status_replicas &&
-               wl->available == wl->status_replicas && wl->status_replicas == wl->replicas;
+        const struct rollout r = {
+                .generation = wl->generation,
+                .observed = wl->observed_generation,
+                .wanted = wl->replicas,
+                .pods = wl->status_replicas,
+                .updated = wl->updated,
+                .available = wl->available,
+                .told = kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)) != NULL,
+                .phased = is_phased(wl),
+                .healthy = is_phased(wl) && strcmp(wl->phase, "Healthy") == 0,
+        };
+        return rollout_is_done(&r);
 }
 
 bool rollout_done(const struct workload *wl)

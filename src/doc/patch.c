@@ -101,6 +101,15 @@ static void set_text(struct builder *b, json_t *parent, const char *key, const c
         step_up(b, len);
 }
 
+/* What a removal has emptied goes as well: nobody else would have left it there. The place stood at is the child's. */
+static void drop_emptied(struct builder *b, json_t *parent, const char *key)
+{
+        if (json_object_size(json_object_get(parent, key)) > 0)
+                return;
+        add_op(b, "remove", b->path.data, NULL);
+        json_object_del(parent, key);
+}
+
 /* --- requests --- */
 
 /* The amount that stands in a map of quantities; one that cannot be read is no amount. */
@@ -170,6 +179,9 @@ static int write_requests(struct builder *b, json_t *container, const struct pat
                         continue;
                 set_text(b, requests, resource_name(r), c->to[r].set ? amount_print(r, c->to[r].value, text) : NULL);
         }
+        drop_emptied(b, resources, "requests");
+        step_up(b, b->path.len - strlen("/requests"));
+        drop_emptied(b, container, "resources");
         return 0;
 }
 
@@ -224,6 +236,9 @@ static int annotate(struct builder *b, json_t *holder, const char *path, const s
         for (int i = 0; i < NOTES; i++)
                 if (differs[i])
                         set_text(b, annotations, key[i], text[i]);
+        drop_emptied(b, meta, "annotations");
+        step_up(b, b->path.len - strlen("/annotations"));
+        drop_emptied(b, holder, "metadata");
         return 0;
 }
 

@@ -31,6 +31,8 @@
 #define TEST(path, value)    "{\"op\":\"test\",\"path\":\"" path "\",\"value\":" value "}"
 #define REPLACE(path, value) "{\"op\":\"replace\",\"path\":\"" path "\",\"value\":" value "}"
 #define REMOVE(path)         "{\"op\":\"remove\",\"path\":\"" path "\"}"
+#define TEMPLATE_ORIGINAL    "/spec/template/metadata/annotations/halflife.dev~1original-resources"
+#define OBJECT_APPLIED       "/metadata/annotations/halflife.dev~1applied-resources"
 #define WORKLOAD_NOTES                                                                                                 \
         "," ADD("/metadata/annotations",                                                                               \
                 "{}") "," ADD("/metadata/annotations/halflife.dev~1original-resources",                                \
@@ -75,67 +77,24 @@ static const struct {
                 "original-resources\":\"O\"}},\"spec\":{\"containers\":[{\"name\":"
                 "\"log\"},{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}"),
          CPU_GONE, NULL, NULL,
-         HEAD NAMED TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," TEST(
-                 "/spec/template/metadata/annotations/halflife.dev~1original-resources",
-                 "\"O\"") "," REMOVE("/spec/template/metadata/annotations/"
-                                     "halflife.dev~1original-resources") "," TEST("/metadata/"
-                                                                                  "annotations/"
-                                                                                  "halflife.dev~"
-                                                                                  "1applied-resources",
-                                                                                  "\"A\"") "," REMOVE("/"
-                                                                                                      "m"
-                                                                                                      "e"
-                                                                                                      "t"
-                                                                                                      "a"
-                                                                                                      "d"
-                                                                                                      "a"
-                                                                                                      "t"
-                                                                                                      "a"
-                                                                                                      "/"
-                                                                                                      "a"
-                                                                                                      "n"
-                                                                                                      "n"
-                                                                                                      "o"
-                                                                                                      "t"
-                                                                                                      "a"
-                                                                                                      "t"
-                                                                                                      "i"
-                                                                                                      "o"
-                                                                                                      "n"
-                                                                                                      "s"
-                                                                                                      "/"
-                                                                                                      "h"
-                                                                                                      "a"
-                                                                                                      "l"
-                                                                                                      "f"
-                                                                                                      "l"
-                                                                                                      "i"
-                                                                                                      "f"
-                                                                                                      "e"
-                                                                                                      "."
-                                                                                                      "d"
-                                                                                                      "e"
-                                                                                                      "v"
-                                                                                                      "~"
-                                                                                                      "1"
-                                                                                                      "a"
-                                                                                                      "p"
-                                                                                                      "p"
-                                                                                                      "l"
-                                                                                                      "i"
-                                                                                                      "e"
-                                                                                                      "d"
-                                                                                                      "-"
-                                                                                                      "r"
-                                                                                                      "e"
-                                                                                                      "s"
-                                                                                                      "o"
-                                                                                                      "u"
-                                                                                                      "r"
-                                                                                                      "c"
-                                                                                                      "e"
-                                                                                                      "s") "]",
+         HEAD NAMED
+                 TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," REMOVE(AT "/requests") "," REMOVE(
+                         AT) "," TEST(TEMPLATE_ORIGINAL,
+                                      "\"O\"") "," REMOVE(TEMPLATE_ORIGINAL) "," REMOVE("/spec/template/metadata/"
+                                                                                        "annotations") "," REMOVE("/spe"
+                                                                                                                  "c/"
+                                                                                                                  "temp"
+                                                                                                                  "late"
+                                                                                                                  "/met"
+                                                                                                                  "adat"
+                                                                                                                  "a") "," TEST(OBJECT_APPLIED,
+                                                                                                                                "\"A\"") "," REMOVE(OBJECT_APPLIED) "]",
          0},
+        /* what others have there stays */
+        {ONE(",\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"), CPU_GONE, NULL, NULL,
+         HEAD NAMED TEST(AT "/requests/cpu", "\"1\"") "," REMOVE(AT "/requests/cpu") "]", 0},
+        {ONE(",\"resources\":{\"limits\":{},\"requests\":{\"cpu\":\"1\"}}"), CPU_GONE, NULL, NULL,
+         HEAD NAMED TEST(AT "/requests/cpu", "\"1\"") "," REMOVE(AT "/requests/cpu") "," REMOVE(AT "/requests") "]", 0},
         /* a template's annotations stay as they are where they say it already */
         {OBJECT("", "{\"metadata\":{\"annotations\":{\"halflife.dev/original-resources\":\"O\",\"halflife.dev/"
                     "applied-resources\":"
@@ -293,6 +252,12 @@ static json_t *member(json_t *parent, const char *key)
         return json_object_get(parent, key);
 }
 
+static void drop_emptied(json_t *parent, const char *key)
+{
+        if (json_object_size(json_object_get(parent, key)) == 0)
+                json_object_del(parent, key);
+}
+
 /* Do to the object what was asked for, without any patch; returns whether a request changed. */
 static bool do_requests(json_t *container, const struct patch_container *c)
 {
@@ -308,9 +273,11 @@ static bool do_requests(json_t *container, const struct patch_container *c)
                         continue;
                 changed = true;
                 json_t *requests = member(member(container, "resources"), "requests");
-                if (!c->to[r].set)
+                if (!c->to[r].set) {
                         json_object_del(requests, key);
-                else
+                        drop_emptied(json_object_get(container, "resources"), "requests");
+                        drop_emptied(container, "resources");
+                } else
                         json_object_set_new(requests, key,
                                             json_string(r == CPU ? quantity_print_cpu(c->to[r].value, text)
                                                                  : quantity_print_memory(c->to[r].value, text)));
@@ -323,8 +290,11 @@ static void do_annotation(json_t *holder, const char *key, const char *text)
         json_t *old = json_object_get(json_object_get(json_object_get(holder, "metadata"), "annotations"), key);
         if (text)
                 json_object_set_new(member(member(holder, "metadata"), "annotations"), key, json_string(text));
-        else if (old)
+        else if (old) {
                 json_object_del(json_object_get(json_object_get(holder, "metadata"), "annotations"), key);
+                drop_emptied(json_object_get(holder, "metadata"), "annotations");
+                drop_emptied(holder, "metadata");
+        }
 }
 
 static json_t *template_of(json_t *object, bool cron)
