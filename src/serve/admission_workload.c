@@ -187,7 +187,10 @@ static void judge(struct admission_work *w, struct side *now, const char *templa
         }
         bool same = update && read_side(w, w->request->old_object, template_path, &before) &&
                     is_same_template(&before, now, template_path);
-        settle(w, now, same ? &before : NULL, template_path);
+        if (same && now->answer.target && now->answer.target->hold)
+                w->result = ADMISSION_STANDS; /* who holds it may be putting the originals back */
+        else
+                settle(w, now, same ? &before : NULL, template_path);
         json_decref(before.object);
 }
 

@@ -18,7 +18,7 @@
 
 #define MI INT64_C(1048576)
 
-enum { OPTED_FOR_POD, OPTED_FOR_WORKLOAD, OPTED_FOR_ROLLOUT, RECOMMENDED, PAUSED };
+enum { OPTED_FOR_POD, OPTED_FOR_WORKLOAD, OPTED_FOR_ROLLOUT, RECOMMENDED, PAUSED, HELD };
 
 /* Namespace shop, Deployment web: original 2, learned target 440m; the profile selects tier=web. */
 struct scene {
@@ -34,15 +34,15 @@ struct scene {
 
 static void scene_init(struct scene *s, int mode)
 {
-        static const enum apply_mode modes[] = {APPLY_ON_DEPLOY, APPLY_ON_DEPLOY, APPLY_ROLLOUT, APPLY_RECOMMEND,
-                                                APPLY_ON_DEPLOY};
+        static const enum apply_mode modes[] = {APPLY_ON_DEPLOY, APPLY_ON_DEPLOY, APPLY_ROLLOUT,
+                                                APPLY_RECOMMEND, APPLY_ON_DEPLOY, APPLY_ON_DEPLOY};
         memset(s, 0, sizeof *s);
         s->selector = (struct selector){.of = {{(char *)(uintptr_t) "tier", OP_IN, {(char *)(uintptr_t) "web"}, 1}},
                                         .count = 1};
         resource_policy_defaults(CPU, &s->spec.of[CPU]);
         resource_policy_defaults(MEMORY, &s->spec.of[MEMORY]);
         apply_policy_defaults(modes[mode], &s->spec.apply);
-        s->spec.apply.at = mode == OPTED_FOR_WORKLOAD ? AT_WORKLOAD : AT_POD;
+        s->spec.apply.at = mode == OPTED_FOR_WORKLOAD || mode == HELD ? AT_WORKLOAD : AT_POD;
         s->spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
         s->spec.of[CPU].static_factor = 500;
         s->spec.paused = mode == PAUSED;
@@ -67,6 +67,7 @@ static void scene_init(struct scene *s, int mode)
                                          .labels_size = sizeof "tier\0web",
                                          .state = STATE_READY,
                                          .profile = &s->profile,
+                                         .hold = mode == HELD ? "halflife restore" : NULL,
                                          .containers = 1,
                                          .container = &s->known};
         s->ns = (struct view_ns){.name = "shop", .labels = ""};
@@ -211,12 +212,12 @@ static const struct {
         {"paused: a pod whose owner left out the request gets what stands for it", PAUSED,
          POD(NOTES("\"limits\":{\"cpu\":\"2\"}", "440m"),
              "containers: [{name: app, resources: {limits: {cpu: 2}, requests: {cpu: 440m}}}]"),
-         POD(", annotations: {}", "containers: [{name: app, resources: {limits: {cpu: 2}, requests: {cpu: \"2\"}}}]"),
+         POD("", "containers: [{name: app, resources: {limits: {cpu: 2}, requests: {cpu: \"2\"}}}]"),
          ADMISSION_PATCHED},
         {"paused, what its template was once given is not its pods'", PAUSED,
          POD(NOTES("\"requests\":{\"cpu\":\"2\"}", "440m"),
              "containers: [{name: app, resources: {requests: {cpu: 2}}}]"),
-         POD(", annotations: {}", "containers: [{name: app, resources: {requests: {cpu: 2}}}]"), ADMISSION_PATCHED},
+         POD("", "containers: [{name: app, resources: {requests: {cpu: 2}}}]"), ADMISSION_PATCHED},
         {"at Workload", OPTED_FOR_WORKLOAD, POD("", "containers: [{name: app, resources: {requests: {cpu: 2}}}]"), NULL,
          ADMISSION_OTHER_MODE},
         {"Rollout", OPTED_FOR_ROLLOUT, POD("", "containers: [{name: app, resources: {requests: {cpu: 2}}}]"), NULL,
@@ -355,10 +356,14 @@ static const struct {
          WEB(", annotations: {" RECORD("1", "440m") "}", ", annotations: {" RECORD("1", "440m") "}", "440m", ""),
          ADMISSION_PATCHED},
         {"the owner deploys with less: nothing is ours any more, so nothing says so", OPTED_FOR_WORKLOAD, OURS,
-         WEB(COPY, COPY, "300m", ", tty: true"), WEB(", annotations: {}", ", annotations: {}", "300m", ", tty: true"),
-         ADMISSION_PATCHED},
+         WEB(COPY, COPY, "300m", ", tty: true"), WEB("", "", "300m", ", tty: true"), ADMISSION_PATCHED},
         {"never ours, and not a deploy", OPTED_FOR_WORKLOAD, WEB("", "", "2", ""),
          WEB(", finalizers: [x]", "", "2", ""), NULL, ADMISSION_KEPT},
+        {"held: put back, and stays so", HELD, OURS, WEB("", "", "2", ""), NULL, ADMISSION_STANDS},
+        {"held: what is ours stays while nobody deploys", HELD, OURS, WEB(", finalizers: [x]" COPY, COPY, "440m", ""),
+         NULL, ADMISSION_STANDS},
+        {"held: a deploy gets its owner's", HELD, OURS, WEB(COPY, COPY, "440m", ", tty: true"),
+         WEB("", "", "\"2\"", ", tty: true"), ADMISSION_PATCHED},
         {"paused: a deploy gets its owner's", PAUSED, NULL, WEB("", "", "2", ""), NULL, ADMISSION_OTHER_MODE},
         {"written by another controller", OPTED_FOR_WORKLOAD, NULL,
          WEB(", ownerReferences: [{apiVersion: x/v1, kind: App, name: a, uid: u, controller: true}]", "", "2", ""),
