@@ -10,8 +10,10 @@
 
 #include "doc/decode.h"
 
-/* On an autoscaler whose utilization targets follow our requests: {"Resource/cpu":70,"ContainerResource/app/cpu":60} */
-#define ANNOTATION_TARGETS "halflife.dev/original-targets"
+/* On an autoscaler whose utilization targets follow our requests, what they were and what we made of them:
+ * {"Resource/cpu":70,"ContainerResource/app/cpu":60} */
+#define ANNOTATION_TARGETS         "halflife.dev/original-targets"
+#define ANNOTATION_TARGETS_APPLIED "halflife.dev/applied-targets"
 
 enum { RESTORE_TEXT = 384 };
 
@@ -37,7 +39,8 @@ int restore_template(struct text object, const char *template_path, struct resto
 int restore_pod_requests(struct text pod, struct restore *ret, json_t **ret_patch, struct err *err);
 int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err);
 
-/* Of a HorizontalPodAutoscaler (autoscaling/v2): the targets as its owner had them, the annotation gone. */
+/* Of a HorizontalPodAutoscaler (autoscaling/v2): the targets as its owner had them, our annotations gone. One that is
+ * not what we made of it is his. */
 int restore_hpa(struct text hpa, struct restore *ret, json_t **ret_patch, struct err *err);
 
 #endif

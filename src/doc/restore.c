@@ -230,46 +230,67 @@ static const char *metric_key(const json_t *metric, char key[static 512])
         return member;
 }
 
-static void restore_metric(json_t *ops, size_t i, const json_t *metric, const json_t *targets, struct restore *ret)
+struct scaler {
+        json_t *ops;
+        const json_t *was, *made; /* made NULL: not recorded, then what stands is ours */
+        struct restore *ret;
+};
+
+static void restore_metric(const struct scaler *s, size_t i, const json_t *metric)
 {
         char key[512], path[128], line[RESTORE_TEXT];
         const char *member = metric_key(metric, key);
-        json_t *was = member ? json_object_get(targets, key) : NULL;
+        json_t *was = member ? json_object_get(s->was, key) : NULL,
+               *made = member ? json_object_get(s->made, key) : NULL;
         json_t *now = json_object_get(json_object_get(json_object_get(metric, member), "target"), "averageUtilization");
         if (!json_is_integer(was) || !json_is_integer(now) || json_equal(was, now))
                 return;
+        long long from = json_integer_value(now), to = json_integer_value(was);
+        if (made && !json_equal(made, now)) {
+                snprintf(line, sizeof line, "%.300s is %lld%%, not what halflife set", key, from);
+                add_text(s->ret->stands, line);
+                s->ret->stand++;
+                return;
+        }
         snprintf(path, sizeof path, "/spec/metrics/%zu/%s/target/averageUtilization", i, member);
-        add_op(ops, "test", path, json_incref(now));
-        add_op(ops, "replace", path, json_incref(was));
-        snprintf(line, sizeof line, "%.300s %lld%% -> %lld%%", key, (long long)json_integer_value(now),
-                 (long long)json_integer_value(was));
-        add_text(ret->changes, line);
-        ret->back++;
+        add_op(s->ops, "test", path, json_incref(now));
+        add_op(s->ops, "replace", path, json_incref(was));
+        snprintf(line, sizeof line, "%.300s %lld%% -> %lld%%", key, from, to);
+        add_text(s->ret->changes, line);
+        s->ret->back++;
 }
 
-#define TARGETS_PATH "/metadata/annotations/halflife.dev~1original-targets"
+#define NOTE_PATH "/metadata/annotations/halflife.dev~1"
+
+static json_t *read_targets(const json_t *notes, const char *key)
+{
+        const char *text = json_string_value(json_object_get(notes, key));
+        return text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+}
 
 int restore_hpa(struct text hpa, struct restore *ret, json_t **ret_patch, struct err *err)
 {
         AUTO(json_decref) json_t *object = json_loadb(hpa.p, hpa.len, JSON_REJECT_DUPLICATES, NULL);
-        const json_t *meta = json_object_get(object, "metadata");
-        json_t *note = json_object_get(json_object_get(meta, "annotations"), ANNOTATION_TARGETS);
-        const char *text = json_string_value(note);
-        AUTO(json_decref) json_t *targets = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
-        *ret = (struct restore){.noted = note != NULL};
+        const json_t *meta = json_object_get(object, "metadata"), *notes = json_object_get(meta, "annotations");
+        AUTO(json_decref) json_t *was = read_targets(notes, ANNOTATION_TARGETS);
+        AUTO(json_decref) json_t *made = read_targets(notes, ANNOTATION_TARGETS_APPLIED);
+        json_t *metric;
+        size_t i;
+        *ret = (struct restore){.noted = json_object_get(notes, ANNOTATION_TARGETS) != NULL};
         *ret_patch = NULL;
         if (!json_is_object(object))
                 return err_set(err, ERR_INVALID, "the autoscaler is not JSON");
-        if (!note)
+        if (!ret->noted)
                 return 0;
-        if (!json_is_object(targets))
+        if (!json_is_object(was))
                 return err_set(err, ERR_INVALID, "annotation '" ANNOTATION_TARGETS "' cannot be read");
-        json_t *ops = json_array(), *metric;
-        size_t i;
-        add_op(ops, "test", "/metadata/resourceVersion", json_incref(json_object_get(meta, "resourceVersion")));
+        const struct scaler s = {json_array(), was, made, ret};
+        add_op(s.ops, "test", "/metadata/resourceVersion", json_incref(json_object_get(meta, "resourceVersion")));
         json_array_foreach(json_object_get(json_object_get(object, "spec"), "metrics"), i, metric)
-                restore_metric(ops, i, metric, targets, ret);
-        add_op(ops, "remove", TARGETS_PATH, NULL);
-        *ret_patch = ops;
+                restore_metric(&s, i, metric);
+        add_op(s.ops, "remove", NOTE_PATH "original-targets", NULL);
+        if (json_object_get(notes, ANNOTATION_TARGETS_APPLIED))
+                add_op(s.ops, "remove", NOTE_PATH "applied-targets", NULL);
+        *ret_patch = s.ops;
         return 0;
 }

@@ -212,6 +212,8 @@ static void test_pods(void **state)
         "\"averageValue\":\"1Gi\"}}}]}}"
 #define TARGETS ",\"halflife.dev/original-targets\":\"{\\\"Resource/cpu\\\":70,\\\"ContainerResource/app/cpu\\\":60}\""
 
+#define MADE ",\"halflife.dev/applied-targets\":\"{\\\"Resource/cpu\\\":210,\\\"ContainerResource/app/cpu\\\":180}\""
+
 static void test_autoscalers(void **state)
 {
         static const struct {
@@ -221,6 +223,7 @@ static void test_autoscalers(void **state)
                 {"none of ours", HPA("", "70", "60"), NULL, 0},
                 {"both follow", HPA(TARGETS, "210", "180"), HPA("", "70", "60"), 2},
                 {"one is back already", HPA(TARGETS, "70", "180"), HPA("", "70", "60"), 1},
+                {"one is its owner's by now", HPA(TARGETS MADE, "80", "180"), HPA("", "80", "60"), 1},
                 {"metrics of others now",
                  HPA(",\"halflife.dev/original-targets\":\"{\\\"Resource/memory\\\":70}\"", "50", "40"),
                  HPA("", "50", "40"), 0},
