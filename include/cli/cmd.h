@@ -24,6 +24,8 @@ int cmd_check(int argc, char **argv);
 int cmd_render(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
+int cmd_restore(int argc, char **argv);
+int cmd_resume(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_complete(int argc, char **argv);
 int cmd_version(int argc, char **argv);

@@ -28,5 +28,7 @@ const struct option_spec *cmd_render_options(int *ret_count);
 const struct option_spec *cmd_get_options(int *ret_count);
 const struct option_spec *cmd_explain_options(int *ret_count);
 const struct option_spec *cmd_replay_options(int *ret_count);
+const struct option_spec *cmd_restore_options(int *ret_count);
+const struct option_spec *cmd_resume_options(int *ret_count);
 
 #endif

@@ -52,6 +52,7 @@ static const struct {
         {"explain", "resource", "cpu|memory"},
         {"explain", "percentile", "50|90|95|99|100"},
         {"replay", "output", "table|json"},
+        {"restore", "output", "text|json"},
 };
 
 static const char *few_of(const char *command, const char *option)

@@ -1,0 +1,579 @@
+/*
+ * What carries values of halflife: asked of the API server alone, so that it is found whatever became of the
+ * controller, its profiles and its Recommendations.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "core/rollout.h"
+#include "listing.h"
+#include "restore.h"
+
+#define OUR_GROUP   "halflife.dev"
+#define OUR_VERSION "v1alpha1"
+
+/* --- kinds --- */
+
+static bool same_kind(const struct restore_kind *k, struct text group, struct text kind)
+{
+        return text_is(group, k->is.group) && text_is(kind, k->is.kind);
+}
+
+struct discovering {
+        bool done;
+        struct api_resource found;
+        struct err err;
+};
+
+static void on_discovered(void *arg, const struct api_resource *found, const struct err *err)
+{
+        struct discovering *d = arg;
+        d->done = true;
+        if (found)
+                d->found = *found;
+        else
+                d->err = *err;
+}
+
+static int discover(struct restoring *r, struct restore_kind *k, struct err *err)
+{
+        struct discovering d = {0};
+        int rc = client_discover(r->session.client, k->is.group, k->is.kind, on_discovered, &d);
+        if (rc < 0)
+                return err_set(err, rc, "kind '%s' of group '%s' cannot be looked up", k->is.kind, k->is.group);
+        while (!d.done)
+                loop_turn(r->session.loop, -1);
+        k->absent = d.err.code == ERR_NOTFOUND;
+        if (d.err.code == 0)
+                k->is = d.found;
+        return d.err.code == 0 || k->absent ? 0 : err_set(err, d.err.code, "%s", d.err.text);
+}
+
+static bool is_built_in(const struct kind *row)
+{
+        return row && (strcmp(row->group, "apps") == 0 || strcmp(row->group, "batch") == 0);
+}
+
+struct restore_kind *restore_kind_get(struct restoring *r, struct text group, struct text kind, struct err *err)
+{
+        for (int i = 0; i < r->kinds; i++)
+                if (same_kind(r->kind[i], group, kind))
+                        return r->kind[i];
+        if (r->kinds == RESTORE_KINDS) {
+                err_set(err, ERR_TOOBIG, "more than %d kinds", RESTORE_KINDS);
+                return NULL;
+        }
+        struct restore_kind *k = MEM_NEW(struct restore_kind);
+        k->row = kind_find(group, kind);
+        k->template_path = k->row ? k->row->template_path : "/spec/template";
+        snprintf(k->is.group, sizeof k->is.group, "%.*s", TEXT_ARG(group));
+        snprintf(k->is.kind, sizeof k->is.kind, "%.*s", TEXT_ARG(kind));
+        if (is_built_in(k->row)) {
+                snprintf(k->is.version, sizeof k->is.version, "%s", k->row->version);
+                snprintf(k->is.plural, sizeof k->is.plural, "%s", k->row->plural);
+        } else if (discover(r, k, err) < 0) {
+                mem_free(k);
+                return NULL;
+        }
+        r->kind[r->kinds++] = k;
+        return k;
+}
+
+/* --- targets --- */
+
+struct restore_target *restore_target_get(struct restoring *r, const char *ns, const struct restore_kind *k,
+                                          const char *name)
+{
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
+        struct restore_target *t = map_get(&r->by_key, text_of(key));
+        if (t)
+                return t;
+        t = MEM_NEW(struct restore_target);
+        t->key = STEAL(&key);
+        t->ns = mem_string(ns);
+        t->name = mem_string(name);
+        t->kind = k;
+        map_put(&r->by_key, text_of(t->key), t);
+        r->target = mem_resize(r->target, r->targets + 1, sizeof *r->target);
+        r->target[r->targets++] = t;
+        return t;
+}
+
+bool restore_wanted(const struct restore_target *t)
+{
+        return t->carries || t->pods > 0 || t->scalers > 0;
+}
+
+/* Nothing narrows what is meant: whatever carries something belongs to it. */
+static bool is_open(const struct restoring *r)
+{
+        return r->scope.words == 0 && !r->scope.labels && !r->scope.orphaned;
+}
+
+const char *restore_text(const json_t *value, const char *path)
+{
+        char key[64];
+        while (value && *path) {
+                size_t len = strcspn(path, ".");
+                snprintf(key, sizeof key, "%.*s", (int)len, path);
+                value = json_object_get(value, key);
+                path += len + (path[len] == '.');
+        }
+        const char *text = json_string_value(value);
+        return text ? text : "";
+}
+
+static const char *note(const json_t *meta, const char *key)
+{
+        return json_string_value(json_object_get(json_object_get(meta, "annotations"), key));
+}
+
+/* --- Recommendations --- */
+
+static bool is_orphaned(const json_t *recommendation)
+{
+        const json_t *conditions = json_object_get(json_object_get(recommendation, "status"), "conditions");
+        size_t i;
+        json_t *c;
+        json_array_foreach((json_t *)(uintptr_t)conditions, i, c)
+        {
+                if (strcmp(restore_text(c, "reason"), "Orphaned") == 0)
+                        return true;
+        }
+        return false;
+}
+
+static int take_recommendation(void *arg, json_t *item, struct err *err)
+{
+        struct restoring *r = arg;
+        const char *api = restore_text(item, "spec.targetRef.apiVersion");
+        const char *kind = restore_text(item, "spec.targetRef.kind"), *name = restore_text(item, "spec.targetRef.name");
+        const char *dimension = restore_text(item, "spec.dimension");
+        bool workload = !*dimension || strcmp(dimension, "Workload") == 0;
+        if (!*kind || !*name || !workload || (r->scope.orphaned && !is_orphaned(item)))
+                return 0;
+        struct restore_kind *k = restore_kind_get(r, kind_group(text_of(api)), text_of(kind), err);
+        if (!k)
+                return err->code;
+        struct restore_target *t = restore_target_get(r, restore_text(item, "metadata.namespace"), k, name);
+        mem_free(t->recommendation);
+        mem_free(t->hold);
+        t->recommendation = mem_string(restore_text(item, "metadata.name"));
+        t->hold = mem_string(note(json_object_get(item, "metadata"), ANNOTATION_HOLD));
+        return 0;
+}
+
+static int find_named(struct restoring *r, const struct workload *w, struct err *err)
+{
+        AUTO(mem_free)
+        char *path = path_of(OUR_GROUP, OUR_VERSION, r->scope.ns, "recommendations", w->recommendation, NULL);
+        AUTO(json_decref) json_t *item = listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, err);
+        if (item)
+                return take_recommendation(r, item, err);
+        if (err->code != ERR_NOTFOUND)
+                return err->code;
+        r->no_crds |= session_no_kinds(err);
+        *err = (struct err){0};
+        return 0;
+}
+
+int restore_find_recommendations(struct restoring *r, struct err *err)
+{
+        int rc = 0;
+        for (int i = 0; rc == 0 && i < r->scope.words; i++)
+                rc = find_named(r, &r->scope.word[i], err);
+        if (rc < 0 || r->scope.words > 0)
+                return rc;
+        AUTO(mem_free) char *path = path_of(OUR_GROUP, OUR_VERSION, r->scope.ns, "recommendations", NULL, NULL);
+        const struct listing all = {path, r->scope.labels, NULL, take_recommendation, r};
+        rc = listing_read(r->session.client, &all, err);
+        if (rc == 0 || !session_no_kinds(err))
+                return rc;
+        r->no_crds = true;
+        *err = (struct err){0};
+        return 0;
+}
+
+/* --- workloads --- */
+
+static bool has_notes(const json_t *object, const char *template_path)
+{
+        const json_t *at = object;
+        while (at && *template_path == '/') {
+                size_t len = strcspn(++template_path, "/");
+                at = json_object_getn(at, template_path, len);
+                template_path += len;
+        }
+        return note(json_object_get(at, "metadata"), ANNOTATION_APPLIED) != NULL;
+}
+
+static bool is_rolling(const json_t *object, const struct restore_kind *k)
+{
+        struct arena arena = {0};
+        struct workload_view *v = arena_new(&arena, sizeof *v);
+        char *text = json_dumps(object, 0);
+        bool readable = decode_workload(text_of(text), k->template_path, FIELD_MANAGER, &arena, v, NULL) == 0;
+        const struct rollout roll = {.generation = v->meta.generation,
+                                     .observed = v->observed_generation,
+                                     .wanted = v->replicas,
+                                     .pods = v->status_replicas,
+                                     .updated = v->updated,
+                                     .available = v->available,
+                                     .told = k->row != NULL};
+        bool by_runs = k->row && (k->row->flags & KIND_BY_RUNS);
+        bool rolling =
+                readable && !by_runs && !v->paused && !v->on_delete && v->partition == 0 && !rollout_is_done(&roll);
+        free(text);
+        arena_release(&arena);
+        return rolling;
+}
+
+struct taking {
+        struct restoring *restoring;
+        const struct restore_kind *kind;
+};
+
+static bool has_controller(const json_t *meta)
+{
+        size_t i;
+        json_t *o;
+        json_array_foreach(json_object_get(meta, "ownerReferences"), i, o)
+        {
+                if (json_is_true(json_object_get(o, "controller")))
+                        return true;
+        }
+        return false;
+}
+
+static int take_workload(void *arg, json_t *item, struct err *err)
+{
+        const struct taking *taking = arg;
+        struct restoring *r = taking->restoring;
+        const struct restore_kind *k = taking->kind;
+        const json_t *meta = json_object_get(item, "metadata");
+        const char *ns = restore_text(meta, "namespace"), *name = restore_text(meta, "name");
+        bool carries = has_notes(item, k->template_path);
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
+        (void)err;
+        if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && has_controller(meta))
+                return 0; /* its owner's template is what counts */
+        if (!carries && !map_get(&r->by_key, text_of(key)))
+                return 0;
+        struct restore_target *t = restore_target_get(r, ns, k, name);
+        t->exists = true;
+        t->carries = carries;
+        t->rolling = t->hold && is_rolling(item, k); /* held before, and not at its end then */
+        return 0;
+}
+
+static int find_workload(struct restoring *r, const char *ns, const struct restore_kind *k, const char *name,
+                         struct err *err)
+{
+        AUTO(mem_free) char *path = path_of(k->is.group, k->is.version, ns, k->is.plural, name, NULL);
+        AUTO(json_decref)
+        json_t *item = k->absent ? NULL : listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, err);
+        struct taking taking = {r, k};
+        if (item) {
+                (void)restore_target_get(r, ns, k, name);
+                return take_workload(&taking, item, err);
+        }
+        if (!k->absent && err->code != ERR_NOTFOUND)
+                return err->code;
+        *err = (struct err){0};
+        return 0;
+}
+
+static int find_word(struct restoring *r, const struct workload *w, struct err *err)
+{
+        struct restore_target *t = NULL;
+        for (size_t i = 0; i < r->targets && !t; i++)
+                if (r->target[i]->recommendation && strcmp(r->target[i]->recommendation, w->recommendation) == 0)
+                        t = r->target[i];
+        const struct restore_kind *k = t          ? t->kind
+                                       : w->known ? restore_kind_get(r, text_of(w->group), text_of(w->kind), err)
+                                                  : NULL;
+        int rc = k ? find_workload(r, r->scope.ns, k, w->name, err) : err->code;
+        if (rc < 0 || t)
+                return rc;
+        for (size_t i = 0; i < r->targets; i++)
+                if (k && r->target[i]->kind == k && strcmp(r->target[i]->name, w->name) == 0)
+                        return 0;
+        return workload_unknown(w, r->scope.ns, "there is neither the workload nor a Recommendation", err);
+}
+
+static int list_kind(struct restoring *r, const struct restore_kind *k, struct err *err)
+{
+        AUTO(mem_free) char *path = path_of(k->is.group, k->is.version, r->scope.ns, k->is.plural, NULL, NULL);
+        struct taking taking = {r, k};
+        const struct listing all = {path, r->scope.labels, NULL, take_workload, &taking};
+        int rc = k->absent ? 0 : listing_read(r->session.client, &all, err);
+        if (rc != ERR_NOTFOUND)
+                return rc;
+        *err = (struct err){0}; /* taken away meanwhile */
+        return 0;
+}
+
+/* A Job's template never changes; its pods are found by themselves. */
+static bool is_listed(const struct kind *row)
+{
+        return strcmp(row->kind, "Job") != 0;
+}
+
+static int find_workloads(struct restoring *r, struct err *err)
+{
+        int rc = 0;
+        for (int i = 0; rc == 0 && i < r->scope.words; i++)
+                rc = find_word(r, &r->scope.word[i], err);
+        if (r->scope.words > 0)
+                return rc;
+        if (r->scope.orphaned) {
+                size_t known = r->targets;
+                for (size_t i = 0; rc == 0 && i < known; i++)
+                        rc = find_workload(r, r->target[i]->ns, r->target[i]->kind, r->target[i]->name, err);
+                return rc;
+        }
+        for (size_t i = 0; rc == 0 && i < kinds_count; i++)
+                if (is_listed(&kinds[i]) && !restore_kind_get(r, text_of(kinds[i].group), text_of(kinds[i].kind), err))
+                        rc = err->code;
+        for (int i = 0; rc == 0 && i < r->kinds; i++)
+                if (!r->kind[i]->row || is_listed(r->kind[i]->row))
+                        rc = list_kind(r, r->kind[i], err);
+        return rc;
+}
+
+/* --- whose a pod is --- */
+
+struct link {
+        char *uid, *ns, *name;
+        const struct restore_kind *kind;
+        struct link *owner;
+};
+
+static const json_t *controller_of(const json_t *meta)
+{
+        size_t i;
+        json_t *o;
+        json_array_foreach(json_object_get(meta, "ownerReferences"), i, o)
+        {
+                if (json_is_true(json_object_get(o, "controller")))
+                        return o;
+        }
+        return NULL;
+}
+
+static struct link *link_get(struct restoring *r, const char *ns, const json_t *meta, int depth)
+{
+        enum { DEPTH_MAX = 8 };
+        const json_t *ref = controller_of(meta);
+        const char *uid = restore_text(ref, "uid");
+        struct err err = {0};
+        if (!ref || !*uid || depth == DEPTH_MAX)
+                return NULL;
+        struct link *l = map_get(&r->links, text_of(uid));
+        if (l)
+                return l;
+        const char *api = restore_text(ref, "apiVersion");
+        const struct restore_kind *k =
+                restore_kind_get(r, kind_group(text_of(api)), text_of(restore_text(ref, "kind")), &err);
+        if (!k || k->absent)
+                return NULL;
+        l = MEM_NEW(struct link);
+        l->uid = mem_string(uid);
+        l->ns = mem_string(ns);
+        l->name = mem_string(restore_text(ref, "name"));
+        l->kind = k;
+        map_put(&r->links, text_of(l->uid), l);
+        AUTO(mem_free) char *path = path_of(k->is.group, k->is.version, ns, k->is.plural, l->name, NULL);
+        AUTO(json_decref) json_t *object = listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, &err);
+        if (object)
+                l->owner = link_get(r, ns, json_object_get(object, "metadata"), depth + 1);
+        return l;
+}
+
+struct restore_target *restore_owner_target(struct restoring *r, const char *ns, const json_t *meta)
+{
+        struct restore_target *known = NULL;
+        const struct link *highest = NULL, *first = link_get(r, ns, meta, 0);
+        for (const struct link *l = first; l; l = l->owner) {
+                AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, l->kind->is.group, l->kind->is.kind, l->name);
+                struct restore_target *t = map_get(&r->by_key, text_of(key));
+                known = t ? t : known;
+                if (l->kind->row)
+                        highest = l;
+        }
+        if (known || !is_open(r) || !first)
+                return known;
+        highest = highest ? highest : first;
+        return restore_target_get(r, ns, highest->kind, highest->name);
+}
+
+static int take_pod(void *arg, json_t *item, struct err *err)
+{
+        struct restoring *r = arg;
+        const json_t *meta = json_object_get(item, "metadata");
+        const char *phase = restore_text(item, "status.phase");
+        (void)err;
+        if (!note(meta, ANNOTATION_APPLIED) || json_object_get(meta, "deletionTimestamp") ||
+            strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+                return 0;
+        struct restore_target *t = restore_owner_target(r, restore_text(meta, "namespace"), meta);
+        if (!t)
+                return 0;
+        t->pod = mem_resize(t->pod, (size_t)t->pods + 1, sizeof *t->pod);
+        t->pod[t->pods++] = (struct restore_pod){mem_string(restore_text(meta, "name")),
+                                                 mem_string(restore_text(meta, "uid")), false};
+        return 0;
+}
+
+/* --- autoscalers --- */
+
+static int take_hpa(void *arg, json_t *item, struct err *err)
+{
+        struct restoring *r = arg;
+        const json_t *meta = json_object_get(item, "metadata");
+        const char *ns = restore_text(meta, "namespace"), *name = restore_text(item, "spec.scaleTargetRef.name");
+        if (!note(meta, ANNOTATION_TARGETS))
+                return 0;
+        struct text group = kind_group(text_of(restore_text(item, "spec.scaleTargetRef.apiVersion")));
+        struct restore_kind *k =
+                restore_kind_get(r, group, text_of(restore_text(item, "spec.scaleTargetRef.kind")), err);
+        if (!k)
+                return err->code;
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
+        struct restore_target *t = map_get(&r->by_key, text_of(key));
+        if (!t && !is_open(r))
+                return 0;
+        t = t ? t : restore_target_get(r, ns, k, name);
+        t->scaler = mem_resize(t->scaler, (size_t)t->scalers + 1, sizeof *t->scaler);
+        t->scaler[t->scalers++] = mem_string(restore_text(meta, "name"));
+        return 0;
+}
+
+/* --- all of it --- */
+
+static int compare(const void *a, const void *b)
+{
+        const struct restore_target *const *x = a, *const *y = b;
+        return strcmp((*x)->key, (*y)->key);
+}
+
+static void pods_clear(struct restore_target *t)
+{
+        for (int i = 0; i < t->pods; i++) {
+                mem_free(t->pod[i].name);
+                mem_free(t->pod[i].uid);
+        }
+        t->pods = 0;
+}
+
+static void scalers_clear(struct restore_target *t)
+{
+        for (int i = 0; i < t->scalers; i++)
+                mem_free(t->scaler[i]);
+        t->scalers = 0;
+}
+
+/* A list that begins anew brings what it brought before. */
+static void forget_pods(void *arg)
+{
+        const struct restoring *r = arg;
+        for (size_t i = 0; i < r->targets; i++)
+                pods_clear(r->target[i]);
+}
+
+static void forget_scalers(void *arg)
+{
+        const struct restoring *r = arg;
+        for (size_t i = 0; i < r->targets; i++)
+                scalers_clear(r->target[i]);
+}
+
+static void sort(struct restoring *r)
+{
+        if (r->targets)
+                qsort(r->target, r->targets, sizeof *r->target, compare);
+}
+
+int restore_find(struct restoring *r, struct err *err)
+{
+        AUTO(mem_free) char *pods = path_of("", "v1", r->scope.ns, "pods", NULL, NULL);
+        AUTO(mem_free) char *hpas = path_of("autoscaling", "v2", r->scope.ns, "horizontalpodautoscalers", NULL, NULL);
+        const struct listing all_pods = {pods, NULL, forget_pods, take_pod, r};
+        const struct listing all_hpas = {hpas, NULL, forget_scalers, take_hpa, r};
+        int rc = restore_find_recommendations(r, err);
+        if (rc == 0)
+                rc = find_workloads(r, err);
+        if (rc == 0)
+                rc = listing_read(r->session.client, &all_pods, err);
+        if (rc == 0)
+                rc = listing_read(r->session.client, &all_hpas, err);
+        sort(r);
+        return rc;
+}
+
+int restore_find_again(struct restoring *r, struct err *err)
+{
+        int again = 0;
+        for (size_t i = 0; i < r->targets; i++)
+                r->target[i]->carries = r->target[i]->rolling = false;
+        forget_pods(r);
+        forget_scalers(r);
+        int rc = restore_find(r, err);
+        for (size_t i = 0; rc == 0 && i < r->targets; i++) {
+                struct restore_target *t = r->target[i];
+                if (!restore_wanted(t) || t->left || t->result == RESULT_FAILED)
+                        continue;
+                t->step = STEP_WAITING;
+                t->result = RESULT_NONE;
+                again++;
+        }
+        return rc < 0 ? rc : again;
+}
+
+/* --- life and death --- */
+
+static void target_free(struct restore_target *t)
+{
+        pods_clear(t);
+        scalers_clear(t);
+        mem_free(t->pod);
+        mem_free(t->scaler);
+        mem_free(t->key);
+        mem_free(t->ns);
+        mem_free(t->name);
+        mem_free(t->recommendation);
+        mem_free(t->hold);
+        mem_free(t->changes);
+        mem_free(t->left);
+        mem_free(t->why);
+        mem_free(t);
+}
+
+void restoring_init(struct restoring *r)
+{
+        enum { BUDGET = 5 };
+        *r = (struct restoring){.budget = BUDGET, .timeout_ms = 5 * MINUTE_MS};
+}
+
+void restoring_release(struct restoring *r)
+{
+        struct text key;
+        void *value;
+        for (size_t at = 0; map_next(&r->links, &at, &key, &value);) {
+                struct link *l = value;
+                mem_free(l->uid);
+                mem_free(l->ns);
+                mem_free(l->name);
+                mem_free(l);
+        }
+        map_release(&r->links);
+        map_release(&r->by_key);
+        for (size_t i = 0; i < r->targets; i++)
+                target_free(r->target[i]);
+        for (int i = 0; i < r->kinds; i++)
+                mem_free(r->kind[i]);
+        mem_free(r->target);
+        session_release(&r->session);
+}

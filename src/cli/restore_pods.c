@@ -1,0 +1,314 @@
+/*
+ * Pods that run with values of halflife although the template has none: resized where the server and the node do it,
+ * else left and listed.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/yaml.h"
+#include "listing.h"
+#include "restore.h"
+
+#define JSON_PATCH "application/json-patch+json"
+
+/* --- one pod --- */
+
+static char *pod_path(const struct restore_target *t, const struct restore_pod *p, const char *subresource)
+{
+        return path_of("", "v1", t->ns, "pods", p->name, subresource);
+}
+
+/* Its annotations say what is true no more; taking them away starts nothing. */
+static int clear_notes(struct restoring *r, const struct restore_target *t, const struct restore_pod *p,
+                       const char *object, struct err *err)
+{
+        AUTO(mem_free) char *path = pod_path(t, p, NULL);
+        json_t *patch = NULL;
+        int rc = restore_pod_notes(text_of(object), &patch, err);
+        if (rc == 0 && patch) {
+                AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, err);
+                rc = answer ? 0 : err->code;
+        }
+        json_decref(patch);
+        return rc;
+}
+
+static int resize(struct restoring *r, const struct restore_target *t, const struct restore_pod *p, json_t *patch,
+                  struct err *err)
+{
+        AUTO(mem_free) char *path = pod_path(t, p, "resize");
+        AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, err);
+        return answer ? clear_notes(r, t, p, answer, err) : err->code;
+}
+
+/* What no later try changes: this pod, its node, or this server does not do it. */
+static bool is_final(const struct err *err)
+{
+        return err->code == ERR_INVALID || err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT;
+}
+
+static bool leave(struct restore_target *t, struct restore_pod *p, const char *changes, const char *why)
+{
+        p->left = true;
+        if (!t->left || strlen(t->left) < ERR_TEXT_MAX)
+                restore_add(&t->left, "pod '%s' runs on with it (%s): %s", p->name, changes, why);
+        t->next_pod++;
+        return true;
+}
+
+static bool skip(struct restore_target *t)
+{
+        t->next_pod++;
+        return true;
+}
+
+static bool put_back(struct restoring *r, struct restore_target *t, struct restore_pod *p, const char *text)
+{
+        struct restore did;
+        struct err err = {0};
+        json_t *patch = NULL;
+        if (restore_pod_requests(text_of(text), &did, &patch, &err) < 0)
+                return leave(t, p, "its annotations", err.text);
+        if (r->dry_run) {
+                if (patch)
+                        restore_add(&t->changes, "pod '%s' %s", p->name, did.changes);
+                json_decref(patch);
+                return skip(t);
+        }
+        int rc = patch ? resize(r, t, p, patch, &err) : clear_notes(r, t, p, text, &err);
+        json_decref(patch);
+        if (rc < 0 && patch && is_final(&err))
+                return leave(t, p, did.changes, err.text);
+        if (rc < 0)
+                return restore_troubled(t, &err, p->name);
+        if (patch)
+                restore_add(&t->changes, "pod '%s' %s", p->name, did.changes);
+        return skip(t);
+}
+
+static bool is_same(const json_t *object, const struct restore_pod *p)
+{
+        const char *phase = restore_text(object, "status.phase");
+        return strcmp(restore_text(object, "metadata.uid"), p->uid) == 0 && strcmp(phase, "Succeeded") != 0 &&
+               strcmp(phase, "Failed") != 0 &&
+               !json_object_get(json_object_get(object, "metadata"), "deletionTimestamp");
+}
+
+static char *read_pod(struct restoring *r, const struct restore_target *t, const struct restore_pod *p,
+                      json_t **ret_object, struct err *err)
+{
+        AUTO(mem_free) char *path = pod_path(t, p, NULL);
+        char *text = restore_get(r, path, err);
+        *ret_object = text ? json_loads(text, 0, NULL) : NULL;
+        if (!*ret_object || is_same(*ret_object, p))
+                return text;
+        mem_free(text);
+        json_decref(*ret_object);
+        *ret_object = NULL;
+        err_set(err, ERR_NOTFOUND, "another has its name");
+        return NULL;
+}
+
+/* --- all of a workload --- */
+
+static bool rolls(const struct restore_target *t)
+{
+        bool never = t->kind->row && (t->kind->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE));
+        return t->exists && !never;
+}
+
+static bool finish(struct restoring *r, struct restore_target *t)
+{
+        int left = 0;
+        for (int i = 0; i < t->pods; i++)
+                left += t->pod[i].left;
+        if (left > 0 && r->restart && !t->restarted && rolls(t)) {
+                for (int i = 0; i < t->pods; i++)
+                        t->pod[i].left = false;
+                t->step = STEP_RESTART;
+                return true;
+        }
+        restore_end(t, t->changes ? RESULT_RESTORED : t->left ? RESULT_LEFT : RESULT_UNCHANGED);
+        return true;
+}
+
+bool restore_step_pods(struct restoring *r, struct restore_target *t)
+{
+        if (t->next_pod == t->pods) {
+                t->next_pod = 0;
+                t->step = STEP_VERDICT;
+                return true;
+        }
+        struct restore_pod *p = &t->pod[t->next_pod];
+        struct err err = {0};
+        json_t *object = NULL;
+        AUTO(mem_free) char *text = read_pod(r, t, p, &object, &err);
+        json_decref(object);
+        if (!text)
+                return err.code == ERR_NOTFOUND ? skip(t) : restore_troubled(t, &err, p->name);
+        /* what its rollout replaces needs nothing else */
+        return r->dry_run && t->carries ? skip(t) : put_back(r, t, p, text);
+}
+
+/* The kubelet's word on a resize: NULL: none, or done. */
+static const char *pending(const json_t *object, const char **ret_reason)
+{
+        size_t i;
+        json_t *c;
+        json_array_foreach(json_object_get(json_object_get(object, "status"), "conditions"), i, c)
+        {
+                if (strcmp(restore_text(c, "type"), "PodResizePending") != 0 ||
+                    strcmp(restore_text(c, "status"), "True") != 0)
+                        continue;
+                *ret_reason = restore_text(c, "reason");
+                return restore_text(c, "message");
+        }
+        return NULL;
+}
+
+bool restore_step_verdict(struct restoring *r, struct restore_target *t)
+{
+        if (t->next_pod == t->pods || r->dry_run)
+                return finish(r, t);
+        struct restore_pod *p = &t->pod[t->next_pod];
+        const char *reason = "";
+        struct err err = {0};
+        json_t *object = NULL;
+        if (p->left)
+                return skip(t);
+        AUTO(mem_free) char *text = read_pod(r, t, p, &object, &err);
+        if (!text)
+                return err.code == ERR_NOTFOUND ? skip(t) : restore_troubled(t, &err, p->name);
+        const char *message = pending(object, &reason);
+        bool further = true;
+        if (!message) {
+                skip(t);
+        } else if (strcmp(reason, "Infeasible") == 0) {
+                AUTO(mem_free) char *why = mem_printf("its node cannot: %s", message);
+                leave(t, p, "resized, and not in force", why);
+        } else {
+                err_set(&t->trouble, ERR_RETRY, "pod '%s' waits for its node: %s %s", p->name, reason, message);
+                further = false;
+        }
+        json_decref(object);
+        return further;
+}
+
+/* --- why pods do not come --- */
+
+static void add_values(struct buf *out, const json_t *values)
+{
+        size_t i;
+        json_t *v;
+        json_array_foreach((json_t *)(uintptr_t)values, i, v)
+                buf_printf(out, "%s%s", i ? "," : "", json_string_value(v) ? json_string_value(v) : "");
+}
+
+/* spec.selector as a query says it. */
+static char *selector_of(const json_t *object)
+{
+        enum { SELECTOR_MAX = 16 << 10 };
+        const json_t *selector = json_object_get(json_object_get(object, "spec"), "selector");
+        struct buf out;
+        const char *key, *between = "";
+        json_t *value;
+        size_t i;
+        buf_init(&out, SELECTOR_MAX);
+        json_object_foreach(json_object_get(selector, "matchLabels"), key, value)
+        {
+                buf_printf(&out, "%s%s=%s", between, key, json_string_value(value) ? json_string_value(value) : "");
+                between = ",";
+        }
+        json_array_foreach(json_object_get(selector, "matchExpressions"), i, value)
+        {
+                const char *op = restore_text(value, "operator");
+                bool none = strcmp(op, "DoesNotExist") == 0, exists = strcmp(op, "Exists") == 0;
+                buf_printf(&out, "%s%s%s", between, none ? "!" : "", restore_text(value, "key"));
+                if (!none && !exists) {
+                        buf_printf(&out, " %s (", strcmp(op, "NotIn") == 0 ? "notin" : "in");
+                        add_values(&out, json_object_get(value, "values"));
+                        buf_add_text(&out, ")");
+                }
+                between = ",";
+        }
+        if (out.len > 0)
+                return buf_steal(&out);
+        buf_release(&out);
+        return NULL;
+}
+
+struct waiting {
+        int pods;
+        char *message;
+};
+
+static int take_pending(void *arg, json_t *item, struct err *err)
+{
+        struct waiting *w = arg;
+        size_t i;
+        json_t *c;
+        (void)err;
+        if (strcmp(restore_text(item, "status.phase"), "Pending") != 0)
+                return 0;
+        w->pods++;
+        json_array_foreach(json_object_get(json_object_get(item, "status"), "conditions"), i, c)
+        {
+                if (!w->message && strcmp(restore_text(c, "type"), "PodScheduled") == 0 &&
+                    strcmp(restore_text(c, "status"), "False") == 0)
+                        w->message = mem_string(restore_text(c, "message"));
+        }
+        return 0;
+}
+
+static char *pending_pods(struct restoring *r, const struct restore_target *t, const json_t *object)
+{
+        AUTO(mem_free) char *labels = selector_of(object);
+        AUTO(mem_free) char *path = path_of("", "v1", t->ns, "pods", NULL, NULL);
+        struct waiting w = {0};
+        const struct listing all = {path, labels, NULL, take_pending, &w};
+        struct err err = {0};
+        if (labels)
+                (void)listing_read(r->session.client, &all, &err);
+        char *said = w.pods ? mem_printf("%d pods stay Pending%s%s", w.pods, w.message ? ": " : "",
+                                         w.message ? w.message : "")
+                            : NULL;
+        mem_free(w.message);
+        return said;
+}
+
+/* The newest "FailedCreate" on it: a quota, a policy. */
+static char *refusals(struct restoring *r, const struct restore_target *t, const json_t *object)
+{
+        AUTO(mem_free) char *path = path_of("", "v1", t->ns, "events", NULL, NULL);
+        AUTO(mem_free)
+        char *fields = mem_printf("involvedObject.uid=%s,reason=FailedCreate", restore_text(object, "metadata.uid"));
+        AUTO(mem_free) char *escaped = path_escape(fields);
+        AUTO(mem_free) char *query = mem_printf("fieldSelector=%s", escaped);
+        struct err err = {0};
+        AUTO(json_decref) json_t *list = listing_ask(r->session.client, path, query, LISTING_ITEM_BYTES, &err);
+        const json_t *items = json_object_get(list, "items"), *newest = NULL;
+        size_t i;
+        json_t *e;
+        json_array_foreach((json_t *)(uintptr_t)items, i, e)
+        {
+                if (strcmp(restore_text(e, "lastTimestamp"), restore_text(newest, "lastTimestamp")) >= 0)
+                        newest = e;
+        }
+        return newest ? mem_string(restore_text(newest, "message")) : NULL;
+}
+
+char *restore_evidence(struct restoring *r, const struct restore_target *t, const json_t *object)
+{
+        size_t i;
+        json_t *c;
+        json_array_foreach(json_object_get(json_object_get(object, "status"), "conditions"), i, c)
+        {
+                if (strcmp(restore_text(c, "type"), "ReplicaFailure") == 0 &&
+                    strcmp(restore_text(c, "status"), "True") == 0)
+                        return mem_string(restore_text(c, "message"));
+        }
+        char *said = pending_pods(r, t, object);
+        return said ? said : refusals(r, t, object);
+}

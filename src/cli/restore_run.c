@@ -1,0 +1,361 @@
+/*
+ * Workload by workload, a bounded number at once, each a small machine that looks again once a second. What can do
+ * better later is tried until the workload has stood still for too long; the first that fails lets no other begin.
+ */
+#include "restore.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/yaml.h"
+#include "core/rollout.h"
+
+enum { LOOK_MS = 1000 };
+#define JSON_PATCH  "application/json-patch+json"
+#define MERGE_PATCH "application/merge-patch+json"
+
+/* --- requests --- */
+
+static char *ask(struct restoring *r, struct call *call, struct err *err)
+{
+        char *body = NULL;
+        size_t len;
+        call->deadline_ms = 10 * SECOND_MS;
+        return client_wait(r->session.client, call, &body, &len, err) < 0 ? NULL : body;
+}
+
+char *restore_get(struct restoring *r, const char *path, struct err *err)
+{
+        return ask(r, &(struct call){.method = HTTP_GET, .path = path}, err);
+}
+
+char *restore_patch(struct restoring *r, const char *path, const char *type, json_t *patch, struct err *err)
+{
+        AUTO(mem_free) char *query = mem_printf("fieldManager=%s", client_field_manager(r->session.client));
+        char *text = json_dumps(patch, JSON_COMPACT);
+        char *answer = ask(r,
+                           &(struct call){.method = HTTP_PATCH,
+                                          .path = path,
+                                          .query = query,
+                                          .content_type = type,
+                                          .body = text_of(text)},
+                           err);
+        free(text);
+        return answer;
+}
+
+char *restore_path(const struct restore_target *t)
+{
+        const struct api_resource *k = &t->kind->is;
+        return path_of(k->group, k->version, t->ns, k->plural, t->name, NULL);
+}
+
+/* --- ends --- */
+
+void restore_add(char **to, const char *fmt, ...)
+{
+        char line[1024];
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(line, sizeof line, fmt, ap);
+        va_end(ap);
+        AUTO(mem_free) char *before = *to;
+        *to = mem_printf("%s%s%s", before ? before : "", before ? "; " : "", line);
+}
+
+void restore_end(struct restore_target *t, enum restore_result result)
+{
+        t->step = STEP_END;
+        t->result = result;
+}
+
+void restore_fail(struct restore_target *t, const char *fmt, ...)
+{
+        char line[ERR_TEXT_MAX + 512];
+        va_list ap;
+        va_start(ap, fmt);
+        vsnprintf(line, sizeof line, fmt, ap);
+        va_end(ap);
+        mem_free(t->why);
+        t->why = mem_string(line);
+        restore_end(t, RESULT_FAILED);
+}
+
+bool restore_troubled(struct restore_target *t, const struct err *err, const char *what)
+{
+        t->trouble = *err;
+        err_wrap(&t->trouble, "%s", what);
+        if (err->code == ERR_RETRY || err->code == ERR_STALE)
+                return false;
+        restore_fail(t, "%s", t->trouble.text);
+        return true;
+}
+
+static bool go(struct restore_target *t, enum restore_step step)
+{
+        t->step = step;
+        t->trouble = (struct err){0};
+        t->next_pod = 0;
+        return true;
+}
+
+/* --- autoscalers --- */
+
+static bool step_scaler(struct restoring *r, struct restore_target *t)
+{
+        if (t->next_pod == t->scalers)
+                return go(t, STEP_TEMPLATE);
+        const char *name = t->scaler[t->next_pod];
+        AUTO(mem_free) char *path = path_of("autoscaling", "v2", t->ns, "horizontalpodautoscalers", name, NULL);
+        AUTO(mem_free) char *what = mem_printf("HPA '%s'", name);
+        struct restore did = {0};
+        struct err err = {0};
+        json_t *patch = NULL;
+        AUTO(mem_free) char *text = restore_get(r, path, &err);
+        if (text && restore_hpa(text_of(text), &did, &patch, &err) == 0 && patch && !r->dry_run) {
+                AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, &err);
+        }
+        json_decref(patch);
+        if (err.code && err.code != ERR_NOTFOUND)
+                return restore_troubled(t, &err, what);
+        if (did.back > 0)
+                restore_add(&t->changes, "HPA '%s' %s", name, did.changes);
+        if (did.stand > 0)
+                restore_add(&t->left, "HPA '%s' %s: its owner's value stands", name, did.stands);
+        t->next_pod++;
+        return true;
+}
+
+/* --- the template --- */
+
+static void note_template(struct restore_target *t, const struct restore *did)
+{
+        if (did->back > 0 && !strstr(t->changes ? t->changes : "", did->changes))
+                restore_add(&t->changes, "%s", did->changes);
+        if (did->stand > 0)
+                restore_add(&t->left, "%s: its owner's value stands", did->stands);
+}
+
+/* Whether the server took it as it was sent: admission that has not heard of the hold yet puts ours back. */
+static bool is_back(struct restore_target *t, const char *answer)
+{
+        struct restore left;
+        struct err err = {0};
+        json_t *patch = NULL;
+        bool back = restore_template(text_of(answer), t->kind->template_path, &left, &patch, &err) == 0 && !patch;
+        json_decref(patch);
+        if (!back)
+                err_set(&t->trouble, ERR_RETRY, "admission put it back (%s): has it heard of the hold?", left.changes);
+        return back;
+}
+
+static bool step_template(struct restoring *r, struct restore_target *t)
+{
+        AUTO(mem_free) char *path = restore_path(t);
+        struct restore did;
+        struct err err = {0};
+        json_t *patch = NULL;
+        if (!t->carries)
+                return go(t, t->rolling ? STEP_ROLLOUT : STEP_PODS);
+        AUTO(mem_free) char *text = restore_get(r, path, &err);
+        if (!text && err.code == ERR_NOTFOUND)
+                return go(t, STEP_PODS); /* deleted meanwhile; its pods may outlive it */
+        if (!text || restore_template(text_of(text), t->kind->template_path, &did, &patch, &err) < 0)
+                return restore_troubled(t, &err, "its template");
+        if (!patch || r->dry_run) {
+                note_template(t, &did);
+                json_decref(patch);
+                return go(t, t->rolling && !r->dry_run ? STEP_ROLLOUT : STEP_PODS);
+        }
+        AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, &err);
+        json_decref(patch);
+        if (!answer)
+                return restore_troubled(t, &err, "its template");
+        if (!is_back(t, answer))
+                return false;
+        note_template(t, &did);
+        return go(t, STEP_ROLLOUT);
+}
+
+/* --- the rollout --- */
+
+/* Why none will come of itself; NULL: it will. */
+static const char *stands_still(const struct workload_view *v, const struct restore_target *t)
+{
+        return t->kind->row && (t->kind->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE)) ? ""
+               : v->paused        ? "its rollout is paused: its pods follow when it is resumed"
+               : v->on_delete     ? "its strategy is OnDelete: its pods follow as they are deleted"
+               : v->partition > 0 ? "its rollout stops at a partition: the pods below it run on"
+                                  : NULL;
+}
+
+static bool moved(struct restore_target *t, const struct workload_view *v)
+{
+        const int64_t seen[3] = {v->updated, v->available, v->status_replicas};
+        bool further = memcmp(seen, t->seen, sizeof seen) != 0;
+        memcpy(t->seen, seen, sizeof seen);
+        return further;
+}
+
+static bool judge_rollout(struct restore_target *t, const struct workload_view *v)
+{
+        const char *still = stands_still(v, t);
+        const struct rollout roll = {.generation = v->meta.generation,
+                                     .observed = v->observed_generation,
+                                     .wanted = v->replicas,
+                                     .pods = v->status_replicas,
+                                     .updated = v->updated,
+                                     .available = v->available,
+                                     .told = t->kind->row != NULL};
+        if (still && *still)
+                restore_add(&t->left, "%s", still);
+        if (still || rollout_is_done(&roll))
+                return go(t, STEP_PODS);
+        err_set(&t->trouble, ERR_RETRY, "%lld of %lld pods are new, %lld are available", (long long)v->updated,
+                (long long)v->replicas, (long long)v->available);
+        return moved(t, v);
+}
+
+static bool step_rollout(struct restoring *r, struct restore_target *t)
+{
+        AUTO(mem_free) char *path = restore_path(t);
+        struct err err = {0};
+        AUTO(mem_free) char *text = restore_get(r, path, &err);
+        if (!text && err.code == ERR_NOTFOUND)
+                return go(t, STEP_PODS);
+        if (!text)
+                return restore_troubled(t, &err, "its rollout");
+        struct arena arena = {0};
+        struct workload_view *v = arena_new(&arena, sizeof *v);
+        int rc = decode_workload(text_of(text), t->kind->template_path, FIELD_MANAGER, &arena, v, &err);
+        bool further = rc < 0 ? restore_troubled(t, &err, "its rollout") : judge_rollout(t, v);
+        arena_release(&arena);
+        return further;
+}
+
+/* As kubectl rollout restart does: the annotation is kubectl's. */
+static bool step_restart(struct restoring *r, struct restore_target *t)
+{
+        char now[WALL_TEXT_MAX];
+        AUTO(mem_free) char *path = restore_path(t);
+        AUTO(json_decref)
+        json_t *body = json_pack("{s:{s:{s:{s:{s:s}}}}}", "spec", "template", "metadata", "annotations",
+                                 "kubectl.kubernetes.io/restartedAt", wall_print(now_read().wall, now));
+        struct err err = {0};
+        AUTO(mem_free) char *answer = restore_patch(r, path, MERGE_PATCH, body, &err);
+        if (!answer)
+                return restore_troubled(t, &err, "its restart");
+        t->restarted = true;
+        mem_free(t->left);
+        t->left = NULL;
+        restore_add(&t->changes, "restarted");
+        return go(t, STEP_ROLLOUT);
+}
+
+/* --- the loop --- */
+
+static bool step(struct restoring *r, struct restore_target *t)
+{
+        switch (t->step) {
+        case STEP_SCALERS:
+                return step_scaler(r, t);
+        case STEP_TEMPLATE:
+                return step_template(r, t);
+        case STEP_ROLLOUT:
+                return step_rollout(r, t);
+        case STEP_PODS:
+                return restore_step_pods(r, t);
+        case STEP_VERDICT:
+                return restore_step_verdict(r, t);
+        case STEP_RESTART:
+                return step_restart(r, t);
+        case STEP_WAITING:
+        case STEP_END:
+                break;
+        }
+        return false;
+}
+
+static void time_out(struct restoring *r, struct restore_target *t)
+{
+        AUTO(mem_free) char *path = restore_path(t);
+        struct err err = {0};
+        AUTO(mem_free) char *text = restore_get(r, path, &err);
+        AUTO(json_decref) json_t *object = text ? json_loads(text, 0, NULL) : NULL;
+        AUTO(mem_free) char *evidence = object ? restore_evidence(r, t, object) : NULL;
+        restore_fail(t, "stands still for %lld s: %s%s%s", (long long)(r->timeout_ms / SECOND_MS), t->trouble.text,
+                     evidence ? ": " : "", evidence ? evidence : "");
+}
+
+static bool work_on(struct restoring *r, struct restore_target *t)
+{
+        bool further = step(r, t);
+        int64_t now = mono_read().ns;
+        if (further)
+                t->moved.ns = now;
+        else if (t->step != STEP_END && (now - t->moved.ns) / 1000000 > r->timeout_ms)
+                time_out(r, t);
+        if (t->step == STEP_END) {
+                r->stopped |= t->result == RESULT_FAILED;
+                r->ended(r, t);
+        }
+        return further;
+}
+
+static void wait_fired(void *arg)
+{
+        *(bool *)arg = true;
+}
+
+static void wait_a_little(struct restoring *r)
+{
+        struct loop_timer timer = {0};
+        bool fired = false;
+        loop_timer_set(r->session.loop, &timer, LOOK_MS, wait_fired, &fired);
+        while (!fired && !r->interrupted)
+                loop_turn(r->session.loop, -1);
+        loop_timer_stop(r->session.loop, &timer);
+}
+
+/* Whoever has nothing of ours needs no place; one that was left in the middle of its rollout does. */
+static bool has_work(const struct restore_target *t)
+{
+        return restore_wanted(t) || t->rolling;
+}
+
+void restore_run(struct restoring *r)
+{
+        size_t begun = 0, first = 0;
+        int under_way = 0;
+        do {
+                bool further = false;
+                for (; begun < r->targets && under_way < r->budget && !r->stopped && !r->interrupted; begun++) {
+                        struct restore_target *t = r->target[begun];
+                        if (t->step == STEP_END)
+                                continue;
+                        if (!has_work(t)) {
+                                restore_end(t, RESULT_UNCHANGED);
+                                r->ended(r, t);
+                                continue;
+                        }
+                        t->moved = mono_read();
+                        (void)go(t, STEP_SCALERS);
+                        under_way++;
+                }
+                for (size_t i = first; i < begun && !r->interrupted; i++) {
+                        struct restore_target *t = r->target[i];
+                        if (t->step == STEP_WAITING || t->step == STEP_END) {
+                                first += i == first;
+                                continue;
+                        }
+                        further |= work_on(r, t);
+                        under_way -= t->step == STEP_END;
+                }
+                r->looked(r);
+                if (!further && under_way > 0 && !r->interrupted)
+                        wait_a_little(r);
+        } while ((under_way > 0 || (begun < r->targets && !r->stopped)) && !r->interrupted);
+}
