@@ -135,7 +135,7 @@ static void on_looked(struct restoring *r)
 }
 
 struct sum {
-        size_t of[RESULT_FAILED + 1], held, bare;
+        size_t of[RESULT_FAILED + 1], held;
 };
 
 static struct sum sum_up(const struct restoring *r)
@@ -145,7 +145,6 @@ static struct sum sum_up(const struct restoring *r)
                 const struct restore_target *t = r->target[i];
                 s.of[t->result]++;
                 s.held += t->hold != NULL;
-                s.bare += !t->recommendation && restore_wanted(t);
         }
         return s;
 }
@@ -156,11 +155,11 @@ static void tell(const struct restore_command *c, const struct sum *s)
         wipe(c);
         if (r->no_crds)
                 fprintf(stderr, "halflife's kinds are not installed: nothing could be held\n");
-        else if (s->bare > 0 && !r->dry_run)
+        else if (r->bare > 0 && !r->dry_run)
                 fprintf(stderr,
                         "%zu of them have no Recommendation that could be held: a controller that runs may lower them "
                         "again\n",
-                        s->bare);
+                        r->bare);
         fprintf(stderr, "%zu %s, %zu left, %zu failed, %zu not begun, %zu had nothing of halflife\n",
                 s->of[RESULT_RESTORED], r->dry_run ? "would be restored" : "restored", s->of[RESULT_LEFT],
                 s->of[RESULT_FAILED], s->of[RESULT_NONE], s->of[RESULT_UNCHANGED]);

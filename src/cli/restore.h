@@ -22,6 +22,7 @@ struct restore_scope {
         int words;
         const char *ns;     /* NULL: all namespaces */
         const char *labels; /* of the workload; NULL: any */
+        bool everywhere;    /* all namespaces were asked for */
         bool orphaned;      /* only those that have lost their profile */
 };
 /* The options that say so, of restore and resume alike, in this order. */
@@ -74,7 +75,7 @@ struct restore_target {
         const struct restore_kind *kind;
         char *recommendation; /* NULL: there is none */
         char *hold;           /* why it is held; NULL: it is not */
-        bool exists, carries; /* seen; its template has annotations of ours */
+        bool carries;         /* its template has annotations of ours */
         bool rolling;         /* it was held already, and its last rollout has not come to its end */
         struct restore_pod *pod;
         int pods;
@@ -104,6 +105,7 @@ struct restoring {
         struct restore_target **target; /* in the order of their keys */
         size_t targets;
         struct map by_key, links; /* links: owners that were asked for, by UID */
+        size_t bare;              /* carry something, and have no Recommendation that could be held */
         bool no_crds;
         bool interrupted;
         bool stopped; /* one has failed: no other is begun */

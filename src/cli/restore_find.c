@@ -262,7 +262,6 @@ static int take_workload(void *arg, json_t *item, struct err *err)
         if (!carries && !map_get(&r->by_key, text_of(key)))
                 return 0;
         struct restore_target *t = restore_target_get(r, ns, k, name);
-        t->exists = true;
         t->carries = carries;
         t->rolling = t->hold && is_rolling(item, k); /* held before, and not at its end then */
         return 0;
@@ -510,17 +509,22 @@ int restore_find(struct restoring *r, struct err *err)
         if (rc == 0)
                 rc = listing_read(r->session.client, &all_hpas, err);
         sort(r);
+        r->bare = 0;
+        for (size_t i = 0; i < r->targets; i++)
+                r->bare += !r->target[i]->recommendation && restore_wanted(r->target[i]);
         return rc;
 }
 
 int restore_find_again(struct restoring *r, struct err *err)
 {
         int again = 0;
+        size_t bare = r->bare;
         for (size_t i = 0; i < r->targets; i++)
                 r->target[i]->carries = r->target[i]->rolling = false;
         forget_pods(r);
         forget_scalers(r);
         int rc = restore_find(r, err);
+        r->bare = bare;
         for (size_t i = 0; rc == 0 && i < r->targets; i++) {
                 struct restore_target *t = r->target[i];
                 if (!restore_wanted(t) || t->left || t->result == RESULT_FAILED)

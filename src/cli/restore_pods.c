@@ -116,7 +116,7 @@ static char *read_pod(struct restoring *r, const struct restore_target *t, const
 static bool rolls(const struct restore_target *t)
 {
         bool never = t->kind->row && (t->kind->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE));
-        return t->exists && !never;
+        return !never;
 }
 
 static bool finish(struct restoring *r, struct restore_target *t)

@@ -14,22 +14,21 @@
 int restore_scope_read(const struct option_given *given, const struct option_words *words, struct restore_scope *ret,
                        struct err *err)
 {
-        bool all = false;
         *ret = (struct restore_scope){.ns = option_value(&given[SCOPE_NAMESPACE]),
                                       .labels = option_value(&given[SCOPE_SELECTOR])};
-        int rc = option_switch(&given[SCOPE_ALL], &all, err);
+        int rc = option_switch(&given[SCOPE_ALL], &ret->everywhere, err);
         if (rc == 0)
                 rc = option_switch(&given[SCOPE_ORPHANED], &ret->orphaned, err);
         if (rc < 0)
                 return rc;
-        if (all && ret->ns)
+        if (ret->everywhere && ret->ns)
                 return err_set(err, ERR_INVALID, "--all and -n exclude each other");
         if (words->count > RESTORE_WORDS)
                 return err_set(err, ERR_INVALID, "more than %d workloads by name; -l takes labels", RESTORE_WORDS);
-        if (words->count > 0 && (all || ret->labels || ret->orphaned))
+        if (words->count > 0 && (ret->everywhere || ret->labels || ret->orphaned))
                 return err_set(err, ERR_INVALID, "'%.100s' by its name and --all, -l or --orphaned exclude each other",
                                words->word[0]);
-        if (words->count == 0 && !all && !ret->ns && !ret->labels && !ret->orphaned)
+        if (words->count == 0 && !ret->everywhere && !ret->ns && !ret->labels && !ret->orphaned)
                 return err_set(err, ERR_INVALID,
                                "say which: KIND/NAME such as deploy/web, -n NAMESPACE, -l LABELS, "
                                "--orphaned, or --all");
@@ -41,8 +40,7 @@ int restore_scope_read(const struct option_given *given, const struct option_wor
 
 void restore_scope_settle(struct restore_scope *s, const struct session *session)
 {
-        bool whole = s->orphaned || (!s->labels && s->words == 0);
-        if (!s->ns && !whole)
+        if (!s->ns && !s->everywhere && !s->orphaned)
                 s->ns = access_namespace(session->access);
 }
 

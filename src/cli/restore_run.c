@@ -236,6 +236,14 @@ static bool step_rollout(struct restoring *r, struct restore_target *t)
         return further;
 }
 
+/* A kind of somebody's own need not have one. */
+static bool has_template(const char *text)
+{
+        AUTO(json_decref) json_t *object = json_loads(text, 0, NULL);
+        const json_t *template = json_object_get(json_object_get(object, "spec"), "template");
+        return json_is_object(json_object_get(template, "spec"));
+}
+
 /* As kubectl rollout restart does: the annotation is kubectl's. */
 static bool step_restart(struct restoring *r, struct restore_target *t)
 {
@@ -245,7 +253,12 @@ static bool step_restart(struct restoring *r, struct restore_target *t)
         json_t *body = json_pack("{s:{s:{s:{s:{s:s}}}}}", "spec", "template", "metadata", "annotations",
                                  "kubectl.kubernetes.io/restartedAt", wall_print(now_read().wall, now));
         struct err err = {0};
-        AUTO(mem_free) char *answer = restore_patch(r, path, MERGE_PATCH, body, &err);
+        AUTO(mem_free) char *text = restore_get(r, path, &err);
+        if (text && !has_template(text)) {
+                restore_end(t, RESULT_LEFT);
+                return true;
+        }
+        AUTO(mem_free) char *answer = text ? restore_patch(r, path, MERGE_PATCH, body, &err) : NULL;
         if (!answer)
                 return restore_troubled(t, &err, "its restart");
         t->restarted = true;
