@@ -28,14 +28,16 @@ struct restore {
 /*
  * Of a workload's JSON, template_path where its pod template is; "" : of a pod. *ret_patch: the requests go back and
  * our annotations go with them, in one patch that tests what was read; NULL where nothing goes back: the annotations
- * then stay, because taking them away alone would start a rollout. 0; ERR_INVALID for what is no such object or whose
+ * then stay, because taking them away alone would start a rollout. An owner's own utilization-basis stays: it is one
+ * without a copy on the workload. 0; ERR_INVALID for what is no such object or whose
  * annotations cannot be read; ERR_INVALID as well where a limit is by now below the original.
  */
 int restore_template(struct text object, const char *template_path, struct restore *ret, json_t **ret_patch,
                      struct err *err);
 
 /* Of a running pod in two steps: the requests by themselves, for its `resize` subresource, which takes nothing else;
- * then the annotations (of a pod they start nothing). Each NULL where there is nothing to do. */
+ * then the annotations (of a pod they start nothing; its utilization-basis stays, for it may be of its template) Each
+ * NULL where there is nothing to do. */
 int restore_pod_requests(struct text pod, struct restore *ret, json_t **ret_patch, struct err *err);
 int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err);
 

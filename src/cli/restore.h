@@ -11,6 +11,7 @@
 #include "cli/options.h"
 #include "cli/session.h"
 #include "core/kind.h"
+#include "core/rollout.h"
 #include "doc/restore.h"
 #include "workload.h"
 
@@ -141,6 +142,11 @@ int restore_hold(struct restoring *r, struct err *err);
 int restore_resume(struct restoring *r, const struct restore_target *t, struct err *err);
 
 /* --- putting back --- */
+
+/* What a workload tells of its rollout. */
+struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v);
+/* Why its rollout does not come of itself; "" : none comes of its kind; NULL: it does. */
+const char *restore_stands_still(const struct restore_kind *k, const struct workload_view *v);
 
 /* All targets, at most budget at once; each ends with a result, but for those not begun when it stopped. */
 void restore_run(struct restoring *r);

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "core/rollout.h"
 #include "listing.h"
 #include "restore.h"
 
@@ -215,16 +214,8 @@ static bool is_rolling(const json_t *object, const struct restore_kind *k)
         struct workload_view *v = arena_new(&arena, sizeof *v);
         char *text = json_dumps(object, 0);
         bool readable = decode_workload(text_of(text), k->template_path, FIELD_MANAGER, &arena, v, NULL) == 0;
-        const struct rollout roll = {.generation = v->meta.generation,
-                                     .observed = v->observed_generation,
-                                     .wanted = v->replicas,
-                                     .pods = v->status_replicas,
-                                     .updated = v->updated,
-                                     .available = v->available,
-                                     .told = k->row != NULL};
-        bool by_runs = k->row && (k->row->flags & KIND_BY_RUNS);
-        bool rolling =
-                readable && !by_runs && !v->paused && !v->on_delete && v->partition == 0 && !rollout_is_done(&roll);
+        const struct rollout roll = restore_rollout(k, v);
+        bool rolling = readable && !restore_stands_still(k, v) && !rollout_is_done(&roll);
         free(text);
         arena_release(&arena);
         return rolling;

@@ -11,7 +11,6 @@
 #include <time.h>
 
 #include "base/yaml.h"
-#include "core/rollout.h"
 
 enum { LOOK_MS = 1000 };
 #define JSON_PATCH  "application/json-patch+json"
@@ -182,14 +181,35 @@ static bool step_template(struct restoring *r, struct restore_target *t)
 
 /* --- the rollout --- */
 
-/* Why none will come of itself; NULL: it will. */
-static const char *stands_still(const struct workload_view *v, const struct restore_target *t)
+static bool is_phased(const struct restore_kind *k, const struct workload_view *v)
 {
-        return t->kind->row && (t->kind->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE)) ? ""
-               : v->paused        ? "its rollout is paused: its pods follow when it is resumed"
-               : v->on_delete     ? "its strategy is OnDelete: its pods follow as they are deleted"
-               : v->partition > 0 ? "its rollout stops at a partition: the pods below it run on"
-                                  : NULL;
+        return k->row && (k->row->flags & KIND_PHASED) && v->phase.len > 0;
+}
+
+struct rollout restore_rollout(const struct restore_kind *k, const struct workload_view *v)
+{
+        return (struct rollout){
+                .generation = v->meta.generation,
+                .observed = v->observed_generation,
+                .wanted = v->replicas,
+                .pods = v->status_replicas,
+                .updated = v->updated,
+                .available = v->available,
+                .told = k->row != NULL,
+                .phased = is_phased(k, v),
+                .healthy = text_is(v->phase, "Healthy"),
+        };
+}
+
+const char *restore_stands_still(const struct restore_kind *k, const struct workload_view *v)
+{
+        if (k->row && (k->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE)))
+                return "";
+        if (v->paused || (is_phased(k, v) && text_is(v->phase, "Paused")))
+                return "its rollout is paused: its pods follow when it goes on";
+        if (v->on_delete)
+                return "its strategy is OnDelete: its pods follow as they are deleted";
+        return v->partition > 0 ? "its rollout stops at a partition: the pods below it run on" : NULL;
 }
 
 static bool moved(struct restore_target *t, const struct workload_view *v)
@@ -202,14 +222,8 @@ static bool moved(struct restore_target *t, const struct workload_view *v)
 
 static bool judge_rollout(struct restore_target *t, const struct workload_view *v)
 {
-        const char *still = stands_still(v, t);
-        const struct rollout roll = {.generation = v->meta.generation,
-                                     .observed = v->observed_generation,
-                                     .wanted = v->replicas,
-                                     .pods = v->status_replicas,
-                                     .updated = v->updated,
-                                     .available = v->available,
-                                     .told = t->kind->row != NULL};
+        const char *still = restore_stands_still(t->kind, v);
+        const struct rollout roll = restore_rollout(t->kind, v);
         if (still && *still)
                 restore_add(&t->left, "%s", still);
         if (still || rollout_is_done(&roll))

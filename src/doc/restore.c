@@ -155,7 +155,7 @@ static int build(struct carrier *c, struct text object, const char *template_pat
                 .containers = count,
                 .original = keep ? string_in(c, c->note->original) : NULL,
                 .applied = keep ? string_in(c, c->note->applied) : NULL,
-                .basis = keep ? string_in(c, c->note->basis) : NULL,
+                .basis_stands = keep || c->meta->annotation.basis.len == 0, /* ours has a copy on the workload */
         };
         *ret_patch = patch_build(&p, err);
         return *ret_patch ? 0 : err->code;
@@ -194,6 +194,7 @@ int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err)
                 const struct patch_resources p = {.template_path = "",
                                                   .object = pod,
                                                   .version = arena_text(&arena, meta.version),
+                                                  .basis_stands = true,
                                                   .deploys = true};
                 json_t *patch = patch_build(&p, err);
                 rc = patch ? 0 : err->code;

@@ -13,16 +13,19 @@ static const struct {
         struct rollout r;
         bool done;
 } row[] = {
-        {"all there", {2, 2, 3, 3, 3, 3, true}, true},
-        {"scaled to nothing", {1, 1, 0, 0, 0, 0, true}, true},
-        {"not seen yet", {3, 2, 3, 3, 3, 3, true}, false},
-        {"a surge pod too many", {2, 2, 3, 4, 4, 4, true}, false},
-        {"one old pod", {2, 2, 3, 3, 2, 3, true}, false},
-        {"one not available", {2, 2, 3, 3, 3, 2, true}, false},
-        {"too few", {2, 2, 3, 2, 2, 2, true}, false},
-        {"it must tell, and has not", {1, 0, 3, 0, 0, 0, true}, false},
-        {"it need not tell", {1, 0, 3, 0, 0, 0, false}, true},
-        {"it need not tell, and does", {1, 1, 3, 0, 0, 0, false}, false},
+        {"all there", {2, 2, 3, 3, 3, 3, .told = true}, true},
+        {"scaled to nothing", {1, 1, 0, 0, 0, 0, .told = true}, true},
+        {"not seen yet", {3, 2, 3, 3, 3, 3, .told = true}, false},
+        {"a surge pod too many", {2, 2, 3, 4, 4, 4, .told = true}, false},
+        {"one old pod", {2, 2, 3, 3, 2, 3, .told = true}, false},
+        {"one not available", {2, 2, 3, 3, 3, 2, .told = true}, false},
+        {"too few", {2, 2, 3, 2, 2, 2, .told = true}, false},
+        {"it must tell, and has not", {1, 0, 3, 0, 0, 0, .told = true}, false},
+        {"it need not tell", {1, 0, 3, 0, 0, 0, .told = false}, true},
+        {"its phase alone tells", {2, 2, 3, 1, 0, 0, true, true, true}, true},
+        {"its phase is another", {2, 2, 3, 3, 3, 3, true, true, false}, false},
+        {"its phase is of the time before", {3, 2, 3, 3, 3, 3, true, true, true}, false},
+        {"it need not tell, and does", {1, 1, 3, 0, 0, 0, .told = false}, false},
 };
 
 static void test_rows(void **state)

@@ -21,11 +21,14 @@
 #define NOTES(original, applied)                                                                                       \
         "\"annotations\":{\"halflife.dev/original-resources\":\"" original                                             \
         "\",\"halflife.dev/applied-resources\":\"" applied "\",\"halflife.dev/utilization-basis\":\"request\"}"
-#define WAS(requests) "{\\\"app\\\":{" requests "}}"
-#define CPU_OF(q)     "\\\"requests\\\":{\\\"cpu\\\":\\\"" q "\\\"}"
-#define BOTH_OF(c, m) "\\\"requests\\\":{\\\"cpu\\\":\\\"" c "\\\",\\\"memory\\\":\\\"" m "\\\"}"
-#define OBJECT(notes, resources)                                                                                       \
-        "{\"metadata\":{\"name\":\"web\",\"resourceVersion\":\"7\",\"uid\":\"u\"},\"spec\":{\"template\":{"            \
+#define BASIS                    "\"annotations\":{\"halflife.dev/utilization-basis\":\"request\"}"
+#define WAS(requests)            "{\\\"app\\\":{" requests "}}"
+#define CPU_OF(q)                "\\\"requests\\\":{\\\"cpu\\\":\\\"" q "\\\"}"
+#define BOTH_OF(c, m)            "\\\"requests\\\":{\\\"cpu\\\":\\\"" c "\\\",\\\"memory\\\":\\\"" m "\\\"}"
+#define COPY                     BASIS ","
+#define OBJECT(notes, resources) OBJECT_OF(COPY, notes, resources)
+#define OBJECT_OF(copy, notes, resources)                                                                              \
+        "{\"metadata\":{" copy "\"name\":\"web\",\"resourceVersion\":\"7\",\"uid\":\"u\"},\"spec\":{\"template\":{"    \
         "\"metadata\":{\"labels\":{\"app\":\"web\"}" notes "},\"spec\":{\"containers\":[{\"name\":\"app\"" resources   \
         "}]}}}}"
 #define REQUESTS(inner) ",\"resources\":{\"requests\":{" inner "}}"
@@ -45,6 +48,9 @@ static const struct {
         {"absent goes back to absent",
          OBJECT("," NOTES("{\\\"app\\\":{}}", WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"454m\"")), OBJECT("", ""), true,
          0, "app cpu 454m -> none"},
+        {"whose basis it is, where there is no copy",
+         OBJECT_OF("", "," NOTES(WAS(CPU_OF("2")), WAS(CPU_OF("454m"))), REQUESTS("\"cpu\":\"454m\"")),
+         OBJECT("," BASIS, REQUESTS("\"cpu\":\"2\"")), true, 0, "app cpu 454m -> 2"},
         {"both",
          OBJECT("," NOTES(WAS(BOTH_OF("2", "1Gi")), WAS(BOTH_OF("454m", "300Mi"))),
                 REQUESTS("\"cpu\":\"454m\",\"memory\":\"300Mi\"")),
@@ -87,6 +93,8 @@ static void test_templates(void **state)
                 AUTO(json_decref) json_t *after = after_of(row[i].object, patch);
                 AUTO(json_decref) json_t *want = json_loads(row[i].after ? row[i].after : row[i].object, 0, NULL);
                 assert_non_null(want);
+                if (row[i].after)
+                        json_object_del(json_object_get(want, "metadata"), "annotations"); /* the copy */
                 char *text = json_dumps(after, JSON_COMPACT);
                 if (!json_equal(after, want) || (patch != NULL) != (row[i].after != NULL) ||
                     got.noted != row[i].noted || got.stand != row[i].stand || (got.back > 0) != (patch != NULL))
@@ -127,11 +135,12 @@ static void test_refused(void **state)
 static void test_there_and_back(void **state)
 {
         static const char *const before[] = {
-                OBJECT("", REQUESTS("\"cpu\":\"2\"")),
-                OBJECT("", ""),
-                OBJECT(",\"annotations\":{\"a\":\"b\"}", REQUESTS("\"memory\":\"1Gi\"")),
-                OBJECT("", ",\"resources\":{\"limits\":{\"cpu\":\"2\"}}"),
-                OBJECT("", ",\"resources\":{\"limits\":{\"cpu\":\"2\"},\"requests\":{\"cpu\":\"1\",\"x/gpu\":\"1\"}}"),
+                OBJECT_OF("", "", REQUESTS("\"cpu\":\"2\"")),
+                OBJECT_OF("", "", ""),
+                OBJECT_OF("", ",\"annotations\":{\"a\":\"b\"}", REQUESTS("\"memory\":\"1Gi\"")),
+                OBJECT_OF("", "", ",\"resources\":{\"limits\":{\"cpu\":\"2\"}}"),
+                OBJECT_OF("", "",
+                          ",\"resources\":{\"limits\":{\"cpu\":\"2\"},\"requests\":{\"cpu\":\"1\",\"x/gpu\":\"1\"}}"),
         };
         static const char *const original[] = {"{\"app\":{\"requests\":{\"cpu\":\"2\"}}}", "{\"app\":{}}",
                                                "{\"app\":{\"requests\":{\"memory\":\"1Gi\"}}}",
@@ -148,6 +157,7 @@ static void test_there_and_back(void **state)
                                                   original[i],
                                                   "{\"app\":{\"requests\":{\"cpu\":\"454m\"}}}",
                                                   "request",
+                                                  false,
                                                   false};
                 struct err err = {0};
                 struct restore got;
@@ -193,7 +203,7 @@ static void test_pods(void **state)
         assert_true(got.noted);
         assert_int_equal(restore_pod_notes(text_of(text), &patch, &err), 0);
         AUTO(json_decref) json_t *bare = after_of(text, patch);
-        AUTO(json_decref) json_t *plain = json_loads(POD("", REQUESTS("\"cpu\":\"2\"")), 0, NULL);
+        AUTO(json_decref) json_t *plain = json_loads(POD("," BASIS, REQUESTS("\"cpu\":\"2\"")), 0, NULL);
         assert_true(json_equal(bare, plain));
         json_decref(patch);
         free(text);
