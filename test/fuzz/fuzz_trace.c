@@ -44,7 +44,9 @@ static uint64_t replay_all(const uint8_t *data, size_t size, size_t chunk)
         struct trace_row row;
         const char *why;
         uint64_t seen = 0;
-        replay_init(&r, HOUR_MS);
+        static const struct raise_policy raise = {
+                .enabled = true, .after_ms = 15 * MINUTE_MS, .factor = 1100, .most = 3000};
+        replay_init(&r, HOUR_MS, &raise);
         MUST(profile_spec_read(NULL, &spec, NULL) == 0);
         spec.apply.min_history_ms = 0;
         MUST(replay_add_policy(&r, "fuzz", &spec) == 0);
@@ -56,9 +58,10 @@ static uint64_t replay_all(const uint8_t *data, size_t size, size_t chunk)
                         seen++;
         }
         MUST(t.bytes == (int64_t)size);
-        for (enum resource q = CPU; q < RESOURCES; q++)
-                MUST(is_sound(&r.policy[0].score[q]) && is_sound(&r.peak[q]));
-        seen = seen * 31 + (uint64_t)r.policy[0].score[CPU].rows;
+        for (enum replay_way way = REPLAY_AS_SET; way < REPLAY_WAYS; way++)
+                for (enum resource q = CPU; q < RESOURCES; q++)
+                        MUST(is_sound(&r.policy[0].scores.of[way][q]) && is_sound(&r.peak.of[way][q]));
+        seen = seen * 31 + (uint64_t)r.policy[0].scores.of[REPLAY_RAISED][CPU].rows;
         trace_release(&t);
         profile_spec_release(&spec);
         replay_release(&r);

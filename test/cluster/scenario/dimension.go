@@ -29,14 +29,16 @@ func row(r kube.Object, name string, cpu, original int64) error {
 	return expect(model.CPU, model.CPUDefault, cpu, original).compare(r.Named(name, "status", "containers").Object("cpu"))
 }
 
-// sameAfter ends halflife without warning and starts it again: the recommendation goes on with what it knew.
+// sameAfter ends halflife and starts it again: the recommendation goes on with what it knew.
 func (t *T) sameAfter(name, container string) {
-	t.Cycles(t.halflife, 3) // a checkpoint at the least
+	t.Cycles(t.halflife, 1)
 	before, err := t.Rec(name)
 	t.Check(err)
-	t.halflife.Kill()
+	if code, _, err := t.halflife.Terminate(); code != 0 || err != nil {
+		t.Fatalf("SIGTERM: exit code %d (%v)", code, err)
+	}
 	t.Check(t.halflife.Start())
-	t.Cycles(t.halflife, 2)
+	t.Cycles(t.halflife, 1)
 	t.RecWhen(name, "as before", soon, func(r kube.Object) error {
 		was, is := before.Named(container, "status", "containers"), r.Named(container, "status", "containers")
 		if r.Text("status", "since") != before.Text("status", "since") ||
@@ -52,7 +54,7 @@ func (t *T) sameAfter(name, container string) {
 func dimensionNamespace(t *T) {
 	const each = 123
 	t.Namespace()
-	t.own("--checkpoint-interval=10s")
+	t.own()
 	t.Create("resourcequotas", M{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": t.meta("all"),
 		"spec": M{"hard": M{"requests.cpu": "20", "requests.memory": "40Gi", "pods": "20"}}})
 	namespaces := of("Namespace", "Recommend")
@@ -103,7 +105,7 @@ func dimensionNamespace(t *T) {
 func dimensionPod(t *T) {
 	t.Namespace()
 	t.Check(t.InstallDoors())
-	learner := t.own(t.doorAt(t.freePort(), "--checkpoint-interval=10s")...)
+	learner := t.own(t.doorAt(t.freePort())...)
 	replica, err := t.StartServe(t.Name+"-serve", Doored...)
 	t.replica = replica
 	t.Check(err)

@@ -197,7 +197,8 @@ static void test_refused(void **state)
                 const char *spec, *why;
         } row[] = {
                 {"[]", "spec: is not an object"},
-                {"{paus: true}", "spec: field 'paus' is not known: there are namespaceSelector, selector, dimension, targets"},
+                {"{paus: true}",
+                 "spec: field 'paus' is not known: there are namespaceSelector, selector, dimension, targets"},
                 {"{paused: 1}", "spec: paused: 1 is not true or false"},
                 {"{priority: 1.5}", "spec: priority: 1.5 is not a whole number"},
                 {"{priority: 1000001}", "priority: 1000001 is not"},

@@ -40,6 +40,56 @@ static void test_roles(void **state)
         world_release(&w);
 }
 
+#define OTHER(name, kind, target, containers, more)                                                                    \
+        "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\",\"uid\":\"" name                                  \
+        "\",\"resourceVersion\":\"1\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"v1\",\"kind\":\"" kind                \
+        "\",\"name\":\"" target "\"},\"profileRef\":{\"kind\":\"ClusterProfile\",\"name\":\"x\"}},\"status\":{"        \
+        "\"state\":\"Ready\",\"containers\":[" containers "]" more "}}"
+#define ROW(name)       "{\"name\":\"" name "\",\"state\":\"Ready\",\"cpu\":{\"original\":\"2\",\"target\":\"1\"}}"
+#define APPLIED(reason) ",\"conditions\":[{\"type\":\"Applied\",\"status\":\"False\",\"reason\":\"" reason "\"}]"
+
+/* What is all of a pod together is no container of it; what is never written is known by its kind, or says so. */
+static void test_dimensions(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *json, *kind, *name;
+                enum container_role last;
+                bool never;
+        } row[] = {
+                {OTHER("pod-db-0", "Pod", "db-0", ROW("app") "," ROW("*"), APPLIED("RecommendOnly")), "Pod", "db-0",
+                 ROLE_WHOLE, true},
+                {OTHER("pod-lone", "Pod", "lone", ROW("app") "," ROW("*"), APPLIED("NextDeploy")), "Pod", "lone",
+                 ROLE_WHOLE, false},
+                {OTHER("namespace-shop", "Namespace", "shop", ROW("*"),
+                       ",\"quota\":{\"cpu\":{\"hard\":\"20\",\"used\":\"12\"}}"),
+                 "Namespace", "shop", ROLE_MAIN, true},
+        };
+        struct world w;
+        struct err err = {0};
+        world_init(&w, "halflife", "halflife");
+        size_t rows = sizeof row / sizeof row[0];
+        for (size_t i = 0; i < rows; i++)
+                assert_int_equal(published_upsert(&w, text_of(row[i].json), 1, &err), 0);
+        for (const struct watched_kind *k = w.kinds; k; k = k->next) /* pods are watched as pods */
+                assert_int_equal(kind_dimension(text_of(k->group), text_of(k->kind)), DIMENSION_WORKLOAD);
+        struct view *v = show_world(&w, (struct wall){1000});
+        for (size_t i = 0; i < rows; i++) {
+                const struct view_target *t =
+                        view_find(v, TEXT("shop"), TEXT(""), text_of(row[i].kind), text_of(row[i].name));
+                assert_non_null(t);
+                if (t->container[t->containers - 1].role != row[i].last || t->never_written != row[i].never)
+                        fail_msg("%s: role %d, %s", row[i].name, t->container[t->containers - 1].role,
+                                 t->never_written ? "never written" : "written");
+        }
+        const struct view_quota *quota = view_find(v, TEXT("shop"), TEXT(""), TEXT("Namespace"), TEXT("shop"))->quota;
+        assert_int_equal(quota[CPU].hard, 20000);
+        assert_int_equal(quota[CPU].used, 12000);
+        assert_int_equal(quota[MEMORY].hard, -1);
+        view_drop(v);
+        world_release(&w);
+}
+
 /* A profile that never could be read has nothing to show. */
 static void test_a_profile_never_read(void **state)
 {
@@ -70,6 +120,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_roles),
+                cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_a_profile_never_read),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -131,6 +131,8 @@ static json_t *admit(struct scene *s, const char *kind, const char *operation, c
                           pod ? "" : "apps", "version", "v1", "kind", kind, "namespace", "shop", "operation", operation,
                           "userInfo", "username", "jane", "object", now, "oldObject", before, "dryRun", 0);
         assert_non_null(review);
+        json_t *name = json_object_get(json_object_get(now, "metadata"), "name");
+        json_object_set_new(json_object_get(review, "request"), "name", name ? json_incref(name) : json_string(""));
         char *body = json_dumps(review, 0);
         struct admission r;
         struct err err = {0};
@@ -250,6 +252,64 @@ static void test_pods(void **state)
                 if (o != pods[i].result)
                         fail_msg("%s: %s", pods[i].name, admission_result_name(o));
                 expect_object(pods[i].name, got, pods[i].want ? pods[i].want : pods[i].pod);
+                scene_release(&s);
+        }
+}
+
+#define ALONE(meta, cpu)                                                                                               \
+        "metadata: {" meta "}\nspec: {containers: [{name: app, resources: {requests: {cpu: " cpu "}}}]}\n"
+
+/* A pod that nobody owns stands for itself, under a profile of dimension Pod and by its own labels; what was learned is
+ * of its name. */
+static void test_pods_alone(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name, *pod, *cpu;
+                bool never_written, gone;
+                enum dimension dimension;
+                enum admission_result result;
+        } row[] = {
+                {"admitted again", ALONE("name: web, labels: {tier: web}", "2"), "440m", false, false, DIMENSION_POD,
+                 ADMISSION_PATCHED},
+                {"and after it was deleted", ALONE("name: web, labels: {tier: web}", "2"), "440m", false, true,
+                 DIMENSION_POD, ADMISSION_PATCHED},
+                {"the first time", ALONE("name: fresh, labels: {tier: web}", "2"), "1", false, false, DIMENSION_POD,
+                 ADMISSION_PATCHED},
+                {"asks for less", ALONE("name: web, labels: {tier: web}", "400m"), "400m", false, false, DIMENSION_POD,
+                 ADMISSION_STANDS},
+                {"without the label", ALONE("name: web", "2"), "2", false, false, DIMENSION_POD, ADMISSION_NO_TARGET},
+                {"without a name", ALONE("generateName: web-, labels: {tier: web}", "2"), "2", false, false,
+                 DIMENSION_POD, ADMISSION_NO_TARGET},
+                {"a pod of a workload was of that name", ALONE("name: web, labels: {tier: web}", "2"), "2", true, false,
+                 DIMENSION_POD, ADMISSION_STANDS},
+                {"a profile for workloads", ALONE("name: web, labels: {tier: web}", "2"), "2", false, false,
+                 DIMENSION_WORKLOAD, ADMISSION_NO_TARGET},
+                {"opted out", ALONE("name: web, labels: {tier: web}, annotations: {halflife.dev/apply: Never}", "2"),
+                 "2", false, false, DIMENSION_POD, ADMISSION_STANDS},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct scene s;
+                enum admission_result o;
+                scene_init(&s, OPTED_FOR_POD);
+                s.spec.dimension = row[i].dimension;
+                s.target.group = "";
+                s.target.kind = "Pod";
+                s.target.recommendation = "pod-web";
+                s.target.labels_size = 0;
+                s.target.never_written = row[i].never_written;
+                if (row[i].gone) {
+                        s.target.state = s.known.state = STATE_STALE;
+                        s.target.profile = NULL;
+                }
+                AUTO(json_decref) json_t *got = admit(&s, "Pod", "CREATE", row[i].pod, NULL, NULL, &o);
+                json_t *app = json_array_get(json_object_get(json_object_get(got, "spec"), "containers"), 0);
+                json_t *requests = json_object_get(json_object_get(app, "resources"), "requests");
+                char *cpu = json_dumps(json_object_get(requests, "cpu"), JSON_ENCODE_ANY);
+                const char *bare = cpu + (*cpu == '"');
+                if (o != row[i].result || strncmp(bare, row[i].cpu, strlen(row[i].cpu)) != 0)
+                        fail_msg("%s: %s, %s", row[i].name, admission_result_name(o), cpu);
+                free(cpu);
                 scene_release(&s);
         }
 }
@@ -512,9 +572,13 @@ static void test_own_writes_pass(void **state)
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods),      cmocka_unit_test(test_owners_of_pods),
-                cmocka_unit_test(test_workloads), cmocka_unit_test(test_reviews),
-                cmocka_unit_test(test_not_ready), cmocka_unit_test(test_own_writes_pass),
+                cmocka_unit_test(test_pods),
+                cmocka_unit_test(test_pods_alone),
+                cmocka_unit_test(test_owners_of_pods),
+                cmocka_unit_test(test_workloads),
+                cmocka_unit_test(test_reviews),
+                cmocka_unit_test(test_not_ready),
+                cmocka_unit_test(test_own_writes_pass),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

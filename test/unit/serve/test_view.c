@@ -116,6 +116,15 @@ static void test_choose(void **state)
                 if (!p != !want[i].want || (p && strcmp(p->name, want[i].want) != 0))
                         fail_msg("row %zu: %s", i, p ? p->name : "none");
         }
+        /* profiles of other dimensions are asked for by other kinds */
+        assert_null(view_choose(v, TEXT("shop"), TEXT(""), TEXT("Pod"), NULL, 0));
+        assert_null(view_choose(v, TEXT("shop"), TEXT(""), TEXT("Namespace"), NULL, 0));
+        low.dimension = DIMENSION_POD;
+        assert_string_equal(view_choose(v, TEXT("shop"), TEXT(""), TEXT("Pod"), NULL, 0)->name, "team");
+        assert_string_equal(view_choose(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), NULL, 0)->name, "z");
+        low.dimension = DIMENSION_NAMESPACE;
+        assert_string_equal(view_choose(v, TEXT("bank"), TEXT(""), TEXT("Namespace"), NULL, 0)->name, "a");
+        low.dimension = DIMENSION_WORKLOAD;
         assert_string_equal(v->profile[1]->name, "system");
         assert_string_equal(v->profile[3]->name, "a");
         assert_ptr_equal(view_find_ns(v, TEXT("shop")), &ns[0]);
