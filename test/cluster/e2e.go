@@ -18,6 +18,11 @@ import (
 
 // e2e runs the scenarios of those names, or all.
 func e2e(names []string) error {
+	if scenario.NeedArgo(names) { // now, not while others wait for their minutes
+		if _, err := programs.Build(scenario.ArgoModule(root()), programs.Argo, os.Stderr); err != nil {
+			return err
+		}
+	}
 	return withPlanes(func(begin func(string) (*scenario.World, error)) error {
 		failed, err := scenario.Run(names, begin, os.Stdout)
 		if err == nil && failed > 0 {

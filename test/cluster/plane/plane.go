@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"halflife.dev/cluster/kube"
@@ -23,6 +24,8 @@ type Plane struct {
 	Kubeconfig                                                    string // the administrator's
 	Etcd, APIServer, Controllers, Scheduler, Kwok, Usage, Metrics *Process
 
+	mu          sync.Mutex
+	beside      []*Process // controllers of others, started later
 	detach      bool
 	module      string
 	metricsPort int
@@ -76,7 +79,9 @@ func (pl *Plane) Stop() {
 }
 
 func (pl *Plane) all() []*Process {
-	var list []*Process
+	pl.mu.Lock()
+	list := append([]*Process(nil), pl.beside...)
+	pl.mu.Unlock()
 	for _, p := range []*Process{pl.Metrics, pl.Kwok, pl.Usage, pl.Scheduler, pl.Controllers, pl.APIServer, pl.Etcd} {
 		if p != nil {
 			list = append(list, p)

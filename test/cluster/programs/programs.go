@@ -35,6 +35,8 @@ var (
 		{"kwok", "sigs.k8s.io/kwok/cmd/kwok"},
 		{"metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	}
+	// Argo is what the third (test/cluster/argo) builds: who rolls out what halflife patches.
+	Argo = []program{{"rollouts-controller", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"}}
 	Peer = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
 )
 

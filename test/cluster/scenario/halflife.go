@@ -158,3 +158,18 @@ func (h *Halflife) Said(namespace string, most int) string {
 	}
 	return strings.Join(about[max(0, len(about)-most):], "\n")
 }
+
+// Says is an error unless so many lines of its log hold both texts.
+func (h *Halflife) Says(about, text string, lines int) error {
+	data, err := os.ReadFile(h.Log)
+	got := 0
+	for _, line := range strings.Split(string(data), "\n") {
+		if strings.Contains(line, about) && strings.Contains(line, text) {
+			got++
+		}
+	}
+	if err == nil && got < lines {
+		err = fmt.Errorf("%d lines of its log say '%s' of %s", got, text, about)
+	}
+	return err
+}

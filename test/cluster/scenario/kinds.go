@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -38,7 +39,20 @@ func (c custom) install(t *T) {
 		_, err := t.ctl.Run(crd.String(), "apply", "-f", "-")
 		return err
 	})
-	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", c.resource())
+	t.established(c.resource())
+}
+
+// established waits until definitions are served; just made, kubectl would not wait for them.
+func (t *T) established(crds ...string) {
+	for _, name := range crds {
+		t.Eventually(name+" is served", soon, func() error {
+			crd, err := t.Get("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + name)
+			if err == nil && crd.Condition("Established").Text("status") != "True" {
+				err = errors.New("it is not established")
+			}
+			return err
+		})
+	}
 }
 
 func (c custom) object(t *T, name string) M {

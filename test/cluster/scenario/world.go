@@ -152,6 +152,10 @@ func (t *T) path(plural, name string) string {
 		group = "/apis/batch/v1"
 	case "pods", "limitranges", "resourcequotas", "events", "configmaps":
 		group = "/api/v1"
+	case "rollouts":
+		group = "/apis/" + rollouts.apiVersion()
+	case "clonesets":
+		group = "/apis/" + cloneSet.apiVersion()
 	case "horizontalpodautoscalers":
 		group = "/apis/autoscaling/v2"
 	case vpas:

@@ -1,0 +1,20 @@
+package plane
+
+import "time"
+
+// StartBeside starts one more controller of others, under the administrator's account, and waits until it listens where
+// its last port tells. args gets as many free ports as it asks for. It ends with the control plane.
+func (pl *Plane) StartBeside(name, path string, ports int, args func(port []int) []string) error {
+	port, err := freePorts(ports)
+	if err != nil {
+		return err
+	}
+	p := pl.process(name, path, args(port)...)
+	if err := p.Start(pl.detach, "HOME="+pl.Dir); err != nil {
+		return err
+	}
+	pl.mu.Lock()
+	pl.beside = append(pl.beside, p)
+	pl.mu.Unlock()
+	return ready(p, 60*time.Second, func() error { return listening(port[ports-1]) })
+}
