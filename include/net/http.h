@@ -61,6 +61,7 @@ struct http_request {
         const struct http_peer *peer;
         const char *path_query;   /* "/api/v1/pods?limit=500", already escaped; copied */
         const char *bearer;       /* NULL: none; copied */
+        const char *basic;        /* "user:password" for a server that asks for those; NULL: none; copied */
         const char *passed;       /* a bearer for who is behind a proxy that keeps Authorization to itself (the API
                                      server's), in X-Halflife-Authorization; NULL: none; copied */
         bool relayed;             /* says so (X-Halflife-Relayed): whoever is asked must not relay it once more */

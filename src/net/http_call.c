@@ -34,6 +34,7 @@ struct http_call *http_call_new(struct http *h, const struct http_request *r)
         c->r = *r;
         c->r.path_query = mem_string(r->path_query);
         c->r.bearer = mem_string(r->bearer);
+        c->r.basic = mem_string(r->basic);
         c->r.passed = mem_string(r->passed);
         c->r.content_type = mem_string(r->content_type);
         c->r.accept = mem_string(r->accept ? r->accept : "application/json");
@@ -74,6 +75,7 @@ void http_call_free(struct http_call *c)
         curl_slist_free_all(c->connect_to);
         free_const(c->r.path_query);
         wipe_secret(c->r.bearer);
+        wipe_secret(c->r.basic);
         wipe_secret(c->r.passed);
         free_const(c->r.content_type);
         free_const(c->r.accept);
@@ -435,6 +437,10 @@ static CURLcode set_message(struct http_call *c, const char *user_agent)
         add_bearer(c, "X-Halflife-Authorization", c->r.passed);
         if (c->r.relayed)
                 add_header(c, "X-Halflife-Relayed", "yes");
+        if (c->r.basic) {
+                SET(CURLOPT_HTTPAUTH, (long)CURLAUTH_BASIC);
+                SET(CURLOPT_USERPWD, c->r.basic);
+        }
         SET(CURLOPT_HTTPHEADER, c->headers);
         return rc;
 }

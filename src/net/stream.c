@@ -4,7 +4,7 @@
 
 /*
  * Where the next byte stands. A watch knows START and VALUE; a list walks the members of its document, whose bytes go
- * to the envelope, and the elements of items, which are handed over.
+ * to the envelope, and the elements of items, which are handed over; a query does so with the members of its data.
  */
 enum state {
         START,      /* before a watch's next value, before a list's document */
@@ -200,7 +200,8 @@ static const char *step_member(struct stream *s, const char *p, const char *end,
         case ',':
                 break;
         case '}':
-                s->state = FINISHED;
+                s->state = s->in_data ? MEMBER : FINISHED;
+                s->in_data = false;
                 break;
         case '"':
                 s->state = KEY;
@@ -236,15 +237,33 @@ static const char *step_colon(struct stream *s, const char *p, const char *end, 
         return envelope_add(s, p, 1, err) ? p + 1 : NULL;
 }
 
+static const char *items_key(const struct stream *s)
+{
+        return s->shape == STREAM_QUERY ? "result" : "items";
+}
+
+/* Is the value to come the array whose elements are handed over? As null it comes from servers of old for a list
+ * without any. */
+static bool at_items(const struct stream *s, char c)
+{
+        bool here = s->shape == STREAM_LIST || s->in_data;
+        return here && (c == '[' || c == 'n') && text_is((struct text){s->key, (size_t)s->key_len}, items_key(s));
+}
+
 static const char *step_assign(struct stream *s, const char *p, const char *end, struct err *err)
 {
         p = skip_space(p, end);
         if (p == end)
                 return p;
-        /* As null it comes from servers of old for a list without any. */
-        if ((*p == '[' || *p == 'n') && text_equal((struct text){s->key, (size_t)s->key_len}, TEXT("items"))) {
+        if (s->shape == STREAM_QUERY && !s->in_data && *p == '{' &&
+            text_is((struct text){s->key, (size_t)s->key_len}, "data")) {
+                s->in_data = true;
+                s->state = MEMBER;
+                return envelope_add(s, p, 1, err) ? p + 1 : NULL;
+        }
+        if (at_items(s, *p)) {
                 if (s->items_seen)
-                        return fail(s, ERR_INVALID, err, "the list holds \"items\" twice");
+                        return fail(s, ERR_INVALID, err, "the list holds its items twice");
                 s->items_seen = true;
                 s->state = *p == '[' ? ITEM_FIRST : SCALAR;
                 return envelope_add(s, p, 1, err) ? p + 1 : NULL;
@@ -358,7 +377,7 @@ int stream_end(struct stream *s, struct err *err)
         if (s->failed)
                 return err_set(err, s->failed, "the stream has failed before");
         if (s->state == FINISHED && !s->items_seen)
-                return err_set(err, ERR_INVALID, "the answer is no list: it has no \"items\"");
+                return err_set(err, ERR_INVALID, "the answer is no list: it has no \"%s\"", items_key(s));
         if (s->state == (s->shape == STREAM_WATCH ? START : FINISHED))
                 return 0;
         return err_set(err, ERR_RETRY,

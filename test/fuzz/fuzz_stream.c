@@ -1,5 +1,5 @@
 /*
- * net/stream, as a watch and as a list: however the bytes are cut the same values come out, each one object with its
+ * net/stream, as a watch, a list and the answer to a query: however the bytes are cut the same values come out, each one object with its
  * brackets even; and a list that jansson reads is read with the same items.
  */
 #include <jansson.h>
@@ -92,7 +92,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         const char *p = (const char *)data;
         if (size == 0 || size > VALUE_MAX)
                 return 0;
-        for (int shape = STREAM_WATCH; shape <= STREAM_LIST; shape++) {
+        for (int shape = STREAM_WATCH; shape <= STREAM_QUERY; shape++) {
                 struct seen whole, cut;
                 run((enum stream_shape)shape, p, size, size, &whole);
                 for (size_t i = 0; i < sizeof chunks / sizeof chunks[0]; i++) {

@@ -151,6 +151,7 @@ static void requests_are_what_they_should_be(void **state)
                 {{.method = HTTP_DELETE}, {"DELETE /x "}, {"Content-Length", "Content-Type"}},
                 {{.method = HTTP_DELETE, .body = {"{}", 2}}, {"DELETE /x ", "Content-Length: 2", "\r\n\r\n{}"}, {NULL}},
                 {{.method = HTTP_POST}, {"POST /x ", "Content-Length: 0"}, {NULL}},
+                {{.basic = "reader:se:cret"}, {"GET /x ", "Authorization: Basic cmVhZGVyOnNlOmNyZXQ=\r\n"}, {"Bearer"}},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct fate f = {0};

@@ -111,6 +111,19 @@ static const struct {
         {STREAM_LIST, "{\"a\":}", "", NULL, ERR_INVALID},
         {STREAM_LIST, "{}{}", "", NULL, ERR_INVALID},
         {STREAM_LIST, "[]", "", NULL, ERR_INVALID},
+        /* answers to queries */
+        {STREAM_QUERY,
+         "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[{\"a\":1},{}]},\"w\":[]}",
+         "{\"a\":1}\n{}\n", "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[]},\"w\":[]}", 0},
+        {STREAM_QUERY, "{\"result\":[{}],\"items\":[{}],\"data\":{\"items\":[{}],\"result\":[]}}", "",
+         "{\"result\":[{}],\"items\":[{}],\"data\":{\"items\":[{}],\"result\":[]}}", 0},
+        {STREAM_QUERY, "{ \"data\" : { \"result\" : [ { } ] , \"stats\" : { \"data\" : { } } } }", "{ }\n",
+         "{\"data\":{\"result\":[],\"stats\":{ \"data\" : { } }}}", 0},
+        {STREAM_QUERY, "{\"data\":{\"result\":[{}]}", "{}\n", NULL, ERR_RETRY},
+        {STREAM_QUERY, "{\"data\":{\"result\":[]},\"data\":{\"result\":[{}]}}", "", NULL, ERR_INVALID},
+        {STREAM_QUERY, "{\"data\":{\"resultType\":\"scalar\",\"result\":[1,\"2\"]}}", "", NULL, ERR_INVALID},
+        {STREAM_QUERY, "{\"status\":\"error\",\"errorType\":\"bad_data\",\"error\":\"no\"}", "", NULL, ERR_INVALID},
+        {STREAM_QUERY, "{\"data\":[],\"items\":[{}]}", "", NULL, ERR_INVALID},
 };
 enum { ROWS = sizeof row / sizeof row[0] };
 
