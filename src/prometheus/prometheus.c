@@ -1,0 +1,397 @@
+/*
+ * A fetch: both queries under way at once, their series interned by name, their points joined and put in order when
+ * both are there.
+ */
+#include "prometheus/prometheus.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "credentials.h"
+#include "decode.h"
+#include "net/stream.h"
+#include "query.h"
+
+enum { MATCHERS_MOST = 4 << 10, QUERY_MOST = 8 << 10, SERIES_MOST = 4 << 20 /* bytes of one */, ERROR_BODY = 4 << 10 };
+#define ANSWER_MOST (INT64_C(1) << 30)
+
+struct prometheus {
+        struct loop *loop;
+        struct prometheus_options options;
+        struct http *http;
+        struct credentials credentials;
+        int fetches; /* under way */
+};
+
+struct raw_point {
+        int64_t at_ms;
+        uint32_t series;
+        enum resource resource;
+        double value;
+};
+
+struct series_entry {
+        struct prometheus_series s; /* points behind the entry, where its key is */
+        uint32_t place;             /* in the answer */
+        uint32_t number;            /* as it came */
+        char key[];                 /* "ns/pod/container" */
+};
+
+struct prometheus_fetch {
+        struct prometheus *prometheus;
+        struct prometheus_slice slice;
+        struct query {
+                struct prometheus_fetch *fetch;
+                enum resource resource;
+                struct http_call *call; /* NULL: it has ended */
+                struct stream stream;
+                struct buf refusal; /* the body of an answer that is none */
+                struct series_entry *reading;
+        } query[RESOURCES];
+        struct loop_timer failed; /* nothing was asked: told from the loop all the same */
+        struct arena item;
+        struct map by_name; /* key -> struct series_entry */
+        struct series_entry **entry;
+        size_t entries, entry_cap;
+        struct raw_point *raw;
+        size_t raws, raw_cap;
+        struct prometheus_answer answer;
+        void (*done)(void *arg, const struct prometheus_answer *a);
+        void *arg;
+};
+
+/* --- the parties --- */
+
+static int check(const struct prometheus_options *o, struct err *err)
+{
+        if (strncmp(o->url, "http://", 7) != 0 && strncmp(o->url, "https://", 8) != 0)
+                return err_set(err, ERR_INVALID, "Prometheus' URL '%s' begins with neither http:// nor https://",
+                               o->url);
+        if (!o->cert_file != !o->key_file)
+                return err_set(err, ERR_INVALID,
+                               "a client certificate for Prometheus wants both files, certificate and key");
+        if (o->bearer_file && o->user)
+                return err_set(err, ERR_INVALID, "Prometheus takes a token or a user and password, not both");
+        if (o->password_file && !o->user)
+                return err_set(err, ERR_INVALID, "a password for Prometheus wants a user");
+        if (o->matchers && strlen(o->matchers) > MATCHERS_MOST)
+                return err_set(err, ERR_INVALID, "matchers for Prometheus are longer than %d bytes", MATCHERS_MOST);
+        return query_check_matchers(o->matchers, err);
+}
+
+int prometheus_new(struct loop *l, const struct prometheus_options *o, struct prometheus **ret, struct err *err)
+{
+        int rc = check(o, err);
+        if (rc < 0)
+                return rc;
+        struct prometheus *p = MEM_NEW(struct prometheus);
+        struct http_limits limits = {.user_agent = o->user_agent, .concurrency = o->queries};
+        p->loop = l;
+        p->options = *o;
+        p->http = http_new(l, &limits);
+        *ret = p;
+        return 0;
+}
+
+void prometheus_free(struct prometheus *p)
+{
+        if (!p)
+                return;
+        assert(p->fetches == 0);
+        http_free(p->http);
+        credentials_release(&p->credentials);
+        mem_free(p);
+}
+
+/* --- an answer comes --- */
+
+static struct series_entry *entry_of(struct prometheus_fetch *f, const struct prometheus_series *s)
+{
+        char *key = mem_printf("%.*s/%.*s/%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod), TEXT_ARG(s->container));
+        struct series_entry *e = map_get(&f->by_name, text_of(key));
+        if (!e) {
+                size_t len = strlen(key);
+                e = mem_new(sizeof *e + len + 1);
+                memcpy(e->key, key, len + 1);
+                e->s.ns = (struct text){e->key, s->ns.len};
+                e->s.pod = (struct text){e->key + s->ns.len + 1, s->pod.len};
+                e->s.container = (struct text){e->key + s->ns.len + s->pod.len + 2, s->container.len};
+                e->number = (uint32_t)f->entries;
+                if (f->entries == f->entry_cap) {
+                        f->entry_cap = f->entry_cap ? f->entry_cap * 2 : 64;
+                        f->entry = mem_resize(f->entry, f->entry_cap, sizeof(struct series_entry *));
+                }
+                f->entry[f->entries++] = e;
+                map_put(&f->by_name, (struct text){e->key, len}, e);
+        }
+        mem_free(key);
+        return e;
+}
+
+static bool on_series(void *arg, const struct prometheus_series *s)
+{
+        struct query *q = arg;
+        q->reading = entry_of(q->fetch, s);
+        return true;
+}
+
+static int on_point(void *arg, struct wall at, double value)
+{
+        struct query *q = arg;
+        struct prometheus_fetch *f = q->fetch;
+        if (f->raws == f->slice.points_most)
+                return ERR_TOOBIG;
+        if (f->raws == f->raw_cap) {
+                f->raw_cap = f->raw_cap ? f->raw_cap * 2 : 1024;
+                f->raw = mem_resize(f->raw, f->raw_cap, sizeof *f->raw);
+        }
+        f->raw[f->raws++] = (struct raw_point){at.ms, q->reading->number, q->resource, value};
+        return 0;
+}
+
+static int on_item(void *arg, struct text item)
+{
+        struct query *q = arg;
+        struct prometheus_fetch *f = q->fetch;
+        struct series_reader r = {on_series, on_point, q};
+        arena_reset(&f->item);
+        return series_decode(item, &f->item, &r, &f->answer.refused, &f->answer.err);
+}
+
+static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+{
+        struct query *q = arg;
+        struct err err = {0};
+        if (head->status != 200) {
+                size_t room = ERROR_BODY - q->refusal.len;
+                (void)buf_add(&q->refusal, p, len < room ? len : room);
+                return 0;
+        }
+        int rc = stream_feed(&q->stream, p, len, &err);
+        if (rc < 0 && q->fetch->answer.err.code == 0)
+                q->fetch->answer.err = err;
+        return rc;
+}
+
+/* --- it ends --- */
+
+static int compare_entries(const void *a, const void *b)
+{
+        const struct series_entry *x = *(struct series_entry *const *)a, *y = *(struct series_entry *const *)b;
+        int way = text_compare(x->s.ns, y->s.ns);
+        if (way == 0)
+                way = text_compare(x->s.pod, y->s.pod);
+        return way ? way : text_compare(x->s.container, y->s.container);
+}
+
+static int compare_points(const void *a, const void *b)
+{
+        const struct raw_point *x = a, *y = b;
+        if (x->at_ms != y->at_ms)
+                return x->at_ms < y->at_ms ? -1 : 1;
+        if (x->series != y->series)
+                return x->series < y->series ? -1 : 1;
+        return (x->resource > y->resource) - (x->resource < y->resource);
+}
+
+/* Series in the order of their names, points in that of time. */
+static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **ret_series)
+{
+        uint32_t *place = mem_new_array(f->entries + 1, sizeof *place);
+        struct prometheus_series *series = mem_new_array(f->entries + 1, sizeof *series);
+        if (f->entries)
+                qsort(f->entry, f->entries, sizeof(struct series_entry *), compare_entries);
+        for (size_t i = 0; i < f->entries; i++) {
+                place[f->entry[i]->number] = (uint32_t)i;
+                series[i] = f->entry[i]->s;
+        }
+        for (size_t i = 0; i < f->raws; i++)
+                f->raw[i].series = place[f->raw[i].series];
+        if (f->raws)
+                qsort(f->raw, f->raws, sizeof *f->raw, compare_points);
+        mem_free(place);
+        *ret_series = series;
+}
+
+/* Both resources of a series at one time are one point. */
+static struct prometheus_point *join(const struct prometheus_fetch *f, size_t *ret_count)
+{
+        struct prometheus_point *point = mem_new_array(f->raws + 1, sizeof *point);
+        size_t n = 0;
+        for (size_t i = 0; i < f->raws; i++) {
+                const struct raw_point *raw = &f->raw[i];
+                bool joins = n > 0 && point[n - 1].at.ms == raw->at_ms && point[n - 1].series == raw->series;
+                struct prometheus_point *p = joins ? &point[n - 1] : &point[n++];
+                p->at.ms = raw->at_ms;
+                p->series = raw->series;
+                p->has[raw->resource] = true;
+                p->value[raw->resource] = raw->value;
+        }
+        *ret_count = n;
+        return point;
+}
+
+static void fetch_free(struct prometheus_fetch *f)
+{
+        for (int r = 0; r < RESOURCES; r++) {
+                stream_release(&f->query[r].stream);
+                buf_release(&f->query[r].refusal);
+        }
+        for (size_t i = 0; i < f->entries; i++)
+                mem_free(f->entry[i]);
+        mem_free(f->entry);
+        map_release(&f->by_name);
+        mem_free(f->raw);
+        arena_release(&f->item);
+        f->prometheus->fetches--;
+        mem_free(f);
+}
+
+static void fetch_end(struct prometheus_fetch *f)
+{
+        struct prometheus_series *series = NULL;
+        struct prometheus_point *point = NULL;
+        struct prometheus_answer *a = &f->answer;
+        if (a->err.code == 0) {
+                put_in_order(f, &series);
+                point = join(f, &a->points);
+                a->series = series;
+                a->series_count = f->entries;
+                a->point = point;
+        } else {
+                err_wrap(&a->err, "usage from Prometheus");
+        }
+        f->done(f->arg, a);
+        mem_free(series);
+        mem_free(point);
+        fetch_free(f);
+}
+
+/* Why an answer that came is none; 0: it is one. */
+static int judge_status(const struct query *q, const struct http_reply *reply, struct err *err)
+{
+        char said[256];
+        int status = reply->status;
+        if (status == 200)
+                return 0;
+        query_error(buf_text(&q->refusal), said, sizeof said);
+        if (status == 401 || status == 403)
+                return err_set(err, ERR_DENIED, "HTTP %d: it wants other credentials: %s", status, said);
+        if (status == 404)
+                return err_set(err, ERR_INVALID, "HTTP 404: no Prometheus is there; is the URL's path right?");
+        /* 422: the query ran into a bound of the server's, of samples or time. */
+        if (status == 422 || status == 413)
+                return err_set(err, ERR_TOOBIG, "HTTP %d: %s", status, said);
+        return err_set(err, status == 429 || status >= 500 ? ERR_RETRY : ERR_INVALID, "HTTP %d: %s", status, said);
+}
+
+/* Thanos and Prometheus answer 200 and say in warnings that parts are missing: that is no whole answer. */
+static int judge_envelope(const struct query *q, struct err *err)
+{
+        struct text key, doc = stream_envelope(&q->stream);
+        struct json j;
+        bool warned = false;
+        json_init(&j, doc.p, doc.len);
+        if (json_enter(&j, '{'))
+                while (json_key(&j, &key)) {
+                        bool list = text_is(key, "warnings") && json_peek(&j) == '[';
+                        struct text value = json_raw(&j);
+                        warned |= list && value.len > 2;
+                }
+        if (json_done(&j, err) < 0)
+                return err->code;
+        return warned ? err_set(err, ERR_RETRY, "the answer is not whole: it comes with warnings") : 0;
+}
+
+static void on_done(void *arg, const struct http_reply *reply)
+{
+        struct query *q = arg;
+        struct prometheus_fetch *f = q->fetch;
+        struct prometheus_answer *a = &f->answer;
+        struct err err = reply->err;
+        q->call = NULL;
+        if (err.code == 0)
+                (void)judge_status(q, reply, &err);
+        if (err.code == 0 && stream_end(&q->stream, &err) == 0)
+                (void)judge_envelope(q, &err);
+        if (a->err.code == 0 && err.code != 0) {
+                a->err = err;
+                a->retry_after_ms = reply->retry_after_ms;
+        }
+        if (reply->date.ms > a->date.ms)
+                a->date = reply->date;
+        struct query *other = &f->query[q->resource == CPU ? MEMORY : CPU];
+        if (a->err.code != 0 && other->call) {
+                http_cancel(f->prometheus->http, other->call);
+                other->call = NULL;
+        }
+        if (!other->call)
+                fetch_end(f);
+}
+
+/* --- it begins --- */
+
+static void ask(struct prometheus_fetch *f, enum resource r)
+{
+        struct prometheus *p = f->prometheus;
+        struct query *q = &f->query[r];
+        struct buf promql = {0}, form = {0};
+        buf_init(&promql, QUERY_MOST);
+        buf_init(&form, 4 * QUERY_MOST);
+        query_promql(&promql, &p->options, r, &f->slice);
+        query_form(&form, promql.data, &f->slice);
+        q->call = http_start(p->http, &(struct http_request){.method = HTTP_POST,
+                                                             .peer = &p->credentials.peer,
+                                                             .path_query = "/api/v1/query_range",
+                                                             .bearer = p->credentials.bearer,
+                                                             .basic = p->credentials.basic,
+                                                             .content_type = "application/x-www-form-urlencoded",
+                                                             .body = buf_text(&form),
+                                                             .gzip = true,
+                                                             .deadline_ms = f->slice.deadline_ms,
+                                                             .data = on_data,
+                                                             .done = on_done,
+                                                             .arg = q});
+        buf_release(&promql);
+        buf_release(&form);
+}
+
+static void on_failed(void *arg)
+{
+        fetch_end(arg);
+}
+
+struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct prometheus_slice *s,
+                                          void (*done)(void *arg, const struct prometheus_answer *a), void *arg)
+{
+        assert(s->step_ms >= SECOND_MS && s->step_ms % SECOND_MS == 0 && s->from.ms <= s->to.ms);
+        struct prometheus_fetch *f = MEM_NEW(struct prometheus_fetch);
+        *f = (struct prometheus_fetch){.prometheus = p, .slice = *s, .done = done, .arg = arg};
+        f->answer.retry_after_ms = -1;
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                f->query[r].fetch = f;
+                f->query[r].resource = r;
+                stream_init(&f->query[r].stream, STREAM_QUERY, SERIES_MOST, ANSWER_MOST, on_item, &f->query[r]);
+                buf_init(&f->query[r].refusal, ERROR_BODY);
+        }
+        if (p->fetches++ == 0 && credentials_read(&p->credentials, &p->options, &f->answer.err) < 0) {
+                loop_timer_set(p->loop, &f->failed, 0, on_failed, f);
+                return f;
+        }
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                ask(f, r);
+        return f;
+}
+
+void prometheus_cancel(struct prometheus_fetch *f)
+{
+        for (int r = 0; r < RESOURCES; r++)
+                if (f->query[r].call)
+                        http_cancel(f->prometheus->http, f->query[r].call);
+        loop_timer_stop(f->prometheus->loop, &f->failed);
+        fetch_free(f);
+}

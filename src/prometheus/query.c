@@ -1,0 +1,97 @@
+#include "query.h"
+
+#include <string.h>
+
+/* --- matchers that people give --- */
+
+/* The byte after a string that begins at p, or NULL where it does not end. */
+static const char *skip_string(const char *p)
+{
+        for (char quote = *p++; *p; p++) {
+                if (*p == '\\' && quote != '`' && p[1])
+                        p++;
+                else if (*p == quote)
+                        return p + 1;
+        }
+        return NULL;
+}
+
+int query_check_matchers(const char *matchers, struct err *err)
+{
+        const char *p = matchers ? matchers : "";
+        char last = ',';
+        while (p && *p) {
+                if (strchr("{}()[]#", *p))
+                        return err_set(err, ERR_INVALID,
+                                       "matchers '%s': '%c' has no place there; give label matchers such as "
+                                       "cluster=\"a\",job=~\"kubelet.*\"",
+                                       matchers, *p);
+                if (*p == ',' && last == ',')
+                        return err_set(err, ERR_INVALID, "matchers '%s': a comma with nothing before it", matchers);
+                last = *p == ' ' ? last : *p;
+                p = strchr("\"'`", *p) ? skip_string(p) : p + 1;
+        }
+        if (!p)
+                return err_set(err, ERR_INVALID, "matchers '%s': a quote is not closed", matchers);
+        if (matchers && *matchers && last == ',')
+                return err_set(err, ERR_INVALID, "matchers '%s': nothing after the last comma", matchers);
+        return 0;
+}
+
+/* --- PromQL --- */
+
+static void add_quoted(struct buf *out, const char *s)
+{
+        (void)buf_add_text(out, "\"");
+        for (; *s; s++) {
+                if (*s == '"' || *s == '\\')
+                        (void)buf_add_text(out, "\\");
+                (void)buf_add(out, s, 1);
+        }
+        (void)buf_add_text(out, "\"");
+}
+
+static void add_selector(struct buf *out, const struct prometheus_options *o, const char *ns)
+{
+        (void)buf_add_text(out, o->names == PROMETHEUS_CADVISOR
+                                        ? "{container!=\"\",container!=\"POD\",metrics_path=~\"(.*/cadvisor)?\""
+                                        : "{container!=\"\",metrics_path=~\"(.*/resource)?\"");
+        if (ns) {
+                (void)buf_add_text(out, ",namespace=");
+                add_quoted(out, ns);
+        }
+        if (o->matchers && *o->matchers)
+                (void)buf_printf(out, ",%s", o->matchers);
+        (void)buf_add_text(out, "}");
+}
+
+void query_promql(struct buf *out, const struct prometheus_options *o, enum resource r,
+                  const struct prometheus_slice *s)
+{
+        bool longer = s->step_ms > o->rate_window_ms;
+        int64_t window_s = (r == CPU && !longer ? o->rate_window_ms : s->step_ms) / SECOND_MS;
+        (void)buf_add_text(out, r == CPU ? "sum by (namespace, pod, container) (rate(container_cpu_usage_seconds_total"
+                                         : "max by (namespace, pod, container) "
+                                           "(max_over_time(container_memory_working_set_bytes");
+        add_selector(out, o, s->ns);
+        (void)buf_printf(out, "[%llds]))", (long long)window_s);
+}
+
+static void add_escaped(struct buf *out, const char *s)
+{
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
+        for (; *s; s++)
+                if (strchr(plain, *s))
+                        (void)buf_add(out, s, 1);
+                else
+                        (void)buf_printf(out, "%%%02X", (unsigned)(unsigned char)*s);
+}
+
+void query_form(struct buf *out, const char *promql, const struct prometheus_slice *s)
+{
+        (void)buf_add_text(out, "query=");
+        add_escaped(out, promql);
+        (void)buf_printf(out, "&start=%lld.%03lld&end=%lld.%03lld&step=%lld", (long long)(s->from.ms / SECOND_MS),
+                         (long long)(s->from.ms % SECOND_MS), (long long)(s->to.ms / SECOND_MS),
+                         (long long)(s->to.ms % SECOND_MS), (long long)(s->step_ms / SECOND_MS));
+}
