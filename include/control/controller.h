@@ -10,6 +10,7 @@
 
 #include "kube/access.h"
 #include "net/loop.h"
+#include "prometheus/prometheus.h"
 
 struct controller_options {
         int64_t interval_ms, checkpoint_ms, status_ms, retention_ms;
@@ -39,6 +40,10 @@ struct controller_options {
         const char *learner_ca;     /* PEM; NULL: who vouches for our own certificate, or the system's */
         const char *learner_url;    /* of a replica: who knows histograms; NULL: nobody */
         const char *token_audience; /* of callers; NULL: the API server's own */
+        struct prometheus_options prometheus; /* url NULL: none */
+        bool usage_from_prometheus;           /* each cycle, in place of metrics-server */
+        int64_t prometheus_history_ms;        /* how far back histories of before are loaded; 0: not at all */
+        int64_t prometheus_step_ms;           /* between their points */
         const char *user_agent;
 };
 

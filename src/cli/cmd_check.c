@@ -10,6 +10,7 @@
 #include "cli/session.h"
 #include "cli/settings.h"
 #include "control/custom_api.h"
+#include "recorded.h"
 #include "store/store.h"
 #include "terminal.h"
 
@@ -500,6 +501,33 @@ static void check_database(struct checking *c)
         }
 }
 
+/* --- Prometheus --- */
+
+static void check_prometheus(struct checking *c)
+{
+        char line[ERR_TEXT_MAX + 64];
+        struct err err = {0};
+        size_t containers;
+        const char *url = c->settings.text[SET_PROMETHEUS_URL];
+        if (!url && c->settings.number[SET_USAGE_SOURCE] == 1)
+                tell(c, BAD, "usage is to be read from Prometheus, and nothing says where it is",
+                     "set --prometheus-url");
+        if (!url)
+                return;
+        if (recorded_count(c->session.loop, &c->settings, &containers, &err) < 0) {
+                snprintf(line, sizeof line, "%s", err.text);
+                tell(c, BAD, line,
+                     err.code == ERR_DENIED ? "give --prometheus-token-file, or --prometheus-user and its password"
+                                            : "is --prometheus-url right, and the Prometheus up?");
+        } else if (containers == 0) {
+                snprintf(line, sizeof line, "Prometheus %s knows of no container's usage", url);
+                tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");
+        } else {
+                snprintf(line, sizeof line, "Prometheus %s, usage of %zu containers", url, containers);
+                tell(c, GOOD, line, NULL);
+        }
+}
+
 int cmd_check(int argc, char **argv)
 {
         struct checking c = {0};
@@ -516,7 +544,8 @@ int cmd_check(int argc, char **argv)
         if (rc == 0 && given[SETTINGS].count) {
                 printf("usage: %s check [option]...\n\nTakes the settings of halflife run, and says whether it "
                        "could work with them: a line each for\nthe API server, halflife's kinds, the metrics API, "
-                       "permissions and the database. Exits 1 where one fails.\nWhat is asked is what the credentials "
+                       "permissions, Prometheus where one is set, and the database. Exits 1 where one fails.\nWhat is "
+                       "asked is what the credentials "
                        "given may do.\n\n",
                        program_name());
                 options_print(stdout, spec, SETTINGS + 1);
@@ -537,6 +566,7 @@ int cmd_check(int argc, char **argv)
                         check_permissions(&c);
                         check_kinds(&c);
                         check_custom_metrics(&c);
+                        check_prometheus(&c);
                 }
         }
         check_database(&c);

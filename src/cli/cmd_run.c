@@ -16,6 +16,7 @@
 #include "cli/settings.h"
 #include "cli/version.h"
 #include "control/controller.h"
+#include "recorded.h"
 
 enum { FILES_LOOK_MS = 5 * SECOND_MS };
 
@@ -88,6 +89,10 @@ static struct controller_options options_of(const struct running *r, const struc
         o.custom_service = s->text[SET_CUSTOM_METRICS_SERVICE];
         o.token_audience = s->text[SET_TOKEN_AUDIENCE];
         o.user_agent = version_user_agent();
+        o.usage_from_prometheus = s->number[SET_USAGE_SOURCE] == 1;
+        o.prometheus_history_ms = s->number[SET_PROMETHEUS_HISTORY];
+        o.prometheus_step_ms = s->number[SET_PROMETHEUS_STEP] / SECOND_MS * SECOND_MS;
+        o.prometheus = recorded_options(s);
         return o;
 }
 
@@ -227,6 +232,8 @@ static void on_signal(void *arg, int signo)
 /* Both take all settings, so that they may share a file; each is told of those that it heeds. */
 static bool heeds(const struct running *r, int setting)
 {
+        if (setting >= SET_USAGE_SOURCE && setting <= SET_PROMETHEUS_KEY)
+                return !r->replica;
         switch (setting) {
         case SET_CHECKPOINT_INTERVAL:
         case SET_STATUS_INTERVAL:

@@ -190,6 +190,8 @@ static void cycle_end(struct controller *c)
                 c->count.last_cycle_seconds = (double)(now.mono.ns - c->cycle_began.ns) / 1e9;
                 metric_observe(&c->count.cycle_seconds, c->count.last_cycle_seconds);
                 persist_recall(c);
+                if (c->backfill)
+                        backfill_tick(c->backfill);
                 persist_retention(c);
         }
         event_tick(c->events, now);
@@ -465,6 +467,19 @@ static int serve_start(struct controller *c, struct err *err)
         return rc;
 }
 
+static int prometheus_start(struct controller *c, struct err *err)
+{
+        const struct controller_options *o = &c->options;
+        if (o->usage_from_prometheus && !o->prometheus.url)
+                return err_set(err, ERR_INVALID, "usage-source is prometheus, and no prometheus-url says where it is");
+        if (!o->prometheus.url || o->replica)
+                return 0;
+        int rc = prometheus_new(c->loop, &o->prometheus, &c->prometheus, err);
+        if (rc == 0 && o->prometheus_history_ms > 0)
+                c->backfill = backfill_new(c, c->prometheus, o->prometheus_history_ms, o->prometheus_step_ms);
+        return rc;
+}
+
 static void begin(struct controller *c)
 {
         struct lease_options lease = {
@@ -516,6 +531,8 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
                 learner_set_ca(c->learner, o->learner_ca);
         if (err->code == 0)
                 (void)custom_check(c, err);
+        if (err->code == 0)
+                (void)prometheus_start(c, err);
         if (err->code == 0)
                 (void)serve_start(c, err);
         if (err->code != 0) {
@@ -591,6 +608,7 @@ void controller_stop(struct controller *c)
         if (c->poll)
                 metrics_cancel(c->poll);
         c->poll = NULL;
+        scrape_stop(c);
         stop_when_quiet(c);
 }
 
@@ -602,6 +620,9 @@ void controller_free(struct controller *c)
                 loop_timer_stop(c->loop, timers[i]);
         webhook_free(c->webhook);
         custom_api_free(c->custom_api);
+        scrape_stop(c);
+        backfill_free(c->backfill);
+        prometheus_free(c->prometheus);
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
         server_stop(c->server);

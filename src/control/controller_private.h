@@ -1,15 +1,16 @@
 /*
  * The controller's parts. Each file below src/control owns one: watch.c (informers), cause.c, outage.c and refusal.c
- * (what the log tells of failures), ingest.c (usage), clocks.c (ours and the server's), oom.c (kills), persist.c
- * (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates), deed.c and contest.c
- * (what we did, and who put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for
- * others), replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c and
- * authority.c (certificates), custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c
- * (the cycle that calls them).
+ * (what the log tells of failures), ingest.c and scrape.c (usage), backfill.c (that of before), clocks.c (ours and the
+ * server's), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c
+ * (templates), deed.c and contest.c (what we did, and who put it back), tell.c (Events), budget.c, standing.c
+ * (profiles' status), show.c (the view for others), replica.c (the cycle of one who only serves), learner.c (which asks
+ * the one who learns), webhook.c and authority.c (certificates), custom_serve.c and custom_api.c (custom metrics),
+ * telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
 
+#include "backfill.h"
 #include "base/log.h"
 #include "base/queue.h"
 #include "control/controller.h"
@@ -123,6 +124,9 @@ struct controller {
         struct mono zones_read; /* when the profiles' time zones were read last */
 
         /* usage */
+        struct prometheus *prometheus; /* NULL: none is known */
+        struct backfill *backfill;     /* NULL: nothing is asked of before */
+        struct scrape *scrape;         /* usage being asked of Prometheus */
         struct metrics_poll *poll;
         const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
         size_t poll_left;
@@ -221,6 +225,12 @@ void dimension_polled(struct controller *c); /* all of a poll is folded: the nam
 /* A kill counts in the history of the pod as well. False: it has none. */
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, struct wall at,
                     double limit);
+void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
+
+/* scrape.c: the same from Prometheus; calls done with the controller at the end */
+void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
+                 void (*done)(void *arg, const struct metrics_result *r));
+void scrape_stop(struct controller *c);
 
 /* clocks.c */
 void clocks_compare(struct controller *c);                      /* after a poll */
@@ -237,7 +247,8 @@ void persist_deed(struct controller *c, struct target *t);
 void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
                   double bytes);
 void persist_budget(struct controller *c);
-bool persist_pack(struct controller *c); /* a slice of a checkpoint; true when it is handed over */
+void persist_namespace(struct controller *c, const char *ns); /* what is new of its targets, in one transaction */
+bool persist_pack(struct controller *c);                      /* a slice of a checkpoint; true when it is handed over */
 void persist_retention(struct controller *c);
 void persist_recall(struct controller *c); /* histories whose newest sample is ahead of every clock */
 int persist_close(struct controller *c, struct err *err);

@@ -10,12 +10,12 @@
 /* --- folding --- */
 
 /* Room grows by a quarter and at least four buckets: what is learned spreads slowly. */
-static void lend(struct history *h, const struct usage_room *room)
+void ingest_lend(struct usage *u, const struct usage_room *room)
 {
         int cap = room->cap + room->cap / 4 + 4;
         if (cap > HISTOGRAM_BUCKETS)
                 cap = HISTOGRAM_BUCKETS;
-        mem_free(histogram_lend(&h->usage.of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
+        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
 enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_door *door,
@@ -25,7 +25,7 @@ enum sample_verdict ingest_put(struct controller *c, struct history *h, struct s
         enum sample_verdict verdict;
         struct usage_room room;
         while (usage_add(&h->usage, door, s, latest, &verdict, &room) == ERR_NOSPACE)
-                lend(h, &room);
+                ingest_lend(&h->usage, &room);
         if (verdict == SAMPLE_ACCEPTED || verdict == SAMPLE_NO_MEMORY)
                 h->dirty = true;
         return verdict;
@@ -177,8 +177,12 @@ static void poll_next(struct controller *c)
 {
         const char *ns = c->poll_ns ? c->poll_ns[--c->poll_left] : NULL;
         int64_t left_ms = (c->poll_until.ns - loop_now(c->loop).mono.ns) / 1000000;
+        left_ms = left_ms > 1 ? left_ms : 1;
         c->cursor = 0;
-        c->poll = metrics_poll(c->client, ns, left_ms > 1 ? left_ms : 1, ingest_fold, polled, c);
+        if (c->options.usage_from_prometheus)
+                scrape_poll(c, ns, left_ms, polled);
+        else
+                c->poll = metrics_poll(c->client, ns, left_ms, ingest_fold, polled, c);
 }
 
 /*

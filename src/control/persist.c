@@ -27,6 +27,8 @@ static char *deed_print(const struct target *t)
                               "contestedUntil", (json_int_t)d->contested_ms, "contestStep",
                               (json_int_t)d->contest_step_ms, "killed", (json_int_t)t->kill_ms, "version",
                               t->version ? t->version : "", "rolling", t->rolling);
+        if (t->backfilled)
+                json_object_set_new(o, "backfilled", json_true());
         if (d->containers)
                 json_object_set_new(o, "containers", json_string(d->containers));
         if (d->contest)
@@ -60,6 +62,7 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         t->kill_ms = integer_of(o, "killed");
         t->rolling = json_is_true(json_object_get(o, "rolling"));
+        t->backfilled = json_is_true(json_object_get(o, "backfilled"));
         if (version)
                 t->version = intern_text(c->world.names, text_of(version));
 }
@@ -363,6 +366,18 @@ static void submit_rows(struct controller *c, struct store_batch *b)
                 submit(c, b);
         else
                 store_batch_free(b);
+}
+
+void persist_namespace(struct controller *c, const char *ns)
+{
+        struct target *t;
+        if (!c->store)
+                return;
+        struct store_batch *b = store_batch_new();
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                if (t->ns == ns)
+                        (void)pack_target(b, t);
+        submit_rows(c, b);
 }
 
 /* With it go the kills that no pod can tell of any more. */

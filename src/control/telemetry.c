@@ -17,6 +17,12 @@ enum metric_id {
         M_CYCLE_SECONDS,
         M_POLLS_FAILED,
         M_SOURCE_UP,
+        M_BACKFILL_BUSY,
+        M_BACKFILL_SLICES,
+        M_BACKFILL_FAILURES,
+        M_BACKFILL_POINTS,
+        M_BACKFILL_STRANGERS,
+        M_BACKFILL_TARGETS,
         M_REQUESTS,
         M_TARGETS,
         M_HELD,
@@ -65,6 +71,17 @@ static const struct metric metrics[METRICS] = {
         [M_POLLS_FAILED] = {"halflife_usage_polls_failed_total", "Cycles in which usage could not be read.",
                             METRIC_COUNTER},
         [M_SOURCE_UP] = {"halflife_usage_source_up", "1 while usage can be read, or nobody asks for it.", METRIC_GAUGE},
+        [M_BACKFILL_BUSY] = {"halflife_backfill_busy", "1 while histories from before are loaded from Prometheus.",
+                             METRIC_GAUGE},
+        [M_BACKFILL_SLICES] = {"halflife_backfill_slices_total", "Slices of time that Prometheus answered.",
+                               METRIC_COUNTER},
+        [M_BACKFILL_FAILURES] = {"halflife_backfill_failures_total", "Slices that failed, to be asked for again.",
+                                 METRIC_COUNTER},
+        [M_BACKFILL_POINTS] = {"halflife_backfill_points_total", "Points taken into histories.", METRIC_COUNTER},
+        [M_BACKFILL_STRANGERS] = {"halflife_backfill_strangers_total",
+                                  "Series whose pod no workload with a profile owned.", METRIC_COUNTER},
+        [M_BACKFILL_TARGETS] = {"halflife_backfill_targets_total", "Workloads whose history from before was joined.",
+                                METRIC_COUNTER},
         [M_REQUESTS] = {"halflife_api_requests_total", "Requests to the API server by verb and class of answer.",
                         METRIC_COUNTER},
         [M_TARGETS] = {"halflife_recommendations", "Recommendations by state.", METRIC_GAUGE},
@@ -241,6 +258,17 @@ static void door(struct buf *out, const struct controller *c)
                          (double)inquiries_admitted(c->inquiries, (enum admission_result)r));
 }
 
+static void backfilled(struct buf *out, const struct backfill *b)
+{
+        const struct backfill_counters *n = backfill_counted(b);
+        one(out, M_BACKFILL_BUSY, backfill_busy(b));
+        one(out, M_BACKFILL_SLICES, (double)n->slices);
+        one(out, M_BACKFILL_FAILURES, (double)n->failures);
+        one(out, M_BACKFILL_POINTS, (double)n->points);
+        one(out, M_BACKFILL_STRANGERS, (double)n->strangers);
+        one(out, M_BACKFILL_TARGETS, (double)n->targets);
+}
+
 /* What only one who learns and writes has to tell. */
 static void write_learner(struct buf *out, const struct controller *c)
 {
@@ -252,6 +280,8 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_CYCLES, (double)c->count.cycles);
         one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
         one(out, M_SOURCE_UP, !c->source_away);
+        if (c->backfill)
+                backfilled(out, c->backfill);
         one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
         one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
         one(out, M_KILLS, (double)c->count.kills);

@@ -322,6 +322,7 @@ struct target {
         int64_t deed_generation;  /* of the template that the deed was compared with */
         uint8_t dimension;        /* enum dimension, by its kind */
         bool deed_dirty;          /* to be stored */
+        bool backfilled;          /* what Prometheus knew of it from before was joined */
         bool busy;                /* a write about it is under way */
         bool rolling;             /* a rollout that we started is not yet done */
         uint64_t admitted_digest; /* of what its pods were admitted with, as told last; 0: nothing */

@@ -1,0 +1,349 @@
+#include "backfill.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "controller_private.h"
+#include "core/podname.h"
+#include "net/retry.h"
+
+enum {
+        SLICE_MOST_MS = DAY_MS,
+        DEADLINE_MS = 2 * MINUTE_MS,
+        POINTS_MOST = 200000 /* of an answer: what the loop takes in at once */
+};
+
+/* What was learned aside of one container of a target. */
+struct filling {
+        struct usage usage;
+        double cpu_weight;
+        const char *container; /* interned */
+        char *container_key;   /* behind the target's key */
+        size_t target_len;
+        char key[]; /* "ns/group/Kind/name/container" */
+};
+
+struct backfill {
+        struct controller *controller;
+        struct prometheus *prometheus;
+        struct prometheus_fetch *fetch;
+        int64_t history_ms, step_ms;
+        struct backfill_counters count;
+
+        /* the namespace at hand */
+        const char *ns;       /* interned; NULL: none */
+        struct wall from, to; /* of the slice asked for next, and of all */
+        int64_t slice_ms;     /* how much is asked for at once */
+        struct map filling;   /* key -> struct filling */
+        struct retry retry;
+        struct loop_timer timer; /* the back-off */
+        bool told;               /* that it fails; the log says so once */
+};
+
+/* --- whose a series is --- */
+
+/* Each workload is asked for once, also one that is new: it may have been there under this name before. */
+static bool asks_for(const struct target *t, const char *ns)
+{
+        return t->dimension == DIMENSION_WORKLOAD && t->ns == ns && t->workload && t->profile && !t->backfilled;
+}
+
+/* The only target whose pods may be named so; NULL: none is, or several are. */
+static struct target *target_by_name(struct backfill *b, struct text pod)
+{
+        struct target *t, *found = NULL;
+        for (size_t at = 0; (t = map_each(&b->controller->world.targets, &at));) {
+                bool named = false;
+                if (!asks_for(t, b->ns))
+                        continue;
+                for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS && !named; n++)
+                        named = pod_naming_of(text_of(t->kind), n) && text_is(pod_owner_name(pod, n), t->name);
+                if (named && found)
+                        return NULL;
+                if (named)
+                        found = t;
+        }
+        return found;
+}
+
+static struct target *target_of(struct backfill *b, struct text pod)
+{
+        char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(pod));
+        const struct pod *p = map_get(&b->controller->world.pods, text_of(key));
+        mem_free(key);
+        if (!p)
+                return target_by_name(b, pod);
+        return p->target && asks_for(p->target, b->ns) ? p->target : NULL;
+}
+
+static const char *container_of(const struct target *t, struct text name)
+{
+        const struct workload *wl = t->workload;
+        for (int i = 0; i < wl->containers; i++)
+                if (wl->container[i].role != ROLE_INIT && text_is(name, wl->container[i].name))
+                        return wl->container[i].name;
+        return NULL;
+}
+
+static struct filling *filling_of(struct backfill *b, struct target *t, const char *container)
+{
+        AUTO(mem_free) char *key = mem_printf("%s/%s", t->key, container);
+        struct filling *f = map_get(&b->filling, text_of(key));
+        bool ignore;
+        if (f)
+                return f;
+        size_t len = strlen(key);
+        f = mem_new(sizeof *f + len + 1);
+        memcpy(f->key, key, len + 1);
+        f->target_len = strlen(t->key);
+        f->container = intern_keep(container);
+        f->cpu_weight = plan_cpu_weight(&b->controller->world, t, &(struct pod_container){.name = container});
+        usage_init(&f->usage, profile_spec_container(t->profile->spec, text_of(container), &ignore));
+        map_put(&b->filling, (struct text){f->key, len}, f);
+        return f;
+}
+
+static void filling_free(struct backfill *b, struct filling *f)
+{
+        for (int r = 0; r < RESOURCES; r++)
+                mem_free(f->usage.of[r].w);
+        intern_drop(b->controller->world.names, f->container);
+        mem_free(f);
+}
+
+/* --- folding --- */
+
+/* Where a series goes, and until when: from there on it was learned live. */
+struct course {
+        struct filling *filling; /* NULL: nowhere */
+        int64_t until_ms;
+        struct sample_door door;
+};
+
+static void course_find(struct backfill *b, const struct prometheus_series *s, struct course *ret)
+{
+        struct target *t = target_of(b, s->pod);
+        const char *container = t ? container_of(t, s->container) : NULL;
+        *ret = (struct course){.until_ms = INT64_MAX};
+        b->count.strangers += !container;
+        if (!container)
+                return;
+        const struct history *h = history_find(t, container);
+        if (h && h->usage.first_ms)
+                ret->until_ms = h->usage.first_ms;
+        ret->filling = filling_of(b, t, container);
+}
+
+static void fold(struct backfill *b, struct course *course, const struct prometheus_point *p, struct wall latest)
+{
+        struct filling *f = course->filling;
+        enum sample_verdict verdict;
+        struct usage_room room;
+        if (!f || p->at.ms >= course->until_ms)
+                return;
+        struct sample s = {.at = p->at,
+                           .has = {p->has[CPU], p->has[MEMORY]},
+                           .value = {p->value[CPU], p->value[MEMORY]},
+                           .cpu_weight = f->cpu_weight,
+                           .step_s = (double)b->step_ms / 1e3};
+        while (usage_add(&f->usage, &course->door, &s, latest, &verdict, &room) == ERR_NOSPACE)
+                ingest_lend(&f->usage, &room);
+        b->count.points += verdict == SAMPLE_ACCEPTED;
+}
+
+static void fold_all(struct backfill *b, const struct prometheus_answer *a)
+{
+        struct wall latest = {clocks_later(b->controller)};
+        struct course *course = mem_new_array(a->series_count + 1, sizeof *course);
+        for (size_t i = 0; i < a->series_count; i++)
+                course_find(b, &a->series[i], &course[i]);
+        for (size_t i = 0; i < a->points; i++)
+                fold(b, &course[a->point[i].series], &a->point[i], latest);
+        mem_free(course);
+}
+
+/* --- joining --- */
+
+static void join(struct backfill *b, struct filling *f)
+{
+        struct world *w = &b->controller->world;
+        struct target *t = map_get(&w->targets, (struct text){f->key, f->target_len});
+        struct usage_room room;
+        bool ignore;
+        int rc;
+        if (!t || !asks_for(t, b->ns) || f->usage.samples == 0)
+                return;
+        const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(f->container), &ignore);
+        struct history *h = history_get(t, f->container, policy);
+        usage_adopt(&f->usage, policy); /* the profile may have changed meanwhile */
+        usage_adopt(&h->usage, policy);
+        while ((rc = usage_merge(&h->usage, &f->usage, &room)) == ERR_NOSPACE)
+                ingest_lend(&h->usage, &room);
+        h->dirty |= rc == 0;
+}
+
+static void forget(struct backfill *b)
+{
+        struct filling *f;
+        for (size_t at = 0; (f = map_each(&b->filling, &at));)
+                filling_free(b, f);
+        map_release(&b->filling);
+        b->filling = (struct map){0};
+        intern_drop(b->controller->world.names, b->ns);
+        b->ns = NULL;
+}
+
+static void finish(struct backfill *b)
+{
+        struct controller *c = b->controller;
+        struct filling *f;
+        struct target *t;
+        uint64_t joined = 0;
+        for (size_t at = 0; (f = map_each(&b->filling, &at));)
+                join(b, f);
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                if (asks_for(t, b->ns)) {
+                        t->backfilled = t->deed_dirty = true;
+                        joined++;
+                }
+        persist_namespace(c, b->ns);
+        b->count.targets += joined;
+        log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
+                 KV_INT("containers", b->filling.count));
+        forget(b);
+        nudge(c);
+}
+
+/* --- asking --- */
+
+static void ask(struct backfill *b);
+
+static void again(void *arg)
+{
+        ask(arg);
+}
+
+static void failed(struct backfill *b, const struct prometheus_answer *a)
+{
+        struct controller *c = b->controller;
+        b->count.failures++;
+        if (a->err.code == ERR_TOOBIG && b->slice_ms > b->step_ms) {
+                b->slice_ms = b->slice_ms / 2 / b->step_ms * b->step_ms;
+                b->slice_ms = b->slice_ms > b->step_ms ? b->slice_ms : b->step_ms;
+                ask(b);
+                return;
+        }
+        int64_t wait_ms =
+                retry_delay_ms(&b->retry, loop_now(c->loop).mono, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
+        if (!b->told)
+                log_warn("histories from before cannot be loaded yet; will try again", KV("namespace", b->ns),
+                         KV("error", a->err.text));
+        b->told = true;
+        loop_timer_set(c->loop, &b->timer, wait_ms, again, b);
+}
+
+static void answered(void *arg, const struct prometheus_answer *a)
+{
+        struct backfill *b = arg;
+        b->fetch = NULL;
+        if (a->err.code != 0) {
+                failed(b, a);
+                return;
+        }
+        if (b->told)
+                log_info("Prometheus answers again", KV("namespace", b->ns));
+        b->told = false;
+        retry_reset(&b->retry);
+        b->count.slices++;
+        fold_all(b, a);
+        b->from.ms += b->slice_ms;
+        if (b->from.ms > b->to.ms)
+                finish(b);
+        else
+                ask(b);
+}
+
+static void ask(struct backfill *b)
+{
+        int64_t last_ms = b->from.ms + b->slice_ms - b->step_ms;
+        struct prometheus_slice s = {
+                .ns = b->ns,
+                .from = b->from,
+                .to = {last_ms < b->to.ms ? last_ms : b->to.ms},
+                .step_ms = b->step_ms,
+                .deadline_ms = DEADLINE_MS,
+                .points_most = POINTS_MOST,
+        };
+        b->fetch = prometheus_fetch(b->prometheus, &s, answered, b);
+}
+
+/* As much time at once as makes about half of the points that an answer may hold, by the pods that run now. */
+static int64_t slice_for(const struct backfill *b, int64_t containers)
+{
+        int64_t points = POINTS_MOST / 2 / RESOURCES / (containers > 0 ? containers : 1);
+        int64_t ms = points * b->step_ms;
+        return ms > SLICE_MOST_MS ? SLICE_MOST_MS / b->step_ms * b->step_ms : ms > b->step_ms ? ms : b->step_ms;
+}
+
+static void begin(struct backfill *b, const char *ns)
+{
+        struct controller *c = b->controller;
+        struct target *t;
+        int64_t containers = 0, now_ms = clocks_earlier(c);
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                if (asks_for(t, ns))
+                        containers += t->pod_count * t->workload->containers;
+        b->ns = intern_keep(ns);
+        b->from.ms = (now_ms - b->history_ms) / b->step_ms * b->step_ms;
+        b->to.ms = now_ms / b->step_ms * b->step_ms;
+        b->slice_ms = slice_for(b, containers);
+        ask(b);
+}
+
+void backfill_tick(struct backfill *b)
+{
+        struct controller *c = b->controller;
+        struct target *t;
+        if (b->ns || c->stopping)
+                return;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+                if (asks_for(t, t->ns)) {
+                        begin(b, t->ns);
+                        return;
+                }
+}
+
+/* --- outside --- */
+
+struct backfill *backfill_new(struct controller *c, struct prometheus *p, int64_t history_ms, int64_t step_ms)
+{
+        struct backfill *b = MEM_NEW(struct backfill);
+        *b = (struct backfill){.controller = c,
+                               .prometheus = p,
+                               .history_ms = history_ms,
+                               .step_ms = step_ms,
+                               .retry = {.least_ms = 5 * SECOND_MS, .most_ms = 5 * MINUTE_MS, .reset_ms = HOUR_MS}};
+        return b;
+}
+
+void backfill_free(struct backfill *b)
+{
+        if (!b)
+                return;
+        if (b->fetch)
+                prometheus_cancel(b->fetch);
+        loop_timer_stop(b->controller->loop, &b->timer);
+        if (b->ns)
+                forget(b);
+        mem_free(b);
+}
+
+const struct backfill_counters *backfill_counted(const struct backfill *b)
+{
+        return &b->count;
+}
+
+bool backfill_busy(const struct backfill *b)
+{
+        return b->ns != NULL;
+}

@@ -1,0 +1,126 @@
+/* Histories from before: a Prometheus knows of a day, halflife of a minute. */
+#include <stdlib.h>
+
+#include "../support/story.h"
+#include "../unit/net/peer.h"
+#include "base/buf.h"
+
+enum { STEP_S = 300, DAY_S = 86400 };
+
+/* A Prometheus that fails first, then knows of constant usage all day: 400m and 500Mi. */
+static struct {
+        _Atomic int refused, too_large, answered;
+        _Atomic bool narrow; /* was asked for less at once after it was too much */
+} prometheus;
+
+static double number_after(const char *text, const char *key)
+{
+        const char *at = strstr(text, key);
+        return at ? strtod(at + strlen(key), NULL) : 0;
+}
+
+static void add_series(struct buf *out, const char *ns, const char *pod, const char *value, double from, double to,
+                       double step)
+{
+        if (out->len && out->data[out->len - 1] == '}')
+                (void)buf_add_text(out, ",");
+        (void)buf_printf(out, "{\"metric\":{\"namespace\":\"%s\",\"pod\":\"%s\",\"container\":\"app\"},\"values\":[",
+                         ns, pod);
+        for (double at = from; at <= to; at += step)
+                (void)buf_printf(out, "%s[%.3f,\"%s\"]", at > from ? "," : "", at, value);
+        (void)buf_add_text(out, "]}");
+}
+
+static bool answer_range(struct conn *c, const char *ns)
+{
+        double from = number_after(c->request, "&start="), to = number_after(c->request, "&end="),
+               step = number_after(c->request, "&step=");
+        bool cpu = conn_asks(c, "container_cpu_usage_seconds_total");
+        const char *value = cpu ? "0.4" : "524288000";
+        struct buf out = {0};
+        buf_init(&out, 16 << 20);
+        (void)buf_add_text(&out, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[");
+        if (strcmp(ns, "gone") == 0) {
+                add_series(&out, ns, "web-7d7f4c499d-gvh4r", value, from, to, step);
+                add_series(&out, ns, "other-7d7f4c499d-gvh4r", "1e3", from, to, step); /* of nobody here */
+        } else if (strcmp(ns, "large") == 0 || strcmp(ns, "busy") == 0) {
+                add_series(&out, ns, "db-0", value, from, to, step);
+                add_series(&out, ns, "db-1", value, from, to, step);
+        }
+        (void)buf_add_text(&out, "]}}");
+        prometheus.answered++;
+        bool go_on = conn_answer(c, 200, NULL, out.data);
+        buf_release(&out);
+        return go_on;
+}
+
+static bool answer(struct conn *c, void *arg)
+{
+        char ns[64] = "";
+        const char *at = strstr(c->request, "namespace%3D%22");
+        double span = number_after(c->request, "&end=") - number_after(c->request, "&start=");
+        (void)arg;
+        if (at)
+                sscanf(at + strlen("namespace%3D%22"), "%63[a-z]", ns);
+        if (strcmp(ns, "busy") == 0 && prometheus.refused < 2) {
+                prometheus.refused++;
+                return conn_answer(c, 503, NULL, "busy");
+        }
+        if (strcmp(ns, "large") == 0 && span > DAY_S / 2) {
+                prometheus.too_large++;
+                return conn_answer(c, 422, NULL, "{\"error\":\"too many samples\"}");
+        }
+        prometheus.narrow |= strcmp(ns, "large") == 0;
+        return answer_range(c, ns);
+}
+
+/* Half a day of history is asked for: without that of before it would take as long. 400m is in the bucket that ends at
+ * 415m. */
+#define HALF_A_DAY TEAM("{resources: {memory: {enabled: true}}, apply: {minHistory: 12h}}")
+#define LEARNED(rec)                                                                                                   \
+        EXPECT(rec, "status.state", "Ready"), CHECK(rec, "status.containers[app].cpu.model", "415m"),                  \
+                CHECK(rec, "status.containers[app].cpu.original", "2")
+#define REQUESTS "[{name: app, resources: {requests: {cpu: '2', memory: 4Gi}}}]"
+
+/* A day by steps of five minutes, and what was learned live. */
+static bool has_the_day(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *is = NULL;
+        const char *rec = s->name[0] == 'g' ? REC : "recommendations/statefulset-db";
+        (void)story_is(f, s, rec, "status.samples", "-", &is);
+        int pods = s->name[0] == 'g' ? 1 : 2, least = pods * (DAY_S / STEP_S - 2);
+        return is && atoi(is) >= least && atoi(is) < least + 4 * pods + 60;
+}
+
+static bool asked_again(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        return prometheus.refused >= 2;
+}
+
+static bool asked_for_less(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        return prometheus.too_large > 0 && prometheus.narrow;
+}
+
+static struct story stories[] = {
+        STORY("gone", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), LEARNED(REC), CALL(has_the_day)),
+        STORY("busy", USE(400, 500), HALF_A_DAY,
+              WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", "{containers: " REQUESTS "}"),
+              LEARNED("recommendations/statefulset-db"), CALL(has_the_day), CALL(asked_again)),
+        STORY("large", USE(400, 500), HALF_A_DAY,
+              WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", "{containers: " REQUESTS "}"),
+              LEARNED("recommendations/statefulset-db"), CALL(has_the_day), CALL(asked_for_less)),
+        STORY("unknown", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CYCLES(4), EXPECT(REC, "status.state", "Learning")),
+};
+
+int main(void)
+{
+        struct peer *p = peer_start(answer, NULL, NULL);
+        const char *args[] = {
+                "--prometheus-url", p->url, "--prometheus-history", "24h", "--prometheus-step", "5m", NULL};
+        int rc = stories_main("backfill", stories, sizeof stories / sizeof stories[0], args, NULL);
+        peer_stop(p);
+        return rc;
+}
