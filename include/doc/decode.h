@@ -36,7 +36,7 @@ struct owner_ref {
 
 /* Halflife's own annotations, from wherever they stand. */
 struct our_annotations {
-        struct text original, applied, basis, apply, hold;
+        struct text original, applied, basis, apply, hold, targets, targets_applied;
 };
 
 struct object_view {

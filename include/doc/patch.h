@@ -1,5 +1,6 @@
 /*
- * JSON Patches that set the requests of a pod template, or of a pod, and record them in our annotations.
+ * JSON Patches that set the requests of a pod template, or of a pod, or the targets of an autoscaler, and record them
+ * in our annotations.
  */
 #ifndef HALFLIFE_DOC_PATCH_H
 #define HALFLIFE_DOC_PATCH_H
@@ -36,5 +37,21 @@ struct patch_resources {
  * limit: our bug), or an empty array when nothing would change.
  */
 json_t *patch_build(const struct patch_resources *p, struct err *err);
+
+/* A target to set: that of the metric at a place of the autoscaler's list. */
+struct patch_target {
+        int index;
+        bool container; /* of type ContainerResource, else Resource */
+        int64_t to;     /* per cent */
+};
+struct patch_targets {
+        struct text object; /* its JSON as it is */
+        const char *version;
+        const struct patch_target *target;
+        int targets;
+        const char *original, *applied; /* its annotations (record.h); NULL to remove */
+};
+/* Build the JSON Patch, as above: ERR_STALE where there is no such target, an empty array when nothing would change. */
+json_t *patch_targets_build(const struct patch_targets *p, struct err *err);
 
 #endif

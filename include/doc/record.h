@@ -29,4 +29,21 @@ int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, 
 /* The annotation's text (mem_free it); NULL where there is no row. */
 char *record_print(const struct recorded *row, size_t rows);
 
+/*
+ * On an autoscaler whose targets of utilization we moved: what they were, as its owner set them, and what we wrote, in
+ * per cent: {"Resource/cpu":70,"ContainerResource/app/cpu":60}.
+ */
+#define ANNOTATION_TARGETS         "halflife.dev/original-targets"
+#define ANNOTATION_TARGETS_APPLIED "halflife.dev/applied-targets"
+
+struct recorded_target {
+        struct text container; /* "" : the whole pod */
+        enum resource resource;
+        int64_t percent; /* 1 to INT32_MAX */
+};
+/* Reads at most VIEW_METRICS (decode.h) into ret. Returns how many, or ERR_INVALID. */
+int record_targets_read(struct text annotation, struct arena *a, struct recorded_target *ret, struct err *err);
+/* The annotation's text (mem_free it); NULL where there is none. */
+char *record_targets_print(const struct recorded_target *row, int rows);
+
 #endif

@@ -10,11 +10,6 @@
 
 #include "doc/decode.h"
 
-/* On an autoscaler whose utilization targets follow our requests, what they were and what we made of them:
- * {"Resource/cpu":70,"ContainerResource/app/cpu":60} */
-#define ANNOTATION_TARGETS         "halflife.dev/original-targets"
-#define ANNOTATION_TARGETS_APPLIED "halflife.dev/applied-targets"
-
 enum { RESTORE_TEXT = 384 };
 
 struct restore {

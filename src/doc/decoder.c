@@ -186,12 +186,14 @@ static void decoder_annotations(struct decoder *d, struct our_annotations *ret)
         DECODER_EACH (d, key) {
                 struct text *to = NULL;
                 if (key.len >= sizeof ours && memcmp(key.p, ours, sizeof ours - 1) == 0)
-                        to = text_is(key, ANNOTATION_ORIGINAL)  ? &ret->original
-                             : text_is(key, ANNOTATION_APPLIED) ? &ret->applied
-                             : text_is(key, ANNOTATION_BASIS)   ? &ret->basis
-                             : text_is(key, ANNOTATION_APPLY)   ? &ret->apply
-                             : text_is(key, ANNOTATION_HOLD)    ? &ret->hold
-                                                                : NULL;
+                        to = text_is(key, ANNOTATION_ORIGINAL)          ? &ret->original
+                             : text_is(key, ANNOTATION_APPLIED)         ? &ret->applied
+                             : text_is(key, ANNOTATION_BASIS)           ? &ret->basis
+                             : text_is(key, ANNOTATION_APPLY)           ? &ret->apply
+                             : text_is(key, ANNOTATION_HOLD)            ? &ret->hold
+                             : text_is(key, ANNOTATION_TARGETS)         ? &ret->targets
+                             : text_is(key, ANNOTATION_TARGETS_APPLIED) ? &ret->targets_applied
+                                                                        : NULL;
                 if (to)
                         *to = json_text(&d->j, d->arena);
                 else
