@@ -24,7 +24,7 @@ struct advise_container {
 
 struct advise_facts {
         struct gate_facts workload; /* its workload-wide part; the resource's part is filled in by advise */
-        bool hpa_holds[RESOURCES];
+        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES];
         bool pod_asks[RESOURCES]; /* the pod as a whole asks for it: it is that which its QoS class and LimitRanges go
                                      by */
         struct amount range_min[RESOURCES], range_ratio[RESOURCES];

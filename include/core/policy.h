@@ -45,7 +45,7 @@ enum overcommit { OVERCOMMIT_DYNAMIC, OVERCOMMIT_STATIC, OVERCOMMIT_STATIC_THEN_
 enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT, APPLY_ON_DEPLOY, APPLY_MODES };
 /* OnDeploy: what is written. Pod leaves the template as its owner wrote it. */
 enum apply_at { AT_POD, AT_WORKLOAD };
-enum hpa_mode { HPA_HOLD, HPA_IGNORE, HPA_LIMIT_BASIS };
+enum hpa_mode { HPA_HOLD, HPA_IGNORE, HPA_RETUNE, HPA_LIMIT_BASIS };
 
 struct apply_policy {
         enum overcommit overcommit;
@@ -64,12 +64,6 @@ struct apply_policy {
 void resource_policy_defaults(enum resource r, struct resource_policy *ret);
 void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret);
 void raise_policy_defaults(struct raise_policy *ret);
-
-/* Does a utilization metric on a resource hold it? Under LimitBasis the owner scales on another metric first. */
-static inline bool apply_policy_hpa_holds(const struct apply_policy *p)
-{
-        return p->hpa == HPA_HOLD || p->hpa == HPA_LIMIT_BASIS;
-}
 
 /* Under LimitBasis the annotation utilization-basis is the workload's owner's to write; else we record there what
  * autoscalers go by. */

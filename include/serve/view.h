@@ -69,7 +69,7 @@ struct view_target {
         bool other_autoscaler;              /* one that sets requests itself has it for its target */
         bool in_place_only;                 /* a change of its template's requests would stick there */
         bool never_written;                 /* a namespace, or a pod of a workload: it is only recommended for */
-        bool hpa_holds[RESOURCES];          /* an HPA with a utilization metric on it scales this workload */
+        bool hpa_holds[RESOURCES];          /* an HPA that scales it by utilization would not go along */
         const char *hold;                   /* why a person holds it; NULL */
         const struct view_profile *profile; /* NULL: orphaned */
         int64_t replicas, saving[RESOURCES];
@@ -99,6 +99,7 @@ struct view_ns {
 struct view_hpa {
         const char *ns, *group, *kind, *name; /* of its target */
         bool utilization[RESOURCES];
+        bool retunes; /* nothing keeps its targets from being moved */
 };
 
 /* A pod whose utilization an autoscaler may go by: its profile's apply.hpa is LimitBasis. */

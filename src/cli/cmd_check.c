@@ -412,6 +412,44 @@ static void check_kinds(struct checking *c)
         }
 }
 
+/* --- autoscalers --- */
+
+static bool any_retunes(struct checking *c, const char *path)
+{
+        struct err err = {0};
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
+        size_t i;
+        json_t *profile;
+        json_array_foreach(json_object_get(list, "items"), i, profile)
+        {
+                const json_t *apply = json_object_get(json_object_get(profile, "spec"), "apply");
+                const char *hpa = json_string_value(json_object_get(apply, "hpa"));
+                if (hpa && strcmp(hpa, "Retune") == 0)
+                        return true;
+        }
+        return false;
+}
+
+static void check_autoscalers(struct checking *c)
+{
+        static const char *const verbs[] = {"get", "patch"};
+        struct err err = {0};
+        if (!any_retunes(c, "/apis/halflife.dev/v1alpha1/clusterprofiles") &&
+            !any_retunes(c, "/apis/halflife.dev/v1alpha1/profiles"))
+                return;
+        for (int i = 0; i < 2; i++)
+                if (may(c,
+                        &(struct need){
+                                .group = "autoscaling", .resource = "horizontalpodautoscalers", .verb = verbs[i]},
+                        &err) != 1) {
+                        tell(c, BAD, "may not get and patch horizontalpodautoscalers, needed for apply.hpa Retune",
+                             "until then they are held; add manifests/components/retune, or kubectl apply -k "
+                             "manifests/overlays/retune");
+                        return;
+                }
+        tell(c, GOOD, "autoscalers of a profile with apply.hpa Retune", NULL);
+}
+
 /* --- the database --- */
 
 static char *folder_of(const char *file)
@@ -567,6 +605,7 @@ int cmd_check(int argc, char **argv)
                         check_kinds(&c);
                         check_custom_metrics(&c);
                         check_prometheus(&c);
+                        check_autoscalers(&c);
                 }
         }
         check_database(&c);

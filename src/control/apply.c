@@ -317,7 +317,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         contest_watch(c, t, &plan); /* put back by somebody, and read here before the watch tells it */
         if (t->deed.contested_ms > plan.now.ms && !plan.contested)
                 decide(c, t, &plan);
-        if (!plan.apply || !may_write(c)) {
+        if (!plan.apply || plan_retunes(&plan) || !may_write(c)) {
                 applying_end(a, &(struct err){0}, 0);
                 return;
         }

@@ -19,6 +19,8 @@ static void autoscaler_clear(struct world *w, struct autoscaler *s)
         }
         mem_free(s->metric);
         mem_free(s->target_name);
+        s->metric = NULL;
+        s->target_name = NULL;
 }
 
 static void leave_workload(struct autoscaler *s)
@@ -36,6 +38,7 @@ static void autoscaler_free(struct world *w, struct autoscaler *s)
 {
         leave_workload(s);
         autoscaler_clear(w, s);
+        mem_free(s->denied);
         mem_free(s->key);
         mem_free(s);
 }
@@ -86,16 +89,43 @@ static void set_metrics(struct world *w, const struct autoscaler_view *v, struct
         s->metrics = v->metrics;
 }
 
+static struct autoscaler_metric *metric_of(struct autoscaler *s, const struct recorded_target *t)
+{
+        for (int i = 0; i < s->metrics; i++) {
+                struct autoscaler_metric *m = &s->metric[i];
+                if (autoscaler_moves(m) && m->resource == t->resource &&
+                    text_is(t->container, m->container ? m->container : ""))
+                        return m;
+        }
+        return NULL;
+}
+
+/* What an annotation of ours records, each beside its metric. Returns how many it names. */
+static int set_records(struct world *w, struct text annotation, struct autoscaler *s, bool original)
+{
+        struct recorded_target *row = arena_new(&w->scratch, VIEW_METRICS * sizeof *row);
+        int rows = annotation.len ? record_targets_read(annotation, &w->scratch, row, NULL) : 0;
+        s->broken |= rows < 0;
+        for (int i = 0; i < rows; i++) {
+                struct autoscaler_metric *m = metric_of(s, &row[i]);
+                if (m)
+                        *(original ? &m->recorded : &m->applied) = (struct amount){true, row[i].percent};
+        }
+        return rows < 0 ? 0 : rows;
+}
+
 /* Names are interned: equal ones are the same. */
 static bool is_same(const struct autoscaler *a, const struct autoscaler *b)
 {
         bool same = a->target_group == b->target_group && a->target_kind == b->target_kind && a->target_name &&
                     strcmp(a->target_name, b->target_name) == 0 && a->applier == b->applier &&
-                    a->owner.kind == b->owner.kind && a->owner.name == b->owner.name && a->metrics == b->metrics;
+                    a->owner.kind == b->owner.kind && a->owner.name == b->owner.name && a->metrics == b->metrics &&
+                    a->records == b->records && a->broken == b->broken;
         for (int i = 0; same && i < a->metrics; i++) {
                 const struct autoscaler_metric *x = &a->metric[i], *y = &b->metric[i];
                 same = x->source == y->source && x->resource == y->resource && x->target == y->target &&
-                       x->container == y->container && x->name == y->name && x->percent == y->percent;
+                       x->container == y->container && x->name == y->name && x->percent == y->percent &&
+                       amount_equal(x->recorded, y->recorded) && amount_equal(x->applied, y->applied);
         }
         return same;
 }
@@ -112,6 +142,10 @@ static void autoscaler_set(struct world *w, const struct autoscaler_view *v, str
         s->applier = interned(w, v->applier);
         set_owner(w, &v->meta.owner, &s->owner);
         set_metrics(w, v, s);
+        s->broken = false;
+        s->records = set_records(w, v->meta.annotation.targets, s, true);
+        int applied = set_records(w, v->meta.annotation.targets_applied, s, false);
+        s->records = applied > s->records ? applied : s->records;
         w->changed |= !is_same(&was, s);
         autoscaler_clear(w, &was);
 }
@@ -126,6 +160,19 @@ int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
                 s->events++;
                 autoscaler_set(w, view, s);
         }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+int hpa_answer(struct world *w, struct text json, uint32_t events, struct err *err)
+{
+        struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode_hpa(json, w->field_manager, &w->scratch, view, err);
+        struct autoscaler *s = rc == 0 ? map_get(&w->hpas, key_of_object(w, &view->meta)) : NULL;
+        if (rc == 0 && !s)
+                rc = err_set(err, ERR_NOTFOUND, "HorizontalPodAutoscaler '%.*s' is gone", TEXT_ARG(view->meta.name));
+        if (s && s->events == events)
+                autoscaler_set(w, view, s);
         arena_reset(&w->scratch);
         return rc;
 }
@@ -195,18 +242,16 @@ void autoscalers_settle(struct world *w)
         }
 }
 
+bool autoscaler_moves(const struct autoscaler_metric *m)
+{
+        return m->target == TARGET_UTILIZATION && m->resource < RESOURCES &&
+               (m->source == METRIC_RESOURCE || m->source == METRIC_CONTAINER);
+}
+
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r)
 {
         for (int i = 0; i < s->metrics; i++)
                 if (s->metric[i].resource == r && s->metric[i].target == TARGET_UTILIZATION)
                         return true;
         return false;
-}
-
-const struct autoscaler *autoscaler_on(const struct workload *wl, enum resource r)
-{
-        const struct autoscaler *s = wl->autoscaler;
-        while (s && !autoscaler_utilizes(s, r))
-                s = s->next;
-        return s;
 }

@@ -41,6 +41,30 @@ static bool may_fight(const struct target *t)
         return t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT;
 }
 
+static bool carries_held(const struct plan *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct advise_container *f = &p->container[i].facts;
+                        if (p->hpa_holds[r] && f->original[r].set && f->current[r].set &&
+                            f->current[r].value < f->original[r].value)
+                                return true;
+                }
+        return false;
+}
+
+/* Under a target that somebody put back, the original comes back first. */
+static void contest_targets(struct controller *c, struct target *t, const struct plan *p)
+{
+        for (int i = 0; i < p->autoscalers; i++)
+                if (p->autoscaler[i].hold == AUTOSCALER_RESET && !p->contested && !carries_held(p)) {
+                        contest(c, t,
+                                mem_printf("HPA '%s': its target of utilization was put back after our change",
+                                           p->autoscaler[i].of->name));
+                        return;
+                }
+}
+
 /*
  * Once per change of ours: a request is back at the original with nothing else changed, soon after our write, or a
  * second time within cooldown. A reset that came with other changes is a deploy, and one of a change that stood longer
@@ -49,6 +73,7 @@ static bool may_fight(const struct target *t)
 void contest_watch(struct controller *c, struct target *t, const struct plan *p)
 {
         struct deed *d = &t->deed;
+        contest_targets(c, t, p);
         if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
         int64_t passed = p->now.ms - d->changed_ms;

@@ -156,7 +156,8 @@ static void decide_target(struct controller *c, struct target *t)
         contest_watch(c, t, &plan);
         tally(c, &plan);
         show_target(c, &plan);
-        if (!t->busy && (plan.apply || publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
+        if (!t->busy &&
+            (plan.apply || plan_retunes(&plan) || publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
                 work_add(c, t);
 }
 

@@ -2,10 +2,10 @@
  * The controller's parts. Each file below src/control owns one: watch.c (informers), cause.c, outage.c and refusal.c
  * (what the log tells of failures), ingest.c and scrape.c (usage), backfill.c (that of before), clocks.c (ours and the
  * server's), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c
- * (templates), deed.c and contest.c (what we did, and who put it back), tell.c (Events), budget.c, standing.c
- * (profiles' status), show.c (the view for others), replica.c (the cycle of one who only serves), learner.c (which asks
- * the one who learns), webhook.c and authority.c (certificates), custom_serve.c and custom_api.c (custom metrics),
- * telemetry.c (metrics), controller.c (the cycle that calls them).
+ * (templates), retune.c (targets of autoscalers), deed.c and contest.c (what we did, and who put it back), tell.c
+ * (Events), budget.c, standing.c (profiles' status), show.c (the view for others), replica.c (the cycle of one who only
+ * serves), learner.c (which asks the one who learns), webhook.c and authority.c (certificates), custom_serve.c and
+ * custom_api.c (custom metrics), telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -22,6 +22,7 @@
 #include "learner.h"
 #include "plan.h"
 #include "publish.h"
+#include "scaling.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
 #include "store/store.h"
@@ -87,7 +88,7 @@ enum { VERBS = 8 }; /* telemetry.c names them */
 struct counters {
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
         uint64_t requests[VERBS][CODES];
-        uint64_t cycles, polls_failed, kills, applied, conflicts, store_errors;
+        uint64_t cycles, polls_failed, kills, applied, retuned, conflicts, store_errors;
         struct metric_seconds cycle_seconds, checkpoint_seconds;
         double last_cycle_seconds;
 };
@@ -265,6 +266,9 @@ void publish_delete(struct controller *c, struct target *t);
 
 /* apply.c */
 void apply_plan(struct controller *c, const struct plan *p); /* ends in work_done */
+
+/* retune.c */
+void retune_plan(struct controller *c, const struct plan *p); /* the first autoscaler that is due; ends in work_done */
 
 /* deed.c */
 void deed_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */

@@ -37,10 +37,13 @@ struct plan {
         bool apply;   /* something is to be written into the template now */
         bool carries; /* the template carries values of ours */
         bool orphaned, contested, managed, held;
-        bool unrecorded;       /* held, because the template's annotations of ours cannot be read */
-        char blocked[160];     /* why the rollout is blocked; "" */
-        const char *opted_out; /* what opts it out; NULL: nothing */
-        enum reason hold;      /* the first hold of what would be changed; REASON_NONE */
+        bool unrecorded;                    /* held, because the template's annotations of ours cannot be read */
+        char blocked[160];                  /* why the rollout is blocked; "" */
+        const char *opted_out;              /* what opts it out; NULL: nothing */
+        struct plan_autoscaler *autoscaler; /* scaling.h: those that go by utilization, or that we wrote once */
+        int autoscalers;
+        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* as core/correct.h has them */
+        enum reason hold;                                 /* the first hold of what would be changed; REASON_NONE */
         struct plan_condition condition[PLAN_CONDITIONS];
         int conditions;
         int64_t samples, since_ms, last_ms;

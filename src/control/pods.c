@@ -28,17 +28,25 @@ static void pod_free(struct world *w, struct pod *p)
         pod_more_free(w, p);
         for (int i = 0; i < p->containers; i++)
                 intern_drop(w->names, p->container[i].name);
-        intern_drop(w->names, p->original);
         mem_free(p->label);
         if (p->owner)
                 p->owner->children--;
+        intern_drop(w->names, p->original);
         mem_free(p);
+}
+
+static void pod_turns(struct world *w, const struct pod *p)
+{
+        const struct ns *ns = map_get(&w->namespaces, text_of(p->ns));
+        w->turned |= ns && ns->retunes;
 }
 
 /* Pods leave the order at the next settle only, because the metrics may be walking beside it. */
 static void pod_drop(struct world *w, struct pod *p)
 {
         p->gone = true;
+        if (p->running)
+                pod_turns(w, p);
         map_drop(&w->pods, text_of(p->key));
         if (w->droppeds == w->dropped_cap)
                 w->dropped = mem_resize(w->dropped, w->dropped_cap = w->dropped_cap * 2 + 64, sizeof *w->dropped);
@@ -96,9 +104,7 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
 {
         const char *was = p->original;
         p->basis = (uint8_t)basis_read(meta->annotation.basis);
-        p->original = p->basis == BASIS_IS_ORIGINAL && meta->annotation.original.len
-                              ? intern_text(w->names, meta->annotation.original)
-                              : NULL;
+        p->original = meta->annotation.original.len ? intern_text(w->names, meta->annotation.original) : NULL;
         intern_drop(w->names, was);
         if (!w->pod_labels)
                 return;
@@ -117,7 +123,10 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
         p->started_ms = v->started.ms;
-        p->running = v->running && v->meta.deleted.ms == 0;
+        bool running = v->running && v->meta.deleted.ms == 0;
+        if (running != p->running)
+                pod_turns(w, p);
+        p->running = running;
         p->finished = v->finished;
         p->node_pressure = v->node_pressure;
         pod_describe(w, p, &v->meta);

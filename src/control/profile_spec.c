@@ -328,12 +328,12 @@ static int read_budget(const struct field *f, const json_t *v, void *at, struct 
 
 static const char *const apply_modes[] = {"Recommend", "Rollout", "OnDeploy", NULL};
 static const char *const apply_places[] = {"Pod", "Workload", NULL};
-static const char *const hpa_modes[] = {"Hold", "Ignore", "LimitBasis", NULL};
+static const char *const hpa_modes[] = {"Hold", "Ignore", "Retune", "LimitBasis", NULL};
 
 static const struct field apply_field[] = {
         FIELD_CHOICE("mode", read_choice, APPLY(mode), "Recommend, OnDeploy or Rollout", apply_modes),
         FIELD_CHOICE("at", read_choice, APPLY(at), "Pod or Workload", apply_places),
-        FIELD_CHOICE("hpa", read_choice, APPLY(hpa), "Hold, Ignore or LimitBasis", hpa_modes),
+        FIELD_CHOICE("hpa", read_choice, APPLY(hpa), "Hold, Ignore, Retune or LimitBasis", hpa_modes),
         FIELD("minHistory", field_duration, APPLY(min_history_ms), 0, HOURS(8760), TIME_CURE),
         FIELD("minChangePercent", field_integer, APPLY(min_change_percent), 0, 100, "a whole number from 0 to 100"),
         FIELD("maxDecreasePercent", field_integer, APPLY(max_decrease_percent), 1, 100, "a whole number from 1 to 100"),

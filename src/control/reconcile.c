@@ -8,7 +8,7 @@
 #include "core/origin.h"
 #include "dimension.h"
 #include "plan.h"
-#include "serve/custom_metrics.h"
+#include "scaling.h"
 
 /* --- originals --- */
 
@@ -392,9 +392,10 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .after_kill = t->kill_ms > t->deed.changed_ms,
                         },
         };
-        bool holds = t->profile && apply_policy_hpa_holds(&t->profile->spec->apply);
+        scaling_facts(plan, f->now.wall, a);
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                facts.hpa_holds[r] = holds && autoscaler_on(wl, r);
+                facts.hpa_holds[r] = plan->hpa_holds[r];
+                facts.hpa_stands[r] = plan->hpa_stands[r];
                 facts.pod_asks[r] = wl->pod_asks[r].set;
                 facts.range_min[r] = range->min[r];
                 facts.range_ratio[r] = range->ratio[r];
@@ -430,32 +431,6 @@ const struct plan_condition *plan_condition(const struct plan *p, const char *ty
                 if (strcmp(p->condition[i].type, type) == 0)
                         return &p->condition[i];
         return NULL;
-}
-
-static bool is_held_by_hpa(const struct plan *plan, enum resource r)
-{
-        for (int i = 0; i < plan->containers; i++)
-                if (plan_wants_change(&plan->container[i], r) &&
-                    plan->container[i].advice.gate[r].hold == REASON_HPA_HOLD)
-                        return true;
-        return false;
-}
-
-/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization"; and the way out, where there is one. */
-static void say_hpas(const struct plan *plan, char *ret, size_t size)
-{
-        size_t at = 0;
-        const struct profile *profile = plan->target->profile;
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                if (!is_held_by_hpa(plan, r))
-                        continue;
-                int n = snprintf(ret + at, size - at, "%sHPA '%.64s' scales on %s utilization", at ? ", " : "",
-                                 autoscaler_on(plan->target->workload, r)->name, resource_name(r));
-                at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
-        }
-        if (profile && profile->spec->apply.hpa == HPA_LIMIT_BASIS)
-                snprintf(ret + at, size - at, "; write a metric of type Pods there, %s, averageValue 600m for 60 %%",
-                         custom_metric_name(is_held_by_hpa(plan, CPU) ? CPU : MEMORY));
 }
 
 static const char *who_paused(const struct plan *plan)
@@ -513,7 +488,7 @@ static void applied_condition(struct plan *plan)
         else if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
         else if (hold == REASON_HPA_HOLD)
-                say_hpas(plan, c->message, sizeof c->message);
+                scaling_say(plan, c->message, sizeof c->message);
         else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
                 snprintf(c->message, sizeof c->message, "what is recommended for a %s is never written%s",
                          plan->target->dimension == DIMENSION_POD ? "pod of a workload" : "namespace",
@@ -643,6 +618,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         if (ret->contested || ret->orphaned || ret->held)
                 ret->state = STATE_HELD;
         judge(w, ret, &range, f, a);
+        scaling_targets(ret, &range, f, a);
         ready_condition(ret);
         applied_condition(ret);
         denied_condition(ret);

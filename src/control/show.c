@@ -90,7 +90,7 @@ void show_target(struct controller *c, const struct plan *p)
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->pod_asks[r] = wl->pod_asks[r].set;
         for (enum resource r = CPU; r < RESOURCES; r++)
-                to->hpa_holds[r] = autoscaler_on(wl, r);
+                to->hpa_holds[r] = plan_deploys_original(p, r);
         to->quota = show_quota(v, p->quota_hard, p->quota_used);
         to->replicas = workload_replicas(wl);
         for (enum resource r = CPU; r < RESOURCES; r++)

@@ -1,6 +1,8 @@
 /*
  * What a world tells a view beside its plans; and all of a view where Recommendations are all there is.
  */
+#include "plan.h"
+#include "scaling.h"
 #include "show.h"
 
 #include <string.h>
@@ -70,6 +72,7 @@ void show_hpas(struct world *w, struct view *v)
                 };
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->utilization[r] = autoscaler_utilizes(h, r);
+                to->retunes = autoscaler_hold(h) == AUTOSCALER_FREE;
         }
 }
 
@@ -238,19 +241,27 @@ static char *scaled_key(struct arena *a, struct text ns, struct text group, cons
         return arena_text(a, text_of(key));
 }
 
-/* Workloads by what an HPA scales them on: bool[RESOURCES] under "ns/group/Kind/name". */
+/* What autoscalers say of a workload. */
+struct scaled {
+        bool on[RESOURCES];    /* one goes by its utilization */
+        bool stuck[RESOURCES]; /* and its targets cannot be moved */
+};
+
+/* Under "ns/group/Kind/name" of the workload. */
 static void scaled_read(struct world *w, struct arena *a, struct map *ret)
 {
         const struct autoscaler *h;
         for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
                 char *key = scaled_key(a, text_of(h->ns), text_of(h->target_group), h->target_kind, h->target_name);
-                bool *on = map_get(ret, text_of(key));
-                if (!on) {
-                        on = arena_new(a, RESOURCES * sizeof *on);
-                        map_put(ret, text_of(key), on);
+                struct scaled *to = map_get(ret, text_of(key));
+                if (!to) {
+                        to = arena_new(a, sizeof *to);
+                        map_put(ret, text_of(key), to);
                 }
-                for (enum resource r = CPU; r < RESOURCES; r++)
-                        on[r] |= autoscaler_utilizes(h, r);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        to->on[r] |= autoscaler_utilizes(h, r);
+                        to->stuck[r] |= autoscaler_concerns(h, r) && autoscaler_hold(h) != AUTOSCALER_FREE;
+                }
         }
 }
 
@@ -268,6 +279,11 @@ static bool is_never_written(const struct published *p)
         return false;
 }
 
+static bool keeps(const struct view_target *t, const struct scaled *s, enum resource r)
+{
+        return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
+}
+
 static void show_recommendation(struct world *w, const struct published *p, const struct map *scaled,
                                 struct arena *scratch, struct view *v)
 {
@@ -282,15 +298,16 @@ static void show_recommendation(struct world *w, const struct published *p, cons
         to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
         to->profile = profile_of(w, p, ns);
         to->apply_never = opted_out(p);
-        for (int i = 0; i < p->rows; i++) /* of a Rollout that runs it, only the controller knows */
+        for (int i = 0; i < p->rows;
+             i++) /* of a Rollout that runs it, or a target that may not be moved, only the controller knows */
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->hpa_holds[r] |= p->row[i].shown[r].reason == REASON_HPA_HOLD;
         to->never_written = is_never_written(p);
         if (scaled->count) {
                 char *key = scaled_key(scratch, ns, group, p->target_kind, p->target_name);
-                const bool *on = map_get(scaled, text_of(key));
-                for (enum resource r = CPU; on && r < RESOURCES; r++)
-                        to->hpa_holds[r] |= on[r];
+                const struct scaled *by = map_get(scaled, text_of(key));
+                for (enum resource r = CPU; by && r < RESOURCES; r++)
+                        to->hpa_holds[r] |= keeps(to, by, r);
         }
         show_published(v, p, to, false);
 }

@@ -333,6 +333,21 @@ static void reset_counts(struct world *w)
         }
 }
 
+/* Namespaces in which a pod that begins or ends to run moves a target. */
+static void mark_retuned(struct world *w)
+{
+        struct ns *ns;
+        const struct autoscaler *s;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                ns->retunes = false;
+        for (size_t at = 0; (s = map_each(&w->hpas, &at));) {
+                const struct target *t = s->workload ? s->workload->target : NULL;
+                bool retuned = t && t->profile && t->profile->spec->apply.hpa == HPA_RETUNE;
+                if (retuned || s->records)
+                        ns_get(w, text_of(s->ns))->retunes = true;
+        }
+}
+
 void world_settle(struct world *w, struct now now)
 {
         struct workload *wl;
@@ -350,5 +365,6 @@ void world_settle(struct world *w, struct now now)
         adopt_published(w);
         targets_lifetime(w, now);
         link_pods(w);
+        mark_retuned(w);
         w->changed = false;
 }

@@ -32,6 +32,7 @@ enum metric_id {
         M_SAVED_MEMORY,
         M_KILLS,
         M_APPLIED,
+        M_RETUNED,
         M_CONFLICTS,
         M_CHECKPOINT_SECONDS,
         M_CHECKPOINT_BYTES,
@@ -97,6 +98,8 @@ static const struct metric metrics[METRICS] = {
                             "What is in force: originals less the templates' requests, in bytes.", METRIC_GAUGE},
         [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills counted.", METRIC_COUNTER},
         [M_APPLIED] = {"halflife_changes_applied_total", "Templates patched.", METRIC_COUNTER},
+        [M_RETUNED] = {"halflife_autoscalers_retuned_total",
+                       "Autoscalers patched, because their targets follow the requests.", METRIC_COUNTER},
         [M_CONFLICTS] = {"halflife_contests_total", "Workloads left alone because somebody put a request back.",
                          METRIC_COUNTER},
         [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long writing a checkpoint took.",
@@ -286,6 +289,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
         one(out, M_KILLS, (double)c->count.kills);
         one(out, M_APPLIED, (double)c->count.applied);
+        one(out, M_RETUNED, (double)c->count.retuned);
         one(out, M_CONFLICTS, (double)c->count.conflicts);
         one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
         one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);

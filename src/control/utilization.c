@@ -58,7 +58,8 @@ static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct 
                 }
         }
         struct originals o = {p, c};
-        return !p->original || record_read(text_of(p->original), a, take_original, &o, &ignored) == 0;
+        return p->basis != BASIS_IS_ORIGINAL || !p->original ||
+               record_read(text_of(p->original), a, take_original, &o, &ignored) == 0;
 }
 
 /* As the API server lets through: it goes into labels as it is. */

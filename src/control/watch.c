@@ -20,8 +20,9 @@ static bool take_begin(struct controller *c)
 
 static void take_end(struct controller *c, bool before, bool hasty)
 {
-        if ((hasty || c->options.replica) && c->world.changed)
+        if (((hasty || c->options.replica) && c->world.changed) || c->world.turned)
                 nudge(c);
+        c->world.turned = false;
         c->world.changed |= before;
 }
 

@@ -21,6 +21,15 @@ bool work_delete_due(const struct controller *c, const struct target *t)
         return t->gone_ms && watch_sees(c, t) && clocks_earlier(c) - t->gone_ms >= c->options.retention_ms;
 }
 
+/* Until its autoscalers' own targets are back it is seen to. */
+static bool is_retuned(const struct workload *wl)
+{
+        const struct autoscaler *s = wl->autoscaler;
+        while (s && !s->records)
+                s = s->next;
+        return s;
+}
+
 static bool start_write(struct controller *c, struct target *t)
 {
         struct plan plan;
@@ -28,9 +37,12 @@ static bool start_write(struct controller *c, struct target *t)
                 return false; /* all in it goes with it, and nothing new is let in */
         if (t->workload && (t->profile || t->published)) {
                 decide(c, t, &plan);
-                if (t->profile || plan.orphaned) {
-                        if (publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING)
+                if (t->profile || plan.orphaned || plan_retunes(&plan)) {
+                        bool told = t->profile || plan.orphaned;
+                        if (told && publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING)
                                 publish_status(c, &plan);
+                        else if (plan_retunes(&plan))
+                                retune_plan(c, &plan); /* a target that falls does so before a request rises */
                         else if (plan.apply)
                                 apply_plan(c, &plan);
                         else
@@ -38,7 +50,7 @@ static bool start_write(struct controller *c, struct target *t)
                         return true;
                 }
         }
-        if (!work_delete_due(c, t))
+        if (!work_delete_due(c, t) || (t->workload && is_retuned(t->workload)))
                 return false;
         publish_delete(c, t);
         return true;

@@ -64,6 +64,7 @@ struct ns {
         bool used;  /* something in it is held: by the last namespaces_sweep */
         bool going; /* it is being deleted */
         bool apply_never;
+        bool retunes; /* targets follow the requests of pods in it: by the last world_settle */
         struct labels labels;
         struct limit_range *ranges;
         struct quota *quotas; /* by name */
@@ -187,7 +188,7 @@ struct pod {
         bool admitted; /* came with requests of ours, and nobody was told yet */
         uint8_t basis; /* enum basis: what its utilization is of */
         uint8_t labels;
-        /* Its annotation original-resources (interned), where the basis is the original request; NULL: none. */
+        /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct label_pair *label; /* in one block with its texts, where world.pod_labels wants them */
         int containers;
@@ -201,6 +202,7 @@ struct autoscaler_metric {
         enum metric_target target;
         const char *container, *name; /* interned; NULL: none */
         int64_t percent;
+        struct amount recorded, applied; /* by our annotations: the owner's target, and what we made of it */
 };
 struct autoscaler {
         char *key; /* "ns/name"; name points into it */
@@ -213,6 +215,12 @@ struct autoscaler {
         const char *applier;           /* interned: who owns its metrics by server-side apply, not halflife; NULL */
         struct autoscaler_metric *metric;
         int metrics;
+        int records; /* targets that its annotations of ours name */
+        bool broken; /* one of those cannot be read */
+        /* what the server said when we asked whether we may write it, or wrote it */
+        bool permitted;
+        char *denied; /* why not; NULL */
+        int64_t denied_ms;
         struct workload *workload; /* what it scales; linked by autoscalers_settle */
         struct autoscaler *next;   /* of the workload, by name */
 };
@@ -384,6 +392,7 @@ struct world {
         struct map targets;    /* key -> struct target */
         bool ns_gone;          /* something that held a namespace went: look for those to forget */
         bool changed;          /* links may be other than at the last settle */
+        bool turned;           /* a pod began or ended to run where targets follow */
 
         /* of dimensions beside Workload (dimension.h) */
         size_t others;                            /* so many targets are */
@@ -405,6 +414,8 @@ int quota_upsert(struct world *w, struct text json, uint32_t epoch, struct err *
 void quota_remove(struct world *w, struct text json);
 void quota_swept(struct world *w, uint32_t epoch);
 int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+/* The same by the answer to a request of ours: see workload_answer. */
+int hpa_answer(struct world *w, struct text json, uint32_t events, struct err *err);
 void hpa_remove(struct world *w, struct text json);
 void hpa_swept(struct world *w, uint32_t epoch);
 int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
@@ -480,8 +491,8 @@ void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct world *w);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? */
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
-/* The first, by name, that scales a workload by the utilization of a resource; NULL: none does. */
-const struct autoscaler *autoscaler_on(const struct workload *wl, enum resource r);
+/* Does it compare the utilization with a target that can be moved? */
+bool autoscaler_moves(const struct autoscaler_metric *m);
 
 /* Profiles: the one that wins, counting those it beats; NULL: none matches. by: whoever runs the template in the place
  * of the workload asked about, which a profile may name as well; NULL: itself. */

@@ -93,6 +93,7 @@ static struct gate_facts gate_facts_of(const struct advise_facts *f, const struc
         facts.resource = r;
         facts.hpa_holds = f->hpa_holds[r];
         facts.pod_asks = f->pod_asks[r];
+        facts.hpa_stands = f->hpa_stands[r];
         facts.current = c->current[r];
         facts.original = c->original[r];
         facts.target = of->target;

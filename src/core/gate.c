@@ -22,7 +22,7 @@ static bool is_decrease(const struct move *m)
 static struct move move_of(const struct gate_facts *f)
 {
         struct move m = {.from = f->current.set ? f->current.value : f->original.value, .to = f->target.value};
-        m.put_back = f->hpa_holds && f->original.set && m.from < f->original.value;
+        m.put_back = f->hpa_holds && !f->hpa_stands && f->original.set && m.from < f->original.value;
         if (m.put_back)
                 m.to = f->original.value;
         m.at_once = m.put_back || (f->after_kill && m.to > m.from);
@@ -77,7 +77,7 @@ static enum reason by_autoscaler(const struct gate_facts *f, const struct move *
 static enum reason by_hpa(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)v;
-        return f->hpa_holds && !m->put_back ? REASON_HPA_HOLD : REASON_NONE;
+        return f->hpa_stands || (f->hpa_holds && !m->put_back) ? REASON_HPA_HOLD : REASON_NONE;
 }
 
 static enum reason by_guard(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)

@@ -48,16 +48,21 @@ static void read_origin(const struct deploy_container *from, const struct view_n
 
 /* --- gathering --- */
 
-/* Of a workload that is known, the controller found its autoscaler; there are few of those that are not. */
-static bool hpa_scales(const struct view *v, const struct view_target *t, const struct deploy_subject *s,
-                       enum resource r)
+/* Of a workload that is known, the controller found its autoscaler; there are few of those that are not. One that is
+ * deployed with it puts its own target back each time: it is not retuned. */
+static bool hpa_holds(const struct view *v, const struct deploy_answer *d, const struct deploy_subject *s,
+                      enum resource r)
 {
+        const struct view_target *t = d->target;
+        bool retunes = d->profile->spec->apply.hpa == HPA_RETUNE;
+        if (d->profile->spec->apply.hpa == HPA_IGNORE)
+                return false;
         if (s->hpa[r] || t)
                 return s->hpa[r] || t->hpa_holds[r];
         for (size_t i = 0; i < v->hpas; i++) {
                 const struct view_hpa *h = &v->hpa[i];
-                if (h->utilization[r] && text_is(s->ns, h->ns) && text_is(s->group, h->group) &&
-                    text_is(s->kind, h->kind) && text_is(s->name, h->name))
+                if (h->utilization[r] && !(retunes && h->retunes) && text_is(s->ns, h->ns) &&
+                    text_is(s->group, h->group) && text_is(s->kind, h->kind) && text_is(s->name, h->name))
                         return true;
         }
         return false;
@@ -99,7 +104,7 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
                         },
         };
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                ret->hpa_holds[r] = apply_policy_hpa_holds(&d->profile->spec->apply) && hpa_scales(v, t, s, r);
+                ret->hpa_holds[r] = hpa_holds(v, d, s, r);
                 ret->pod_asks[r] = s->pod_asks[r];
                 ret->range_min[r] = ns ? ns->range_min[r] : (struct amount){0};
                 ret->range_ratio[r] = ns ? ns->range_ratio[r] : (struct amount){0};

@@ -321,18 +321,21 @@ static void test_check_prints_the_rule(void **state)
                  "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{\"name\":\"w\"},"
                  "\"spec\":{\"targets\":[{\"apiVersion\":\"example.com/v1\",\"kind\":\"Worker\"},{\"apiVersion\":"
                  "\"example.com/v1\",\"kind\":\"Ghost\"},{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}],"
-                 "\"apply\":{\"mode\":\"Rollout\"}}}");
-        static const char *const says[2][3] = {
-                {"kind workers.example.com of a profile", "names Ghost of example.com/v1, which", "ok "},
+                 "\"apply\":{\"mode\":\"Rollout\",\"hpa\":\"Retune\"}}}");
+        static const char *const says[2][4] = {
+                {"kind workers.example.com of a profile", "names Ghost of example.com/v1, which", "ok ",
+                 "ok    autoscalers of a profile with apply.hpa Retune"},
                 {"may not read and patch workers.example.com", "name: halflife-controller-workers.example.com",
-                 "verbs: [get, list, watch, patch]"}};
+                 "verbs: [get, list, watch, patch]", "may not get and patch horizontalpodautoscalers"}};
         for (int denied = 0; denied < 2; denied++) {
-                if (denied)
+                if (denied) {
                         fake_deny(f, &(struct fake_rule){"patch", "example.com", "workers", NULL});
+                        fake_deny(f, &(struct fake_rule){"patch", "autoscaling", "horizontalpodautoscalers", NULL});
+                }
                 struct halflife *h = halflife_command(args);
                 int result = halflife_await(h, 20000);
                 AUTO(mem_free) char *log = halflife_log(h);
-                for (int i = 0; i < 3; i++)
+                for (int i = 0; i < 4; i++)
                         if (result != denied || !strstr(log, says[denied][i]))
                                 fail_msg("%d, no '%s': %s", result, says[denied][i], log);
                 halflife_free(h);

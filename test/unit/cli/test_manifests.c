@@ -16,9 +16,13 @@
 #include "cli/settings.h"
 #include "control/controller.h"
 
-enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, BUILDS };
-static const char *const folder[BUILDS] = {"manifests", "manifests/overlays/admission", "manifests/overlays/read-only",
-                                           "manifests/overlays/monitoring", "manifests/overlays/custom-metrics"};
+enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, RETUNE, BUILDS };
+static const char *const folder[BUILDS] = {"manifests",
+                                           "manifests/overlays/admission",
+                                           "manifests/overlays/read-only",
+                                           "manifests/overlays/monitoring",
+                                           "manifests/overlays/custom-metrics",
+                                           "manifests/overlays/retune"};
 static json_t *built[BUILDS + 1]; /* the last: a test's own */
 
 static json_t *build(const char *from)
@@ -298,6 +302,24 @@ static void test_permissions(void **state)
         assert_non_null(at(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"), "rules"));
 }
 
+/* Autoscalers are written only where that was asked for. */
+static void test_who_writes_autoscalers(void **state)
+{
+        NEEDS_KUBECTL();
+        for (int b = 0; b < BUILDS; b++) {
+                EACH(b, role, "ClusterRole")
+                {
+                        json_t *rule;
+                        size_t i;
+                        json_array_foreach(at(role, "rules"), i,
+                                           rule) if (holds(at(rule, "apiGroups"), "autoscaling") &&
+                                                     writes(at(rule, "verbs"))) assert_int_equal(b, RETUNE);
+                }
+        }
+        assert_string_equal(text_at(find(RETUNE, "ClusterRole", "halflife-controller-retune"), "rules.0.verbs.1"),
+                            "patch");
+}
+
 /* Several components at once, as the README has it: what may write nothing admits nothing either. */
 static void test_read_only_replicas(void **state)
 {
@@ -312,7 +334,8 @@ static void test_read_only_replicas(void **state)
         FILE *f = fopen(file, "we");
         assert_non_null(f);
         fputs("resources: [../manifests/base]\n"
-              "components: [../manifests/components/admission, ../manifests/components/read-only]\n",
+              "components: [../manifests/components/admission, ../manifests/components/retune, "
+              "../manifests/components/read-only]\n",
               f);
         assert_int_equal(fclose(f), 0);
         built[BUILDS] = build(both);
@@ -322,6 +345,7 @@ static void test_read_only_replicas(void **state)
                 assert_true(
                         holds(at(find(BUILDS, "Deployment", deployments[i]), "spec.template.spec.containers.0.args"),
                               "--apply=never"));
+        assert_int_equal(json_array_size(at(find(BUILDS, "ClusterRole", "halflife-controller-retune"), "rules")), 0);
         json_decref(built[BUILDS]);
         built[BUILDS] = NULL;
 }
@@ -460,9 +484,13 @@ static void test_alerts(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_pods),           cmocka_unit_test(test_what_selects_pods),
-                cmocka_unit_test(test_permissions),    cmocka_unit_test(test_read_only_replicas),
-                cmocka_unit_test(test_custom_metrics), cmocka_unit_test(test_webhooks),
+                cmocka_unit_test(test_pods),
+                cmocka_unit_test(test_what_selects_pods),
+                cmocka_unit_test(test_permissions),
+                cmocka_unit_test(test_who_writes_autoscalers),
+                cmocka_unit_test(test_read_only_replicas),
+                cmocka_unit_test(test_custom_metrics),
+                cmocka_unit_test(test_webhooks),
                 cmocka_unit_test(test_alerts),
         };
         return cmocka_run_group_tests(tests, build_all, drop_all);

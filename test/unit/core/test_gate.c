@@ -347,6 +347,22 @@ static void test_hpa_puts_the_original_back(void **state)
         expect("above the original it holds", &f, REASON_HPA_HOLD, 1000);
 }
 
+/* Under a target that cannot be moved a request stays where it is. */
+static void test_hpa_stands(void **state)
+{
+        (void)state;
+        struct apply_policy p = rollout();
+        struct gate_facts f = open_facts(&p);
+        f.hpa_stands = true;
+        expect("nothing falls", &f, REASON_HPA_HOLD, 600);
+        f.current = YES(600);
+        f.target = YES(900);
+        f.after_kill = true;
+        expect("nothing rises, not even after a kill", &f, REASON_HPA_HOLD, 900);
+        f.hpa_holds = true;
+        expect("nothing is put back, though another holds", &f, REASON_HPA_HOLD, 900);
+}
+
 /* --- steps ------------------------------------------------------------------------------------------------------- */
 
 static void test_steps(void **state)
@@ -451,6 +467,7 @@ int main(void)
                 cmocka_unit_test(test_never_changed),
                 cmocka_unit_test(test_increases_pass_window_and_budget),
                 cmocka_unit_test(test_hpa_puts_the_original_back),
+                cmocka_unit_test(test_hpa_stands),
                 cmocka_unit_test(test_steps),
                 cmocka_unit_test(test_steps_arrive),
                 cmocka_unit_test(test_changed_enough),

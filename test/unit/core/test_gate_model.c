@@ -68,7 +68,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
 static void check(const struct gate_facts *f)
 {
         struct gate_verdict got;
-        bool put_back = f->hpa_holds && f->original.value > CURRENT;
+        bool put_back = f->hpa_holds && !f->hpa_stands && f->original.value > CURRENT;
         int64_t to = put_back ? f->original.value : f->target.value;
         enum reason want = first_hold(f, to, put_back);
         int64_t value = to < CURRENT / 2 ? CURRENT / 2 : to;

@@ -74,7 +74,7 @@ static void scene_init(struct scene *s)
                                          .containers = 1,
                                          .container = &s->known};
         s->ns = (struct view_ns){.name = "shop", .labels = ""};
-        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "web", {true, false}};
+        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "web", {true, false}, false};
         s->rival = (struct view_rival){"shop", "apps", "Deployment", "new"};
         s->container = (struct deploy_container){.name = TEXT("app"), .request = {YES(2000), YES(4096 * MI)}};
         s->subject = (struct deploy_subject){.ns = TEXT("shop"),
@@ -119,6 +119,8 @@ enum {
         HPA_LIMIT_BASED,
         HPA_BESIDE,
         HPA_OF_UNKNOWN,
+        HPA_RETUNED,
+        HPA_BESIDE_RETUNED,
         HPA_OF_ANOTHER,
         HOLD,
         CONTESTED,
@@ -171,6 +173,8 @@ static void test_each_fact_counts(void **state)
                 {HPA_LIMIT_BASED, 2000, REASON_HPA_HOLD},
                 {HPA_BESIDE, 2000, REASON_HPA_HOLD},
                 {HPA_OF_UNKNOWN, 2000, REASON_HPA_HOLD},
+                {HPA_RETUNED, 1000, REASON_STATIC},
+                {HPA_BESIDE_RETUNED, 2000, REASON_HPA_HOLD},
                 {HPA_OF_ANOTHER, 1000, REASON_STATIC},
                 {HOLD, 2000, REASON_PAUSED},
                 {CONTESTED, 2000, REASON_CONTESTED},
@@ -253,6 +257,16 @@ static void test_each_fact_counts(void **state)
                 case HPA_OF_UNKNOWN: /* of a workload that is not there yet */
                         s.view->hpa = &s.hpa, s.view->hpas = 1;
                         s.subject.name = TEXT("other"), s.hpa.name = "other";
+                        break;
+                case HPA_RETUNED: /* nor is that one: its target will follow */
+                        s.view->hpa = &s.hpa, s.view->hpas = 1;
+                        s.subject.name = TEXT("other"), s.hpa.name = "other";
+                        s.hpa.retunes = true;
+                        s.spec.apply.hpa = HPA_RETUNE;
+                        break;
+                case HPA_BESIDE_RETUNED: /* deployed with it, it would put its target back */
+                        s.subject.hpa[CPU] = true;
+                        s.spec.apply.hpa = HPA_RETUNE;
                         break;
                 case HPA_OF_ANOTHER:
                         s.view->hpa = &s.hpa, s.view->hpas = 1;

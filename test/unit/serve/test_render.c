@@ -96,7 +96,7 @@ static void scene_init(struct scene *s, int mode)
         s->kept.state = STATE_HELD;
         s->ns[0] = (struct view_ns){.name = "shop", .labels = ""};
         s->ns[1] = (struct view_ns){.name = "small", .labels = "", .range_min = {{true, 1500}, {false, 0}}};
-        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "scaled", {true, false}};
+        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "scaled", {true, false}, false};
         s->view = view_new();
         view_add_profile(s->view, &s->profile);
         view_add_target(s->view, &s->web);

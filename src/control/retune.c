@@ -1,0 +1,168 @@
+/*
+ * The one way a target of an autoscaler is changed: as a template is (apply.c). Before the first change it is asked by
+ * a dry run whether it may be made, because by then the requests would have fallen.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+struct retuning {
+        struct controller *controller;
+        struct target *target;
+        char *key; /* of the autoscaler */
+        char *path;
+        uint32_t events;  /* brought by the watch before we asked */
+        bool moves;       /* a target; else only what is recorded */
+        bool asks;        /* a dry run */
+        bool first, last; /* of ours on it: told as Events */
+        char note[256];
+};
+
+static void retuning_end(struct retuning *r, const struct err *err, int64_t retry_after_ms)
+{
+        struct controller *c = r->controller;
+        struct target *t = r->target;
+        mem_free(r->key);
+        mem_free(r->path);
+        mem_free(r);
+        work_done(c, t, err, retry_after_ms);
+}
+
+static struct autoscaler *autoscaler_of(const struct retuning *r)
+{
+        return map_get(&r->controller->world.hpas, text_of(r->key));
+}
+
+/* --- the patch --- */
+
+static void note_target(struct retuning *r, const struct autoscaler_metric *m, int64_t to)
+{
+        size_t at = strlen(r->note);
+        snprintf(r->note + at, sizeof r->note - at, "%s%s%s%s target %lld -> %lld", at ? ", " : "",
+                 m->container ? m->container : "", m->container ? " " : "", resource_name(m->resource),
+                 (long long)m->percent, (long long)to);
+}
+
+static json_t *build(struct retuning *r, const struct plan_autoscaler *p, struct text object, const char *version,
+                     struct err *err)
+{
+        struct patch_target target[VIEW_METRICS];
+        struct recorded_target original[VIEW_METRICS], applied[VIEW_METRICS];
+        int targets = 0, records = 0;
+        snprintf(r->note, sizeof r->note, "HPA '%.100s'", p->of->name);
+        for (int i = 0; i < p->of->metrics; i++) {
+                const struct autoscaler_metric *m = &p->of->metric[i];
+                struct text container = text_of(m->container ? m->container : "");
+                if (p->want[i] != m->percent) {
+                        target[targets++] = (struct patch_target){i, m->source == METRIC_CONTAINER, p->want[i]};
+                        note_target(r, m, p->want[i]);
+                }
+                if (!p->record[i] && !(r->asks && autoscaler_moves(m)))
+                        continue;
+                original[records] = (struct recorded_target){container, m->resource, autoscaler_origin(m).original};
+                applied[records++] = (struct recorded_target){container, m->resource, p->want[i]};
+        }
+        r->moves = targets > 0;
+        r->first = records && !p->of->records;
+        r->last = !records && p->of->records;
+        AUTO(mem_free)
+        char *was = record_targets_print(original, records), *now = record_targets_print(applied, records);
+        return patch_targets_build(&(struct patch_targets){object, version, target, targets, was, now}, err);
+}
+
+/* --- after the patch --- */
+
+static void deny(struct retuning *r, struct autoscaler *s, const char *why)
+{
+        mem_free(s->denied);
+        s->denied = mem_string(why);
+        s->denied_ms = loop_now(r->controller->loop).wall.ms;
+        s->permitted = false;
+        log_warn("an autoscaler's targets may not be changed; requests under it are left alone", KV("namespace", s->ns),
+                 KV("name", s->name), KV("why", why));
+}
+
+static void permit(struct autoscaler *s)
+{
+        mem_free(s->denied);
+        s->denied = NULL;
+        s->permitted = true;
+}
+
+static void patched(void *arg, const struct client_answer *answer)
+{
+        struct retuning *r = arg;
+        struct controller *c = r->controller;
+        struct autoscaler *s = autoscaler_of(r);
+        struct err err = answer->err;
+        if (s && (err.code == ERR_DENIED || err.code == ERR_INVALID)) {
+                deny(r, s, err.text);
+                err.code = 0; /* the hold tells it */
+        } else if (s && err.code == 0) {
+                permit(s);
+                if (!r->asks)
+                        (void)hpa_answer(&c->world, answer->body, r->events, &err);
+        }
+        if (answer->err.code == 0 && !r->asks && r->moves) {
+                c->count.retuned++;
+                if (r->first || r->last)
+                        tell_event(c, r->target, false, r->first ? "Retuned" : "TargetRestored", r->note);
+                log_info("an autoscaler's targets changed", KV("namespace", r->target->ns), KV("kind", r->target->kind),
+                         KV("name", r->target->name), KV("change", r->note), KV_INT("cycle", c->cycle));
+        }
+        retuning_end(r, &err, answer->retry_after_ms);
+}
+
+/* Decide on what was just read: only what still wants to be changed is. */
+static void fetched(void *arg, const struct client_answer *answer)
+{
+        struct retuning *r = arg;
+        struct controller *c = r->controller;
+        struct err err = answer->err;
+        struct object_view view = {0};
+        struct plan plan = {0};
+        if (err.code == ERR_DENIED && autoscaler_of(r)) {
+                deny(r, autoscaler_of(r), err.text);
+                retuning_end(r, &(struct err){0}, 0);
+                return;
+        }
+        if (err.code == 0 && !r->target->workload)
+                err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", r->target->kind, r->target->name);
+        if (err.code == 0)
+                err.code = hpa_answer(&c->world, answer->body, r->events, &err);
+        if (err.code == 0)
+                err.code = decode_object(answer->body, &c->plans, &view, &err);
+        if (err.code != 0) {
+                retuning_end(r, &err, answer->retry_after_ms);
+                return;
+        }
+        decide(c, r->target, &plan);
+        const struct plan_autoscaler *due = plan_retunes(&plan);
+        if (!due || due->of != autoscaler_of(r) || !may_write(c)) {
+                retuning_end(r, &err, 0);
+                return;
+        }
+        r->asks = due->hold == AUTOSCALER_ASKING;
+        AUTO(json_decref) json_t *patch = build(r, due, answer->body, arena_text(&c->plans, view.version), &err);
+        if (patch && json_array_size(patch) == 0)
+                err_set(&err, ERR_STALE, "the patch of HPA '%s' would change nothing", due->of->name);
+        if (err.code != 0)
+                retuning_end(r, &err, 0);
+        else
+                patch_send(c->client, r->path, patch, r->asks, patched, r);
+        arena_reset(&c->plans);
+}
+
+void retune_plan(struct controller *c, const struct plan *p)
+{
+        const struct autoscaler *s = plan_retunes(p)->of;
+        struct retuning *r = MEM_NEW(struct retuning);
+        r->controller = c;
+        r->target = p->target;
+        r->key = mem_string(s->key);
+        r->events = s->events;
+        r->path = path_of("autoscaling", "v2", s->ns, "horizontalpodautoscalers", s->name, NULL);
+        client_start(c->client, &(struct call){.method = HTTP_GET, .path = r->path}, fetched, r);
+}

@@ -1,0 +1,404 @@
+/*
+ * What autoscalers say to a change of requests, and what is to be done with their targets: no I/O.
+ *
+ * A target follows the lowest factor of those that hold now: of the pods that run, of the template that pods are made
+ * of next, and of the template as it is about to be written. Requests so fall first and the target rises as pods turn
+ * over; on the way back the target falls first. An error can only scale out.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "scaling.h"
+#include "serve/custom_metrics.h"
+
+enum { DENIED_MS = 10 * MINUTE_MS /* then it is asked again */ };
+
+/* --- what keeps it --- */
+
+struct retune_origin autoscaler_origin(const struct autoscaler_metric *m)
+{
+        return retune_origin(&(struct retune_facts){m->percent, m->recorded, m->applied});
+}
+
+static bool is_twin(const struct autoscaler *s, int i)
+{
+        const struct autoscaler_metric *m = &s->metric[i];
+        for (int k = 0; k < i; k++)
+                if (autoscaler_moves(&s->metric[k]) && s->metric[k].resource == m->resource &&
+                    s->metric[k].container == m->container)
+                        return true;
+        return false;
+}
+
+static bool is_understood(const struct autoscaler *s)
+{
+        for (int i = 0; i < s->metrics; i++) {
+                const struct autoscaler_metric *m = &s->metric[i];
+                bool moves = autoscaler_moves(m);
+                if (m->source == METRIC_UNKNOWN || (m->resource < RESOURCES && m->target == TARGET_UNKNOWN))
+                        return false;
+                if (moves && (m->percent < RETUNE_LEAST || m->percent > RETUNE_MOST || is_twin(s, i)))
+                        return false;
+        }
+        return true;
+}
+
+static bool is_reset(const struct autoscaler *s)
+{
+        for (int i = 0; i < s->metrics; i++)
+                if (autoscaler_moves(&s->metric[i]) && autoscaler_origin(&s->metric[i]).reset)
+                        return true;
+        return false;
+}
+
+static bool is_raised(const struct autoscaler *s)
+{
+        for (int i = 0; i < s->metrics; i++) {
+                const struct autoscaler_metric *m = &s->metric[i];
+                struct retune_origin o = autoscaler_moves(m) ? autoscaler_origin(m) : (struct retune_origin){0};
+                if (o.ours && o.original != m->percent)
+                        return true;
+        }
+        return false;
+}
+
+enum autoscaler_hold autoscaler_hold(const struct autoscaler *s)
+{
+        return s->broken           ? AUTOSCALER_UNREADABLE
+               : is_reset(s)       ? AUTOSCALER_RESET
+               : s->owner.kind     ? AUTOSCALER_OWNED
+               : s->applier        ? AUTOSCALER_APPLIED
+               : !is_understood(s) ? AUTOSCALER_UNKNOWN
+                                   : AUTOSCALER_FREE;
+}
+
+static enum hpa_mode mode_of(const struct plan *p)
+{
+        return p->target->profile ? p->target->profile->spec->apply.hpa : HPA_HOLD;
+}
+
+static enum autoscaler_hold hold_of(const struct plan *p, const struct autoscaler *s, struct wall now)
+{
+        enum hpa_mode mode = mode_of(p);
+        enum autoscaler_hold hold = autoscaler_hold(s);
+        int64_t since = now.ms - s->denied_ms;
+        if (mode != HPA_RETUNE)
+                return hold == AUTOSCALER_FREE && mode != HPA_IGNORE ? AUTOSCALER_MODE : hold;
+        if (hold != AUTOSCALER_FREE)
+                return hold;
+        if (s->denied && since >= 0 && since < DENIED_MS)
+                return AUTOSCALER_FORBIDDEN;
+        return s->permitted || is_raised(s) ? AUTOSCALER_FREE : AUTOSCALER_ASKING;
+}
+
+bool autoscaler_concerns(const struct autoscaler *s, enum resource r)
+{
+        for (int i = 0; i < s->metrics; i++)
+                if (s->metric[i].source == METRIC_UNKNOWN ||
+                    (s->metric[i].resource == r && s->metric[i].target == TARGET_UNKNOWN))
+                        return true;
+        return autoscaler_utilizes(s, r);
+}
+
+/*
+ * Held, the original comes back; but not under a target that we raised and cannot put back: it would be too high for
+ * it. Nor while it is not known yet whether the target may be moved.
+ */
+static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum resource r)
+{
+        enum hpa_mode mode = mode_of(p);
+        if (!p->target->profile || mode == HPA_IGNORE || of->hold == AUTOSCALER_FREE)
+                return;
+        if (mode != HPA_RETUNE) {
+                p->hpa_holds[r] |= autoscaler_utilizes(of->of, r);
+                return;
+        }
+        bool stuck = of->raised && of->hold != AUTOSCALER_RESET;
+        if (stuck || of->hold == AUTOSCALER_ASKING || of->hold == AUTOSCALER_UNREADABLE)
+                p->hpa_stands[r] |= autoscaler_concerns(of->of, r);
+        else
+                p->hpa_holds[r] |= autoscaler_concerns(of->of, r);
+}
+
+void scaling_facts(struct plan *p, struct wall now, struct arena *a)
+{
+        int count = 0;
+        for (const struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next)
+                count++;
+        p->autoscaler = arena_new(a, (size_t)(count + 1) * sizeof *p->autoscaler);
+        for (struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next) {
+                if (!autoscaler_concerns(s, CPU) && !autoscaler_concerns(s, MEMORY) && !s->records)
+                        continue;
+                struct plan_autoscaler *to = &p->autoscaler[p->autoscalers++];
+                *to = (struct plan_autoscaler){.of = s, .hold = hold_of(p, s, now), .raised = is_raised(s)};
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        hold_resource(p, to, r);
+        }
+}
+
+bool plan_deploys_original(const struct plan *p, enum resource r)
+{
+        for (int i = 0; i < p->autoscalers; i++) {
+                const struct plan_autoscaler *s = &p->autoscaler[i];
+                if (s->hold != AUTOSCALER_FREE && (mode_of(p) != HPA_RETUNE || !s->raised) &&
+                    autoscaler_concerns(s->of, r))
+                        return true;
+        }
+        return false;
+}
+
+/* --- what its targets are to be --- */
+
+/* What the annotation of the pods at hand records; pods of one template have the same. */
+struct originals {
+        const char *text; /* interned */
+        struct recorded *row;
+        int rows;
+};
+
+static int keep_row(void *arg, const struct recorded *r)
+{
+        struct originals *o = arg;
+        o->row[o->rows++] = *r;
+        return 0;
+}
+
+static void read_originals(struct originals *o, const struct pod *pod, struct arena *a)
+{
+        if (o->text == pod->original)
+                return;
+        *o = (struct originals){.text = pod->original, .row = arena_new(a, VIEW_CONTAINERS * sizeof *o->row)};
+        if (o->text && record_read(text_of(o->text), a, keep_row, o, NULL) < 0)
+                o->rows = 0;
+}
+
+/* A pod that records none has what its owner asked for. */
+static struct amount original_of(const struct originals *o, const struct pod_container *c, enum resource r,
+                                 const struct range_facts *range)
+{
+        for (int i = 0; i < o->rows; i++)
+                if (text_is(o->row[i].container, c->name)) {
+                        const struct recorded *row = &o->row[i];
+                        return row->request[r].set ? row->request[r]
+                               : row->limit[r].set ? row->limit[r]
+                                                   : range->default_request[r];
+                }
+        return c->request[r];
+}
+
+static bool is_counted(const struct autoscaler_metric *m, const char *container, enum container_role role)
+{
+        return role != ROLE_INIT && (m->source == METRIC_RESOURCE || m->container == container);
+}
+
+static struct retune_sum sum_of_pods(const struct plan *p, const struct autoscaler_metric *m,
+                                     const struct range_facts *range, struct arena *a)
+{
+        struct retune_sum sum = {0};
+        struct originals of = {0};
+        for (const struct pod *pod = p->target->pods; pod; pod = pod->next_of_target) {
+                if (!pod->running || pod->finished || pod->gone)
+                        continue;
+                read_originals(&of, pod, a);
+                for (int i = 0; i < pod->containers; i++) {
+                        const struct pod_container *c = &pod->container[i];
+                        if (is_counted(m, c->name, c->role))
+                                retune_add(&sum, original_of(&of, c, m->resource, range), c->request[m->resource]);
+                }
+        }
+        return sum;
+}
+
+/* Of a pod by the template: as it stands, or as it is about to be. */
+static struct retune_sum sum_of_template(const struct plan *p, const struct autoscaler_metric *m, bool next)
+{
+        struct retune_sum sum = {0};
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                const struct gate_verdict *gate = &c->advice.gate[m->resource];
+                struct amount request = c->facts.current[m->resource];
+                if (!is_counted(m, c->name, c->role))
+                        continue;
+                if (next && !gate->hold)
+                        request = (struct amount){true, gate->value};
+                retune_add(&sum, c->facts.original[m->resource], request);
+        }
+        return sum;
+}
+
+/* Are its pods made of the template as it stands, and do they turn over to it? */
+static bool follows_template(const struct plan *p)
+{
+        const struct workload *wl = p->target->workload;
+        const struct apply_policy *apply = p->target->profile ? &p->target->profile->spec->apply : NULL;
+        bool by_pod = apply && apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
+        return !by_pod && !wl->paused && !wl->on_delete && wl->partition == 0;
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+        return a < b ? a : b;
+}
+
+static int64_t target_of(const struct plan *p, const struct autoscaler_metric *m, int64_t original,
+                         const struct range_facts *range, struct arena *a)
+{
+        struct retune_sum pods = sum_of_pods(p, m, range, a);
+        int64_t target = INT64_MAX;
+        if (pods.request > 0)
+                target = retune_target(original, &pods);
+        if (follows_template(p)) {
+                struct retune_sum now = sum_of_template(p, m, false), next = sum_of_template(p, m, p->apply);
+                target = lesser(target, lesser(retune_target(original, &now), retune_target(original, &next)));
+        }
+        if (target == INT64_MAX) /* no pod, and nothing that tells of the next: as it is */
+                return m->percent;
+        return target > original ? target : original;
+}
+
+/* May a target rise by us? That it falls, back to its owner's, is nothing that one has to be asked for. */
+static bool may_raise(const struct plan *p)
+{
+        const struct profile *profile = p->target->profile;
+        return mode_of(p) == HPA_RETUNE && profile->spec->apply.mode != APPLY_RECOMMEND && !profile->spec->paused &&
+               !profile->error && !p->held && !p->contested && !p->opted_out && !p->orphaned;
+}
+
+static void want_target(const struct plan *p, const struct range_facts *range, struct arena *a,
+                        struct plan_autoscaler *to, int i)
+{
+        const struct autoscaler_metric *m = &to->of->metric[i];
+        if (!autoscaler_moves(m) || m->percent < RETUNE_LEAST)
+                return;
+        struct retune_origin o = autoscaler_origin(m);
+        bool back = mode_of(p) == HPA_IGNORE || to->hold == AUTOSCALER_RESET;
+        int64_t want = back ? o.original : target_of(p, m, o.original, range, a);
+        to->want[i] = may_raise(p) ? want : lesser(want, m->percent);
+        to->record[i] = to->want[i] != o.original;
+        bool stands = to->record[i] ? m->recorded.set && m->recorded.value == o.original && m->applied.set &&
+                                              m->applied.value == to->want[i]
+                                    : !m->recorded.set && !m->applied.set;
+        to->due |= to->want[i] != m->percent || !stands;
+}
+
+static bool may_write(const struct plan *p, const struct plan_autoscaler *to)
+{
+        switch (to->hold) {
+        case AUTOSCALER_FREE:
+                return true;
+        case AUTOSCALER_MODE:
+                return to->raised;
+        case AUTOSCALER_ASKING:
+                return may_raise(p);
+        case AUTOSCALER_RESET: /* once it is known as contested, what we recorded tells nothing any more */
+                return p->target->deed.contested_ms > p->now.ms;
+        default:
+                return false;
+        }
+}
+
+static int recorded(const struct autoscaler *s)
+{
+        int count = 0;
+        for (int i = 0; i < s->metrics; i++)
+                count += s->metric[i].recorded.set || s->metric[i].applied.set;
+        return count;
+}
+
+static void say_retuned(struct plan *p)
+{
+        for (int i = 0; i < p->autoscalers; i++) {
+                if (!p->autoscaler[i].raised)
+                        continue;
+                struct plan_condition *c = &p->condition[p->conditions++];
+                *c = (struct plan_condition){.type = "Retuned", .status = true, .reason = "FollowsRequests"};
+                snprintf(c->message, sizeof c->message,
+                         "the targets of HPA '%.100s' follow the requests; its owner's are in its annotation %s",
+                         p->autoscaler[i].of->name, ANNOTATION_TARGETS);
+                return;
+        }
+}
+
+void scaling_targets(struct plan *p, const struct range_facts *range, const struct plan_facts *f, struct arena *a)
+{
+        for (int i = 0; i < p->autoscalers; i++) {
+                struct plan_autoscaler *to = &p->autoscaler[i];
+                to->want = arena_new(a, (size_t)(to->of->metrics + 1) * sizeof *to->want);
+                to->record = arena_new(a, (size_t)(to->of->metrics + 1) * sizeof *to->record);
+                for (int k = 0; k < to->of->metrics; k++) {
+                        to->want[k] = to->of->metric[k].percent;
+                        want_target(p, range, a, to, k);
+                }
+                to->due |= to->hold == AUTOSCALER_ASKING || to->hold == AUTOSCALER_RESET ||
+                           to->of->records != recorded(to->of);
+                to->due &= may_write(p, to) && !f->apply_never;
+        }
+        say_retuned(p);
+}
+
+const struct plan_autoscaler *plan_retunes(const struct plan *p)
+{
+        for (int i = 0; i < p->autoscalers; i++)
+                if (p->autoscaler[i].due)
+                        return &p->autoscaler[i];
+        return NULL;
+}
+
+/* --- who holds --- */
+
+static bool is_held(const struct plan *p, enum resource r)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (plan_wants_change(&p->container[i], r) && p->container[i].advice.gate[r].hold == REASON_HPA_HOLD)
+                        return true;
+        return false;
+}
+
+static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret, size_t size)
+{
+        const struct autoscaler *of = s->of;
+        switch (s->hold) {
+        case AUTOSCALER_RESET:
+                return snprintf(ret, size, "HPA '%.100s': somebody put its target of utilization back", of->name);
+        case AUTOSCALER_OWNED:
+                return snprintf(ret, size, "HPA '%.60s' was made by %.60s '%.60s', which would put its targets back",
+                                of->name, of->owner.kind, of->owner.name);
+        case AUTOSCALER_APPLIED:
+                return snprintf(ret, size, "HPA '%.100s': '%.60s' owns its metrics by server-side apply", of->name,
+                                of->applier);
+        case AUTOSCALER_UNKNOWN:
+                return snprintf(ret, size, "HPA '%.100s' has a metric that halflife does not understand", of->name);
+        case AUTOSCALER_UNREADABLE:
+                return snprintf(ret, size, "HPA '%.100s': its annotation %s is not readable", of->name,
+                                ANNOTATION_TARGETS);
+        case AUTOSCALER_FORBIDDEN:
+                return snprintf(ret, size, "HPA '%.60s': %.160s", of->name, of->denied);
+        case AUTOSCALER_ASKING:
+                return snprintf(ret, size, "HPA '%.100s': to be asked whether its targets may be written", of->name);
+        default:
+                return snprintf(ret, size, "HPA '%.64s' scales on %s utilization", of->name, resource_name(r));
+        }
+}
+
+/* "HPA 'web' scales on cpu utilization, HPA 'mem' on memory utilization"; and the way out, where there is one. */
+void scaling_say(const struct plan *p, char *ret, size_t size)
+{
+        size_t at = 0;
+        *ret = '\0';
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                const struct plan_autoscaler *s = p->autoscaler, *end = s + p->autoscalers;
+                while (s < end && (s->hold == AUTOSCALER_FREE || !autoscaler_concerns(s->of, r)))
+                        s++;
+                if (s == end || !is_held(p, r))
+                        continue;
+                char said[256];
+                say_hold(s, r, said, sizeof said);
+                if (strstr(ret, said))
+                        continue;
+                int n = snprintf(ret + at, size - at, "%s%s", at ? ", " : "", said);
+                at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
+        }
+        if (mode_of(p) == HPA_LIMIT_BASIS && at)
+                snprintf(ret + at, size - at, "; write a metric of type Pods there, %s, averageValue 600m for 60 %%",
+                         custom_metric_name(is_held(p, CPU) ? CPU : MEMORY));
+}

@@ -1,0 +1,97 @@
+/* apply.hpa: Retune. The target is 285m of 1 everywhere, so a target of 70 per cent becomes 246. */
+#include "../support/story.h"
+
+#define LIMITED     "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]"
+#define CPU_REQUEST "spec.template.spec.containers[app].resources.requests.cpu"
+#define LOWERED     EXPECT("deployments/web", CPU_REQUEST, "285m")
+#define PUT_BACK    EXPECT("deployments/web", CPU_REQUEST, "1")
+#define HPA_OF(meta, metrics)                                                                                          \
+        PUT("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web" meta "}, spec: "        \
+            "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 9, metrics: [" metrics  \
+            "]}}")
+#define ON(name, percent)                                                                                              \
+        "{type: Resource, resource: {name: " name ", target: {type: Utilization, averageUtilization: " percent "}}}"
+#define HPA           HPA_OF("", ON("cpu", "70"))
+#define HPA_PATH      "horizontalpodautoscalers/web"
+#define VALUE         "spec.metrics[0].resource.target.averageUtilization"
+#define ORIGINAL_NOTE "metadata.annotations.<halflife.dev/original-targets>"
+#define APPLIED_NOTE  "metadata.annotations.<halflife.dev/applied-targets>"
+#define RETUNED       EXPECT(HPA_PATH, VALUE, "246"), CHECK(HPA_PATH, ORIGINAL_NOTE, "{\"Resource/cpu\":70}")
+#define AS_ITS_OWNERS                                                                                                  \
+        EXPECT(HPA_PATH, VALUE, "70"), EXPECT(HPA_PATH, ORIGINAL_NOTE, "-"), CHECK(HPA_PATH, APPLIED_NOTE, "-")
+#define RETUNE AT_ONCE(", hpa: Retune, cooldown: 0s")
+#define HOLDS(message)                                                                                                 \
+        EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"),                                                   \
+                EXPECT(REC, "status.conditions[Applied].message", message), CYCLES(2),                                 \
+                CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")
+
+static bool forbid(struct fake *f, struct story *s)
+{
+        fake_deny(f, &(struct fake_rule){"patch", "autoscaling", "horizontalpodautoscalers", s->name});
+        return true;
+}
+
+static struct story stories[] = {
+        STORY("retuned", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              EXPECT(HPA_PATH, APPLIED_NOTE, "{\"Resource/cpu\":246}"),
+              EXPECT(REC, "status.conditions[Retuned].status", "True"), CYCLES(2), CHECK(HPA_PATH, VALUE, "246"),
+              CHECK(HPA_PATH, "spec.maxReplicas", "9"), CHECK(REC, "status.conditions[Applied].status", "True")),
+        STORY("container-of-two", RETUNE,
+              HPA_OF("", "{type: External, external: {metric: {name: queue}, target: {type: Value, value: 5}}}, {type: "
+                         "ContainerResource, containerResource: {name: cpu, container: app, target: {type: "
+                         "Utilization, averageUtilization: 60}}}"),
+              WEB("[{name: app, resources: {requests: {cpu: '1'}}}, {name: side, resources: {requests: {cpu: 50m}}}]"),
+              LOWERED, EXPECT(HPA_PATH, "spec.metrics[1].containerResource.target.averageUtilization", "211"),
+              CHECK(HPA_PATH, ORIGINAL_NOTE, "{\"ContainerResource/app/cpu\":60}"),
+              CHECK(HPA_PATH, "spec.metrics[0].external.metric.name", "queue")),
+        STORY("comes-later", RETUNE, WEB(LIMITED), LOWERED, HPA, RETUNED,
+              CHECK("deployments/web", CPU_REQUEST, "285m")),
+        STORY("back-to-hold", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE("profiles/team", "{spec: {apply: {hpa: Hold}}}"), PUT_BACK, AS_ITS_OWNERS,
+              EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"), CYCLES(2), CHECK(HPA_PATH, VALUE, "70")),
+        STORY("to-ignore", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE("profiles/team", "{spec: {apply: {hpa: Ignore}}}"), AS_ITS_OWNERS, LOWERED),
+        STORY("its-owner-speaks", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE(HPA_PATH, "{spec: {metrics: [" ON("cpu", "50") "]}}"), EXPECT(HPA_PATH, VALUE, "175"),
+              CHECK(HPA_PATH, ORIGINAL_NOTE, "{\"Resource/cpu\":50}"), CHECK("deployments/web", CPU_REQUEST, "285m")),
+        STORY("other-metrics-come", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE(HPA_PATH, "{spec: {metrics: [" ON("memory", "80") ", " ON("cpu", "246") "]}}"), CYCLES(3),
+              CHECK(HPA_PATH, "spec.metrics[1].resource.target.averageUtilization", "246"),
+              CHECK(HPA_PATH, ORIGINAL_NOTE, "{\"Resource/cpu\":70}")),
+        STORY("put-back", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE(HPA_PATH, "{spec: {metrics: [" ON("cpu", "70") "]}}"), PUT_BACK,
+              EXPECT(REC, "status.conditions[Contested].status", "True"),
+              CHECK(REC, "status.conditions[Contested].message", "~HPA 'web'"), AS_ITS_OWNERS, CYCLES(2),
+              CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(HPA_PATH, VALUE, "70")),
+        STORY("applied-by-another", RETUNE,
+              APPLY(HPA_PATH, "flux",
+                    "{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: web}, spec: "
+                    "{scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, maxReplicas: 9, metrics: "
+                    "[" ON("cpu", "70") "]}}"),
+              WEB(LIMITED), HOLDS("HPA 'web': 'flux' owns its metrics by server-side apply")),
+        STORY("forbidden", CALL(forbid), RETUNE, HPA, WEB(LIMITED),
+              HOLDS("~horizontalpodautoscalers.autoscaling \"web\" is forbidden")),
+        STORY("made-by-another", RETUNE,
+              HPA_OF(", ownerReferences: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, name: web, uid: "
+                     "11111111-2222-4333-8444-555555555555, controller: true}]",
+                     ON("cpu", "70")),
+              WEB(LIMITED), HOLDS("~was made by ScaledObject 'web'")),
+        STORY("not-understood", RETUNE, HPA_OF("", ON("cpu", "70") ", " ON("cpu", "60")), WEB(LIMITED),
+              HOLDS("~has a metric that halflife does not understand")),
+        STORY("unreadable", RETUNE, HPA_OF(", annotations: {halflife.dev/original-targets: '[70]'}", ON("cpu", "70")),
+              WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"),
+              EXPECT(REC, "status.conditions[Applied].message", "~halflife.dev/original-targets is not readable"),
+              CYCLES(2), CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(HPA_PATH, VALUE, "70")),
+        STORY("on-average-value", RETUNE,
+              HPA_OF("", "{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}"),
+              WEB(LIMITED), LOWERED, CYCLES(1), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")),
+        STORY("profile-goes", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
+              MERGE("profiles/team", "{spec: {apply: {mode: Recommend}}}"),
+              EXPECT(REC, "status.conditions[Applied].reason", "Orphaned"), CYCLES(2), CHECK(HPA_PATH, VALUE, "246"),
+              MERGE("deployments/web", "{spec: {template: {spec: {containers: " LIMITED "}}}}"), AS_ITS_OWNERS),
+};
+
+int main(void)
+{
+        return stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, NULL);
+}
