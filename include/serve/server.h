@@ -157,6 +157,8 @@ struct server_counts {
         int64_t connections; /* now */
 };
 struct server_counts server_counts(const struct server *s);
+/* Answers of custom metrics since the start, by the first digit of the status. */
+void server_custom_counts(const struct server *s, uint64_t ret[static 6]);
 void server_stop(struct server *s);
 
 #endif

@@ -54,6 +54,7 @@ enum metric_id {
         M_POD_CPU,
         M_POD_MEMORY,
         M_PODS_LEFT_OUT,
+        M_CUSTOM_ANSWERS,
         M_MEMORY,
         METRICS
 };
@@ -135,6 +136,8 @@ static const struct metric metrics[METRICS] = {
         [M_POD_MEMORY] = {"halflife_pod_memory_utilization", "The same of memory.", METRIC_GAUGE},
         [M_PODS_LEFT_OUT] = {"halflife_pod_utilizations_left_out",
                              "Pods of these profiles beyond the first 5000, which have no such series.", METRIC_GAUGE},
+        [M_CUSTOM_ANSWERS] = {"halflife_custom_metrics_requests_total",
+                              "Requests answered on --custom-metrics-listen, by class of answer.", METRIC_COUNTER},
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
@@ -308,6 +311,16 @@ static void utilizations(struct buf *out, const struct view *v)
         one(out, M_PODS_LEFT_OUT, (double)utilization_left_out(v));
 }
 
+static void custom_metrics(struct buf *out, const struct controller *c)
+{
+        uint64_t answers[6];
+        server_custom_counts(c->server, answers);
+        metric_family(out, &metrics[M_CUSTOM_ANSWERS]);
+        for (int digit = 2; digit < 6; digit++)
+                labelled(out, M_CUSTOM_ANSWERS, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
+                         (double)answers[digit]);
+}
+
 static void write_all(struct buf *out, const struct controller *c, const struct view *v)
 {
         if (!c->options.replica) {
@@ -322,6 +335,8 @@ static void write_all(struct buf *out, const struct controller *c, const struct 
         one(out, M_WATCH_FAILED, troubles_of(c));
         if (c->options.serve_listen)
                 door(out, c);
+        if (c->options.custom_listen)
+                custom_metrics(out, c);
         if (c->webhook)
                 one(out, M_CERTIFICATE, (double)webhook_expires_s(c->webhook));
         one(out, M_MEMORY, resident_bytes());

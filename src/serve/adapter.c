@@ -2,6 +2,7 @@
 
 #include <microhttpd.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ struct adapter {
         struct front_proxy *trusted; /* NULL: nobody is let in, because of why */
         char why[256];
         char address[96];
+        _Atomic uint64_t answers[6]; /* by the first digit of the status */
 };
 
 /* --- one request --- */
@@ -80,8 +82,9 @@ static void answer(struct adapter *a, struct MHD_Connection *c, const char *url,
         view_drop(v);
 }
 
-static enum MHD_Result send_answer(struct MHD_Connection *c, const struct custom_answer *answer)
+static enum MHD_Result send_answer(struct adapter *a, struct MHD_Connection *c, const struct custom_answer *answer)
 {
+        atomic_fetch_add(&a->answers[answer->status / 100], 1);
         struct MHD_Response *r = MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
         if (!r) {
                 free(answer->body);
@@ -110,7 +113,7 @@ static enum MHD_Result handle(void *adapter, struct MHD_Connection *c, const cha
                 return MHD_YES;
         }
         answer(adapter, c, url, method, &is);
-        return send_answer(c, &is);
+        return send_answer(adapter, c, &is);
 }
 
 /* --- connections --- */
@@ -216,4 +219,10 @@ void adapter_trust(struct adapter *a, struct front_proxy *f, const char *why)
                 snprintf(a->why, sizeof a->why, "%s", why);
         pthread_mutex_unlock(&a->lock);
         front_proxy_free(was);
+}
+
+void adapter_counts(const struct adapter *a, uint64_t ret[static 6])
+{
+        for (int i = 0; i < 6; i++)
+                ret[i] = atomic_load(&a->answers[i]);
 }

@@ -9,8 +9,8 @@
 #include "adapter.h"
 #include "base/mem.h"
 #include "door.h"
-#include "slot.h"
 #include "serve/front_proxy.h"
+#include "slot.h"
 #include "socket.h"
 
 enum {
@@ -205,6 +205,13 @@ int server_set_certificate(struct server *s, const char *cert_pem, const char *k
 const char *server_custom_address(const struct server *s)
 {
         return s->adapter ? adapter_address(s->adapter) : "";
+}
+
+void server_custom_counts(const struct server *s, uint64_t ret[static 6])
+{
+        memset(ret, 0, 6 * sizeof *ret);
+        if (s->adapter)
+                adapter_counts(s->adapter, ret);
 }
 
 void server_trust(struct server *s, struct front_proxy *f, const char *why)

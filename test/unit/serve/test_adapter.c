@@ -153,6 +153,18 @@ static void test_who_is_let_in(void **state)
                &(struct caller){s->proxies, good, USER, NULL, VALUES "?labelSelector=a%20in"}, 400, "BadRequest");
 }
 
+/* Six requests were refused with 4xx for who asked, four for what; each is counted once. */
+static void test_counts(void **state)
+{
+        struct scene *s = *state;
+        uint64_t answers[6];
+        server_custom_counts(s->server, answers);
+        assert_int_equal(answers[2], 1);
+        assert_int_equal(answers[4], 10);
+        assert_int_equal(answers[5], 2);
+        assert_int_equal(answers[0] + answers[1] + answers[3], 0);
+}
+
 /* The CA is exchanged while it runs: from then on the old one's proxies are strangers. */
 static void test_another_ca(void **state)
 {
@@ -193,6 +205,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_before_it_knows_whom_to_trust),
                 cmocka_unit_test(test_who_is_let_in),
+                cmocka_unit_test(test_counts),
                 cmocka_unit_test(test_another_ca),
                 cmocka_unit_test(test_values_and_certificates),
                 cmocka_unit_test(test_half_a_certificate),

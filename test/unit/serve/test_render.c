@@ -18,7 +18,7 @@
 
 enum { OUT_MAX = 64 << 20 };
 
-enum { ON_DEPLOY_POD, ON_DEPLOY_WORKLOAD, ROLLOUT, RECOMMEND, PAUSED, WITH_MEMORY, SCENES };
+enum { ON_DEPLOY_POD, ON_DEPLOY_WORKLOAD, ROLLOUT, RECOMMEND, PAUSED, WITH_MEMORY, LIMIT_BASED, SCENES };
 
 /*
  * Namespaces shop, bank and kube-system. A ClusterProfile selects tier=web of all kinds and names Widgets and Jobs as
@@ -54,7 +54,8 @@ static void spec_init(struct profile_spec *p, int mode)
         static const enum apply_mode modes[SCENES] = {
                 [ON_DEPLOY_POD] = APPLY_ON_DEPLOY, [ON_DEPLOY_WORKLOAD] = APPLY_ON_DEPLOY,
                 [ROLLOUT] = APPLY_ROLLOUT,         [RECOMMEND] = APPLY_RECOMMEND,
-                [PAUSED] = APPLY_ON_DEPLOY,        [WITH_MEMORY] = APPLY_ON_DEPLOY};
+                [PAUSED] = APPLY_ON_DEPLOY,        [WITH_MEMORY] = APPLY_ON_DEPLOY,
+                [LIMIT_BASED] = APPLY_ON_DEPLOY};
         static const char *const named[][2] = {
                 {"apps/v1", "Deployment"}, {"apps/v1", "StatefulSet"},   {"batch/v1", "CronJob"}, {"batch/v1", "Job"},
                 {"apps/v1", "ReplicaSet"}, {"example.com/v2", "Widget"}, {"apps/v1", "DaemonSet"}};
@@ -62,6 +63,8 @@ static void spec_init(struct profile_spec *p, int mode)
         resource_policy_defaults(MEMORY, &p->of[MEMORY]);
         apply_policy_defaults(modes[mode], &p->apply);
         p->apply.at = mode == ON_DEPLOY_WORKLOAD ? AT_WORKLOAD : AT_POD;
+        if (mode == LIMIT_BASED)
+                p->apply.hpa = HPA_LIMIT_BASIS;
         p->apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
         p->of[CPU].static_factor = 500;
         p->of[MEMORY].static_factor = 250;
@@ -135,10 +138,11 @@ static void rendered_release(struct rendered *r)
 /* --- what becomes of one object --- */
 
 #define HEAD(kind, name) "apiVersion: apps/v1\nkind: " kind "\nmetadata:\n  name: " name "\n  labels: {tier: web}\n"
-#define NOTES(indent, original, applied)                                                                               \
+#define OWN_NOTES(indent, original, applied)                                                                           \
         indent "annotations:\n" indent "  halflife.dev/original-resources: '{\"app\":{\"requests\":{" original         \
-               "}}}'\n" indent "  halflife.dev/applied-resources: '{\"app\":{\"requests\":{" applied "}}}'\n" indent   \
-               "  halflife.dev/utilization-basis: \"request\"\n"
+               "}}}'\n" indent "  halflife.dev/applied-resources: '{\"app\":{\"requests\":{" applied "}}}'\n"
+#define NOTES(indent, original, applied)                                                                               \
+        OWN_NOTES(indent, original, applied) indent "  halflife.dev/utilization-basis: \"request\"\n"
 #define SPEC(requests)                                                                                                 \
         "    spec:\n      containers:\n      - name: app\n        resources:\n          requests:\n" requests
 #define CPU_IS(value) "            cpu: " value "\n"
@@ -173,6 +177,12 @@ static const struct {
         {"learned, at Workload", ON_DEPLOY_WORKLOAD, PLAIN("Deployment", "web", "2"),
          LOWERED("Deployment", "web", "2", "440m"), NULL},
         {"learned, Rollout", ROLLOUT, PLAIN("Deployment", "web", "2"), LOWERED("Deployment", "web", "2", "440m"), NULL},
+        {"of the limit: the basis is its owner's", LIMIT_BASED, PLAIN("Deployment", "web", "2"),
+         HEAD("Deployment", "web") OWN_NOTES(
+                 "  ", "\"cpu\":\"2\"", "\"cpu\":\"440m\"") "spec:\n  template:\n    metadata:\n      labels: {a: "
+                                                            "b}\n" OWN_NOTES("      ", "\"cpu\":\"2\"",
+                                                                             "\"cpu\":\"440m\"") SPEC(CPU_IS("440m")),
+         NULL},
         {"first deploy", ON_DEPLOY_POD, PLAIN("Deployment", "fresh", "2"), LOWERED("Deployment", "fresh", "2", "1"),
          NULL},
         {"a StatefulSet", ON_DEPLOY_POD, PLAIN("StatefulSet", "db", "300m"),
