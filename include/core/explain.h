@@ -39,8 +39,9 @@ enum gate gate_of_deploy(enum reason shown, enum reason rule);
 enum explain_kind {
         EXPLAIN_SAMPLES,    /* value: unset */
         EXPLAIN_PERCENTILE, /* value: the bucket's upper edge in whole units, rounded up; spoke: there is one */
-        EXPLAIN_KILL,       /* memory only; value: the kill held; spoke: it is above the percentile */
-        EXPLAIN_MODEL,      /* value: the larger of both, up to 1m or 1Mi */
+        EXPLAIN_KILL,       /* memory only; value: the kill held; spoke: it makes the model */
+        EXPLAIN_WEEK,  /* memory with weeklyPeak only; value: the highest peak of a week; spoke: it makes the model */
+        EXPLAIN_MODEL, /* value: the largest of them, up to 1m or 1Mi */
         EXPLAIN_MULTIPLIER, /* value: model * multiplier */
         EXPLAIN_ROUNDING,   /* value: up to roundTo; spoke: that changed it */
         EXPLAIN_RULE,       /* value: the target after the rule; spoke: it changed target, reason or a flag */
@@ -75,6 +76,8 @@ struct explain {
         double percentile;            /* cores or bytes */
         struct histogram_place place; /* where it falls; weights are as of the histogram's reference time */
         struct usage_kill kill;       /* the one held; bytes 0: none */
+        double week;                  /* bytes; 0: none, or weeklyPeak is off */
+        int64_t week_day;             /* it fell on, since 1970 */
         struct estimate estimate;
         struct correction result;
         struct explain_step step[EXPLAIN_STEPS];

@@ -30,6 +30,7 @@ struct resource_policy {
         int64_t window_ms;    /* memory: 0 every sample counts, else only the peak of each window */
         int64_t oom_hold_ms;  /* memory */
         int oom_bump;         /* memory, thousandths */
+        bool weekly_peak;     /* memory: the model is at least the highest peak of a week (core/usage.h) */
 };
 
 /* Raising at once what usage has outgrown: core/raise.h. */

@@ -17,6 +17,7 @@ struct estimate {
         bool by_kill;         /* a kill, not the percentile, made the model */
         int64_t model;        /* percentile rounded up to 1m or 1Mi; millicores, bytes */
         int64_t lower, upper; /* lower <= model <= upper */
+        bool by_week;         /* the highest peak of a week made it; kills of no less count as theirs */
 };
 
 struct recommend_facts {

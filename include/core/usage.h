@@ -1,6 +1,7 @@
 /*
  * What one history (a workload's container) has learned: a histogram for CPU and one for memory, the memory window with
- * its open peak, the kills beside the histogram, and the counters that state and confidence come from.
+ * its open peak, the kills and a week of daily peaks beside the histogram, and the counters that state and confidence
+ * come from.
  */
 #ifndef HALFLIFE_CORE_USAGE_H
 #define HALFLIFE_CORE_USAGE_H
@@ -51,6 +52,14 @@ struct usage_minutes {
 
 enum { USAGE_STEPS = 3 };
 
+/* The highest memory sample of each UTC day, the newest that has one and the seven before it: what comes back after a
+ * week is still known when it does. Kept of every history, so that weeklyPeak counts from when it is turned on. */
+enum { USAGE_DAYS = 8 };
+struct usage_week {
+        int64_t day;                  /* the newest, since 1970 */
+        uint32_t peak_mi[USAGE_DAYS]; /* [i]: of day - i, in whole Mi, rounded up; 0: no sample */
+};
+
 struct usage {
         struct histogram of[RESOURCES];
         int64_t first_ms, newest_ms;           /* of the samples accepted; 0: none */
@@ -60,6 +69,7 @@ struct usage {
         int64_t window_ms;                     /* memory; 0: every sample counts */
         int64_t peak_at_ms;                    /* of the open window's peak; 0: no open peak */
         double peak;                           /* bytes */
+        struct usage_week week;                /* memory */
         int64_t runs;                          /* of a CronJob: distinct Jobs seen with a sample */
         int64_t last_run_ms;                   /* start of the newest run counted */
         struct usage_kill kill[USAGE_KILLS];   /* newest first, and so smallest first; bytes 0: empty */
@@ -102,6 +112,10 @@ void usage_oom(struct usage *u, const struct resource_policy *memory, struct wal
 /* Largest kill sample not older than oomHold; 0: none. */
 double usage_kill_hold(const struct usage *u, const struct resource_policy *memory, struct wall now);
 
+/* The highest peak of the day of now and of the seven before it, in bytes, and the day it fell on (the newest of
+ * equals); 0: none. */
+double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day);
+
 /* Percentile in cores or bytes, the open peak counted. ERR_INVALID: no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
 int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret);
@@ -114,7 +128,7 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
  * Exact save and load: little-endian, versioned, the doubles bit by bit, a CRC-32C at the end. usage_pack returns the
  * length, at most USAGE_PACK_MAX. usage_unpack lends from room (2 * HISTOGRAM_BUCKETS doubles) and returns 0, or
  * ERR_DAMAGED when a byte does not check out (count, sum, NaN, shape, CRC), or ERR_INVALID for a version it does not
- * know; *ret is untouched on failure, room may not be.
+ * know; *ret is untouched on failure, room may not be. Version 1 had no daily peaks: they are empty then.
  */
 enum { USAGE_PACK_MAX = 512 + 2 * 8 * HISTOGRAM_BUCKETS };
 size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX]);

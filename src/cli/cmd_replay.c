@@ -14,7 +14,17 @@
 
 enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 
-enum { OPT_PROFILE, OPT_DEPLOY_EVERY, OPT_RAISE, OPT_COMPARE, OPT_ENTITIES, OPT_OUTPUT, OPT_HELP, OPTS };
+enum {
+        OPT_PROFILE,
+        OPT_DEPLOY_EVERY,
+        OPT_RAISE,
+        OPT_WEEKLY_PEAK,
+        OPT_COMPARE,
+        OPT_ENTITIES,
+        OPT_OUTPUT,
+        OPT_HELP,
+        OPTS
+};
 static const struct option_spec option[OPTS] = {
         {.name = "profile",
          .value = "FILE",
@@ -27,8 +37,10 @@ static const struct option_spec option[OPTS] = {
          .value = "TIME",
          .help = "score all a second time with requests raised as soon as usage stood above them for so long "
                  "(apply.raise: 15m there)"},
+        {.name = "weekly-peak", .help = "memory: with weeklyPeak, whatever the profiles say"},
         {.name = "compare",
-         .help = "score P95 and P99 without decay and VPA's defaults as well; a row a trace, a column a policy"},
+         .help = "score weeklyPeak, P95 and P99 without decay and VPA's defaults as well; a row a trace, a column a "
+                 "policy"},
         {.name = "entities", .help = "tell what is known of each entity at its end, under the first profile"},
         {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table or json (default table)"},
         {.name = "help", .letter = 'h', .help = "this text"},
@@ -46,7 +58,7 @@ struct arguments {
         struct option_words files;
         int64_t deploy_every_ms;
         struct raise_policy raise;
-        bool compare, entities, json;
+        bool weekly_peak, compare, entities, json;
 };
 
 static void print_help(void)
@@ -100,6 +112,8 @@ static int read_arguments(int argc, char **argv, struct arguments *a, struct err
 {
         *a = (struct arguments){0};
         int rc = options_parse(option, OPTS, argc, argv, a->given, &a->files, err);
+        if (rc == 0)
+                rc = option_switch(&a->given[OPT_WEEKLY_PEAK], &a->weekly_peak, err);
         if (rc == 0)
                 rc = option_switch(&a->given[OPT_COMPARE], &a->compare, err);
         if (rc == 0)
@@ -238,6 +252,8 @@ static char *trace_name(const char *path)
 static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
 {
         int rc = replay_policies_read(r, &a->given[OPT_PROFILE], err);
+        for (int i = 0; i < r->policies && a->weekly_peak; i++)
+                r->policy[i].of[MEMORY].weekly_peak = true;
         if (rc == 0 && a->compare && replay_policies_compare(r) < 0)
                 return err_set(err, ERR_TOOBIG, "too many profiles to compare with anything: leave some out");
         return rc;

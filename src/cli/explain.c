@@ -50,6 +50,7 @@ static void mark_number(struct drawing *d, const json_t *number, const char *key
 static void add_marks(struct drawing *d, const json_t *number)
 {
         const json_t *percentile = find_step(number, "percentile"), *kill = find_step(number, "kill");
+        const json_t *week = find_step(number, "weeklyPeak");
         const json_t *what_if = json_object_get(number, "whatIf");
         double original = page_value(number, "original", d->resource);
         double target = page_value(number, "target", d->resource);
@@ -58,6 +59,8 @@ static void add_marks(struct drawing *d, const json_t *number)
         mark_number(d, percentile, "value", PAINT_BAR, name);
         if (spoke(kill))
                 mark_number(d, kill, "value", PAINT_ABOVE, "kill");
+        if (spoke(week))
+                mark_number(d, week, "value", PAINT_ABOVE, "week");
         if (target != original)
                 mark_number(d, number, "target", PAINT_TARGET, "target");
         if (page_value(what_if, "target", d->resource) != target)
@@ -106,7 +109,8 @@ static void print_step(const struct page *p, const char *label, const json_t *st
 /* How the number was made, up to the rules. */
 static void print_arithmetic(const struct page *p, const json_t *steps, size_t from)
 {
-        static const char *const made[] = {"samples", "percentile", "kill", "model", "multiplier", "rounding"};
+        static const char *const made[] = {"samples", "percentile", "kill",    "weeklyPeak",
+                                           "model",   "multiplier", "rounding"};
         for (size_t i = 0; i < json_array_size(steps); i++)
                 for (size_t k = from; k < sizeof made / sizeof made[0]; k++)
                         if (step_is(json_array_get(steps, i), made[k]))

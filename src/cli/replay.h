@@ -37,6 +37,7 @@ struct replay_policy {
         struct resource_policy of[RESOURCES];
         int64_t min_history_ms;
         int min_change_percent;
+        bool memory_only; /* of CPU it is what the first policy is */
         struct replay_scores scores;
 };
 

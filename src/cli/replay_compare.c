@@ -3,13 +3,22 @@
 /* Trace and raise stand before the policies, peak behind them. */
 enum { BEFORE = 2, BEHIND = 1 };
 
+static bool is_shown(const struct replay *r, int policy, enum resource q)
+{
+        return q == MEMORY || !r->policy[policy].memory_only;
+}
+
 static void begin(struct table *t, const struct replay *r, enum resource q)
 {
-        table_init(t, BEFORE + r->policies + BEHIND);
+        int shown = 0;
+        for (int i = 0; i < r->policies; i++)
+                shown += is_shown(r, i, q);
+        table_init(t, BEFORE + shown + BEHIND);
         table_add(t, mem_string(resource_name(q)));
         table_add(t, mem_string("raise"));
         for (int i = 0; i < r->policies; i++)
-                table_add(t, mem_string(r->policy[i].name));
+                if (is_shown(r, i, q))
+                        table_add(t, mem_string(r->policy[i].name));
         table_add(t, mem_string("peak"));
 }
 
@@ -19,22 +28,23 @@ static void add_score(struct table *t, const struct score *s)
                                             : mem_string("-"));
 }
 
-static bool is_scored(const struct replay *r, enum resource q)
-{
-        bool scored = r->peak.of[REPLAY_AS_SET][q].rows > 0;
-        for (int i = 0; i < r->policies; i++)
-                scored = scored || r->policy[i].scores.of[REPLAY_AS_SET][q].rows > 0;
-        return scored;
-}
-
 static void add_row(struct table *t, const struct replay *r, const char *trace, enum replay_way way, enum resource q)
 {
         char after[DURATION_TEXT_MAX];
         table_add(t, mem_string(trace));
         table_add(t, mem_string(way == REPLAY_RAISED ? duration_print(r->raise.after_ms, after) : "-"));
         for (int i = 0; i < r->policies; i++)
-                add_score(t, &r->policy[i].scores.of[way][q]);
+                if (is_shown(r, i, q))
+                        add_score(t, &r->policy[i].scores.of[way][q]);
         add_score(t, &r->peak.of[way][q]);
+}
+
+static bool has_samples(const struct replay *r, enum resource q)
+{
+        for (size_t i = 0; i < r->entities; i++)
+                if (r->entity[i]->samples[q] > 0)
+                        return true;
+        return false;
 }
 
 void replay_compare_add(struct replay_compare *c, const struct replay *r, const char *trace)
@@ -42,7 +52,7 @@ void replay_compare_add(struct replay_compare *c, const struct replay *r, const 
         for (enum resource q = CPU; q < RESOURCES; q++) {
                 if (!c->of[q].columns)
                         begin(&c->of[q], r, q);
-                if (!is_scored(r, q))
+                if (!has_samples(r, q))
                         continue;
                 add_row(&c->of[q], r, trace, REPLAY_AS_SET, q);
                 if (r->raise.enabled)

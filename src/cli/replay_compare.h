@@ -1,6 +1,6 @@
 /*
  * Several traces beside several policies: a table a resource, a row a trace (and one more where requests are raised), a
- * column a policy, "slack overrun" in each cell.
+ * column a policy, "slack overrun" in each cell; "-" where nothing was scored.
  */
 #ifndef HALFLIFE_SRC_CLI_REPLAY_COMPARE_H
 #define HALFLIFE_SRC_CLI_REPLAY_COMPARE_H

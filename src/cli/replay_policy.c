@@ -70,6 +70,16 @@ static struct replay_policy *add_like_first(struct replay *r, const char *name)
         return p;
 }
 
+static int add_weekly(struct replay *r)
+{
+        struct replay_policy *p = add_like_first(r, "weekly peak");
+        if (!p)
+                return ERR_TOOBIG;
+        p->of[MEMORY].weekly_peak = true;
+        p->memory_only = true;
+        return 0;
+}
+
 static int add_undecayed(struct replay *r, const char *name, int percentile)
 {
         struct replay_policy *p = add_like_first(r, name);
@@ -79,6 +89,7 @@ static int add_undecayed(struct replay *r, const char *name, int percentile)
                 p->of[q].percentile = percentile;
                 p->of[q].half_life_ms = forever_ms;
         }
+        p->of[MEMORY].weekly_peak = false;
         return 0;
 }
 
@@ -93,12 +104,15 @@ static int add_vpa(struct replay *r)
                 p->of[q].half_life_ms = DAY_MS;
         }
         p->of[MEMORY].window_ms = DAY_MS;
+        p->of[MEMORY].weekly_peak = false;
         return 0;
 }
 
 int replay_policies_compare(struct replay *r)
 {
-        int rc = add_undecayed(r, "P95, no decay", 950);
+        int rc = add_weekly(r);
+        if (rc == 0)
+                rc = add_undecayed(r, "P95, no decay", 950);
         if (rc == 0)
                 rc = add_undecayed(r, "P99, no decay", 990);
         return rc == 0 ? add_vpa(r) : rc;

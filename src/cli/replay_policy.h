@@ -11,9 +11,9 @@
 int replay_policies_read(struct replay *r, const struct option_given *files, struct err *err);
 
 /*
- * What the first policy is compared with: P95 and P99 of all that was ever seen (no decay) with its own margin, and
- * what the Vertical Pod Autoscaler does by default: P90 x 1.15 of CPU, and of memory's peaks of each day. ERR_TOOBIG:
- * no room for them.
+ * What the first policy is compared with: itself with weeklyPeak, P95 and P99 of all that was ever seen (no decay) with
+ * its own margin, and what the Vertical Pod Autoscaler does by default: P90 x 1.15 of CPU, and of memory's peaks of
+ * each day. ERR_TOOBIG: no room for them.
  */
 int replay_policies_compare(struct replay *r);
 

@@ -81,6 +81,7 @@ static const struct field memory_field[] = {
         FIELD("oomHold", field_duration, POLICY(oom_hold_ms), 0, HOURS(8760),
               "a duration from 0s to 8760h" DURATION_CURE),
         FIELD("oomBump", field_factor, POLICY(oom_bump), 1000, 10000, "a decimal in quotes from 1 to 10" FACTOR_CURE),
+        FIELD("weeklyPeak", field_bool, POLICY(weekly_peak), 0, 0, BOOL_CURE),
         {0},
 };
 

@@ -37,15 +37,11 @@ const char *gate_name(enum gate g)
 const char *explain_kind_name(enum explain_kind k)
 {
         static const char *const names[EXPLAIN_KINDS] = {
-                [EXPLAIN_SAMPLES] = "samples",
-                [EXPLAIN_PERCENTILE] = "percentile",
-                [EXPLAIN_KILL] = "kill",
-                [EXPLAIN_MODEL] = "model",
-                [EXPLAIN_MULTIPLIER] = "multiplier",
-                [EXPLAIN_ROUNDING] = "rounding",
-                [EXPLAIN_RULE] = "rule",
-                [EXPLAIN_GATE] = "gate",
-                [EXPLAIN_DEPLOY] = "deployGate",
+                [EXPLAIN_SAMPLES] = "samples",   [EXPLAIN_PERCENTILE] = "percentile",
+                [EXPLAIN_KILL] = "kill",         [EXPLAIN_WEEK] = "weeklyPeak",
+                [EXPLAIN_MODEL] = "model",       [EXPLAIN_MULTIPLIER] = "multiplier",
+                [EXPLAIN_ROUNDING] = "rounding", [EXPLAIN_RULE] = "rule",
+                [EXPLAIN_GATE] = "gate",         [EXPLAIN_DEPLOY] = "deployGate",
         };
         assert(k < EXPLAIN_KINDS);
         return names[k];
@@ -105,10 +101,12 @@ static struct estimate estimate_of(const struct explain *e, enum resource r)
         static const double mebi = 0x1p20;
         if (!e->learned)
                 return (struct estimate){0};
-        bool by_kill = e->kill.bytes > e->percentile;
-        double value = by_kill ? e->kill.bytes : e->percentile;
+        double value = fmax(e->percentile, fmax(e->kill.bytes, e->week));
         int64_t model = r == CPU ? units_up(r, value) : (int64_t)ceil(value / mebi) * (int64_t)mebi;
-        return (struct estimate){.known = true, .by_kill = by_kill, .model = model};
+        return (struct estimate){.known = true,
+                                 .by_kill = e->kill.bytes > e->percentile && e->kill.bytes >= e->week,
+                                 .model = model,
+                                 .by_week = e->week > e->percentile && e->week > e->kill.bytes};
 }
 
 static void find_model(const struct explain_facts *f, struct explain *ret)
@@ -118,6 +116,8 @@ static void find_model(const struct explain_facts *f, struct explain *ret)
         ret->percentile = ret->learned ? histogram_edge(r, ret->place.bucket) : 0;
         if (r == MEMORY)
                 ret->kill = find_kill(f->usage, f->correct.policy, f->now);
+        if (r == MEMORY && f->correct.policy->weekly_peak)
+                ret->week = usage_week_peak(f->usage, f->now, &ret->week_day);
         ret->estimate = estimate_of(ret, r);
 }
 
@@ -143,6 +143,8 @@ static void add_learned(const struct explain_facts *f, struct explain *e)
         add(e, EXPLAIN_PERCENTILE, e->learned, known(e->learned, units_up(r, e->percentile)));
         if (r == MEMORY)
                 add(e, EXPLAIN_KILL, e->estimate.by_kill, known(e->kill.bytes > 0, units_up(r, e->kill.bytes)));
+        if (r == MEMORY && f->correct.policy->weekly_peak)
+                add(e, EXPLAIN_WEEK, e->estimate.by_week, known(e->week > 0, units_up(r, e->week)));
         add(e, EXPLAIN_MODEL, e->estimate.known, known(e->estimate.known, e->estimate.model));
 }
 
@@ -170,6 +172,7 @@ static void add_rules(const struct explain_facts *f, struct explain *e)
         if (f->usage) {
                 facts.estimate.known = e->estimate.known;
                 facts.estimate.by_kill = e->estimate.by_kill;
+                facts.estimate.by_week = e->estimate.by_week;
                 facts.estimate.model = e->estimate.model;
         }
         correct_steps(&facts, after);

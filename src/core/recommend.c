@@ -91,11 +91,14 @@ static void estimate(const struct usage *u, enum resource r, const struct resour
                 return;
         usage_percentile(u, r, MEDIAN, &median); /* where one percentile is known all are */
         usage_percentile(u, r, P95, &p95);
+        int64_t day;
         double kill = r == MEMORY ? usage_kill_hold(u, policy, now) : 0;
-        int64_t model = steps_up(r, kill > percentile ? kill : percentile);
+        double week = r == MEMORY && policy->weekly_peak ? usage_week_peak(u, now, &day) : 0;
+        int64_t model = steps_up(r, fmax(percentile, fmax(kill, week)));
         int64_t high = steps_up(r, p95) > model ? steps_up(r, p95) : model;
         ret->known = true;
-        ret->by_kill = kill > percentile;
+        ret->by_kill = kill > percentile && kill >= week;
+        ret->by_week = week > percentile && week > kill;
         ret->model = model * step[r];
         ret->lower = divide_up(steps_up(r, median) * (100 + c), 200) * step[r];
         ret->upper = divide_up(high * (200 - c), 100) * step[r];

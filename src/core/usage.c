@@ -102,6 +102,24 @@ static void note_peak(struct usage *u, double bytes, struct wall at)
         }
 }
 
+/* Days go by: what is older than the last of them is forgotten. */
+static void week_shift(struct usage_week *w, int64_t days)
+{
+        for (int i = USAGE_DAYS; i-- > 0;)
+                w->peak_mi[i] = i >= days ? w->peak_mi[i - days] : 0;
+        w->day += days;
+}
+
+static void week_note(struct usage_week *w, double bytes, struct wall at)
+{
+        int64_t day = at.ms / DAY_MS;
+        if (day > w->day)
+                week_shift(w, day - w->day);
+        int64_t ago = w->day - day;
+        if (ago < USAGE_DAYS && bytes > w->peak_mi[ago] * mebi)
+                w->peak_mi[ago] = (uint32_t)ceil(bytes / mebi);
+}
+
 static int bucket_of(const struct usage *u, enum resource r, double value)
 {
         return histogram_bucket_near(&u->of[r], value);
@@ -206,6 +224,8 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
                 put(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
         if (f->closes)
                 close_window(u);
+        if (f->of[MEMORY])
+                week_note(&u->week, s->value[MEMORY], s->at);
         if (f->of[MEMORY] && u->window_ms > 0)
                 note_peak(u, s->value[MEMORY], s->at);
         else if (f->of[MEMORY]) {
@@ -245,6 +265,19 @@ int usage_percentile(const struct usage *u, enum resource r, int p, double *ret)
         if (rc == 0)
                 *ret = histogram_edge(r, place.bucket);
         return rc;
+}
+
+double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day)
+{
+        const struct usage_week *w = &u->week;
+        int64_t oldest = now.ms / DAY_MS - USAGE_DAYS + 1;
+        uint32_t highest = 0;
+        for (int i = 0; i < USAGE_DAYS && w->day - i >= oldest; i++)
+                if (w->peak_mi[i] > highest) {
+                        highest = w->peak_mi[i];
+                        *ret_day = w->day - i;
+                }
+        return highest * mebi;
 }
 
 /* --- kills --- */
@@ -301,6 +334,10 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
 static double memory_model(const struct usage *u, const struct resource_policy *memory, struct wall at)
 {
         double held = usage_kill_hold(u, memory, at), percentile;
+        int64_t day;
+        double week = memory->weekly_peak ? usage_week_peak(u, at, &day) : 0;
+        if (week > held)
+                held = week;
         if (usage_percentile(u, MEMORY, memory->percentile, &percentile) == 0 && percentile > held)
                 held = percentile;
         return ceil(held / mebi) * mebi;
@@ -383,6 +420,15 @@ static void histories_join(struct usage *dst, const struct usage *src)
                 dst->last_run_ms = src->last_run_ms;
 }
 
+static void weeks_join(struct usage_week *dst, const struct usage_week *src)
+{
+        if (src->day > dst->day)
+                week_shift(dst, src->day - dst->day);
+        for (int64_t i = 0, at = dst->day - src->day; at < USAGE_DAYS; i++, at++)
+                if (src->peak_mi[i] > dst->peak_mi[at])
+                        dst->peak_mi[at] = src->peak_mi[i];
+}
+
 /* The newest bumps of both. */
 static void steps_join(struct usage *dst, const struct usage *src)
 {
@@ -415,6 +461,7 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
                 put_peak(dst, entered.bytes, entered.at_ms);
         dst->peak = open.bytes;
         dst->peak_at_ms = open.at_ms;
+        weeks_join(&dst->week, &src->week);
         histories_join(dst, src);
         for (int i = USAGE_KILLS; i-- > 0;)
                 if (src->kill[i].bytes > 0)

@@ -8,11 +8,12 @@
 #include "usage_inner.h"
 
 /*
- * version 1: a byte of version; first and count of each histogram, a byte each; the fields below, 8 bytes each; the
- * weights of CPU, then of memory; a CRC-32C of all before it. In every version the CRC is the last four bytes, so that
- * damage is told from a version of the future.
+ * version 2: a byte of version; first and count of each histogram, a byte each; the fields below, 8 bytes each; the
+ * daily peaks, 4 bytes each; the weights of CPU, then of memory; a CRC-32C of all before it. Version 1, which is read
+ * as well, ends its fields with kills and has no peaks. In every version the CRC is the last four bytes, so that damage
+ * is told from a version of the future.
  */
-enum { VERSION = 1, HEAD = 1 + 2 * RESOURCES, WORD = 8, CRC = 4 };
+enum { VERSION = 2, OLDEST = 1, HEAD = 1 + 2 * RESOURCES, WORD = 8, CRC = 4 };
 
 static const uint16_t fields[] = {
         offsetof(struct usage, of[CPU].ref_ms),
@@ -46,12 +47,13 @@ static const uint16_t fields[] = {
         offsetof(struct usage, step_ms[1]),
         offsetof(struct usage, step_ms[2]),
         offsetof(struct usage, kills),
+        offsetof(struct usage, week.day),
 };
-enum { FIELDS = sizeof(fields) / sizeof(fields[0]) };
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), FIELDS_1 = FIELDS - 1, PEAK_WORDS = USAGE_DAYS / 2 };
 _Static_assert(USAGE_KILLS == 4 && USAGE_STEPS == 3, "fields names each");
-_Static_assert(sizeof(struct usage) == RESOURCES * sizeof(struct histogram) + (FIELDS - 4) * WORD,
+_Static_assert(sizeof(struct usage) == RESOURCES * sizeof(struct histogram) + (FIELDS - 4 + PEAK_WORDS) * WORD,
                "a new field of struct usage wants a line in fields and a new version");
-_Static_assert(HEAD + (FIELDS + 2 * HISTOGRAM_BUCKETS) * WORD + CRC <= USAGE_PACK_MAX, "the longest fits");
+_Static_assert(HEAD + (FIELDS + PEAK_WORDS + 2 * HISTOGRAM_BUCKETS) * WORD + CRC <= USAGE_PACK_MAX, "the longest fits");
 
 /* By the place of the byte among eight, and by its low and high half. */
 static const uint32_t crc_of[WORD][2][16] = {
@@ -133,9 +135,9 @@ static uint32_t crc32c(const uint8_t *in, size_t len)
         return ~crc;
 }
 
-static size_t packed_length(const struct usage *u)
+static size_t packed_length(const struct usage *u, int words)
 {
-        return HEAD + (size_t)(FIELDS + u->of[CPU].count + u->of[MEMORY].count) * WORD + CRC;
+        return HEAD + (size_t)(words + u->of[CPU].count + u->of[MEMORY].count) * WORD + CRC;
 }
 
 size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
@@ -151,6 +153,8 @@ size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
                 memcpy(&word, (const uint8_t *)u + fields[i], WORD);
                 at = put_word(at, word);
         }
+        for (int i = 0; i < USAGE_DAYS; i += 2)
+                at = put_word(at, u->week.peak_mi[i] | (uint64_t)u->week.peak_mi[i + 1] << 32);
         for (int r = 0; r < RESOURCES; r++) {
                 for (int n = 0; n < u->of[r].count; n++) {
                         memcpy(&word, &u->of[r].w[n], WORD);
@@ -160,7 +164,7 @@ size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
         uint32_t crc = crc32c(out, (size_t)(at - out));
         for (int i = 0; i < CRC; i++)
                 *at++ = (uint8_t)(crc >> 8 * i);
-        return packed_length(u);
+        return packed_length(u, FIELDS + PEAK_WORDS);
 }
 
 /* --- loading --- */
@@ -215,6 +219,15 @@ static bool kills_hold(const struct usage *u)
         return true;
 }
 
+/* No later than the newest sample. */
+static bool week_holds(const struct usage *u)
+{
+        for (int i = 0; i < USAGE_DAYS; i++)
+                if (u->week.peak_mi[i] > ceil(usage_absurd[MEMORY] / 0x1p20))
+                        return false;
+        return u->week.day >= 0 && u->week.day <= u->newest_ms / DAY_MS;
+}
+
 static bool usage_holds(const struct usage *u)
 {
         const int64_t counts[] = {u->first_ms,    u->newest_ms,  u->samples,    u->spacing_ms, u->window_ms, u->runs,
@@ -224,14 +237,25 @@ static bool usage_holds(const struct usage *u)
                         return false;
         return histogram_holds(&u->of[CPU]) && histogram_holds(&u->of[MEMORY]) && u->first_ms <= u->newest_ms &&
                minutes_hold(&u->sampled) && minutes_hold(&u->running) && u->sampled.count <= u->running.count &&
-               bytes_hold(u->peak, u->peak_at_ms) && kills_hold(u);
+               bytes_hold(u->peak, u->peak_at_ms) && kills_hold(u) && week_holds(u);
+}
+
+static const uint8_t *get_peaks(const uint8_t *in, struct usage_week *ret)
+{
+        for (int i = 0; i < USAGE_DAYS; i += 2, in += WORD) {
+                uint64_t word = get_word(in);
+                ret->peak_mi[i] = (uint32_t)word;
+                ret->peak_mi[i + 1] = (uint32_t)(word >> 32);
+        }
+        return in;
 }
 
 int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS])
 {
         if (!crc_holds(in, len))
                 return ERR_DAMAGED;
-        if (*in++ != VERSION)
+        int version = *in++, field_count = version == VERSION ? FIELDS : FIELDS_1;
+        if (version < OLDEST || version > VERSION)
                 return ERR_INVALID;
         struct usage u = {0};
         for (int r = 0; r < RESOURCES; r++) {
@@ -243,12 +267,14 @@ int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[s
                 if (h->first + h->count > HISTOGRAM_BUCKETS)
                         return ERR_DAMAGED;
         }
-        if (len != packed_length(&u))
+        if (len != packed_length(&u, version == VERSION ? FIELDS + PEAK_WORDS : FIELDS_1))
                 return ERR_DAMAGED;
-        for (int i = 0; i < FIELDS; i++, in += WORD) {
+        for (int i = 0; i < field_count; i++, in += WORD) {
                 uint64_t word = get_word(in);
                 memcpy((uint8_t *)&u + fields[i], &word, WORD);
         }
+        if (version == VERSION)
+                in = get_peaks(in, &u.week);
         for (int r = 0; r < RESOURCES; r++) {
                 for (int n = 0; n < u.of[r].count; n++, in += WORD) {
                         uint64_t word = get_word(in);

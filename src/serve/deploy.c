@@ -16,7 +16,11 @@ static void recall(const struct view_container *known, struct advise_container *
         c->learned.state = known ? (enum state)known->state : STATE_NO_DATA;
         for (enum resource r = CPU; known && r < RESOURCES; r++) {
                 const struct view_numbers *n = &known->of[r];
-                c->learned.of[r] = (struct estimate){n->model >= 0, n->by_kill, n->model, n->lower, n->upper};
+                c->learned.of[r] = (struct estimate){.known = n->model >= 0,
+                                                     .by_kill = n->by_kill,
+                                                     .model = n->model,
+                                                     .lower = n->lower,
+                                                     .upper = n->upper};
                 if (n->learned)
                         c->last_good[r] = amount_of_view(n->target);
                 c->current[r] = amount_of_view(n->applied);

@@ -101,8 +101,23 @@ static void say_kill(const struct explain_words *w, const struct explain_step *s
         }
         say(out, "a kill at %s asks for %s: %s", wall_print((struct wall){w->of->kill.at_ms}, at),
             print(&a, MEMORY, s->value),
-            s->spoke ? "more than the percentile, so it makes the model"
-                     : "no more than the percentile, so it adds nothing");
+            s->spoke                                     ? "more than the percentile, so it makes the model"
+            : (double)s->value.value > w->of->percentile ? "less than the week's peak, so it adds nothing"
+                                                         : "no more than the percentile, so it adds nothing");
+}
+
+static void say_week(const struct explain_words *w, const struct explain_step *s, char *out)
+{
+        struct amounts a = {0};
+        char at[WALL_TEXT_MAX];
+        if (!s->value.set) {
+                say(out, "no sample of the last seven days or of today");
+                return;
+        }
+        wall_print((struct wall){w->of->week_day * DAY_MS}, at);
+        at[sizeof "2026-11-21" - 1] = '\0';
+        say(out, "the highest peak of a week, %s on %s: %s", print(&a, MEMORY, s->value), at,
+            s->spoke ? "more than anything else asks for, so it makes the model" : "no more, so it adds nothing");
 }
 
 static void say_model(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -282,6 +297,9 @@ char *explain_words(const struct explain_words *w, const struct explain_step *s,
                 break;
         case EXPLAIN_KILL:
                 say_kill(w, s, out);
+                break;
+        case EXPLAIN_WEEK:
+                say_week(w, s, out);
                 break;
         case EXPLAIN_MODEL:
                 say_model(w, s, out);

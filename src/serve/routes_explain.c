@@ -131,7 +131,11 @@ static struct explain_facts facts_of(const struct scene *s, int at, enum resourc
                                 .role = (enum container_role)c->role,
                                 .ignored = ignored,
                                 .state = (enum state)c->state,
-                                .estimate = {n->model >= 0, n->by_kill, n->model, n->lower, n->upper},
+                                .estimate = {.known = n->model >= 0,
+                                             .by_kill = n->by_kill,
+                                             .model = n->model,
+                                             .lower = n->lower,
+                                             .upper = n->upper},
                                 .original = amount_of_view(n->original),
                                 .limit = {n->limit > 0, n->limit},
                                 .range_min = s->ns ? s->ns->range_min[r] : (struct amount){0},
@@ -191,6 +195,9 @@ static void write_own(struct writer *w, const struct explain_words *words, const
                 break;
         case EXPLAIN_KILL:
                 writer_time(w, "time", words->of->kill.at_ms);
+                break;
+        case EXPLAIN_WEEK:
+                writer_time(w, "time", words->of->week_day * DAY_MS);
                 break;
         case EXPLAIN_MULTIPLIER:
                 write_factor(w, "multiplier", f->policy->multiplier);

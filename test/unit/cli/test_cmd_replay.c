@@ -356,16 +356,22 @@ static void test_compared(void **state)
         (void)state;
         AUTO(mem_free)
         char *trace = trace_file(), *other = tmp_file("short.csv", "c,0,1,1\n"),
+             *none = tmp_file("cpu.csv", "c,0,1,\n"),
              *one = tmp_file("one.yaml", "kind: Profile\nmetadata: {name: mine}\nspec: {}\n");
         struct outcome o;
-        RUN(&o, "--compare", trace, other);
+        RUN(&o, "--compare", trace, none, other);
         assert_int_equal(o.code, EXIT_DONE);
         assert_string_equal(
-                o.out, "cpu     raise   default       P95, no decay   P99, no decay   VPA           peak\n"
-                       "trace   -       19.4% 0.00%   19.4% 0.00%     19.4% 0.00%     23.1% 0.00%   0.0% 0.00%\n"
-                       "\n"
-                       "memory   raise   default       P95, no decay   P99, no decay   VPA           peak\n"
-                       "trace    -       21.8% 0.00%   21.8% 0.00%     21.8% 0.00%     21.8% 0.00%   0.0% 0.00%\n");
+                o.out,
+                "cpu     raise   default       P95, no decay   P99, no decay   VPA           peak\n"
+                "trace   -       19.4% 0.00%   19.4% 0.00%     19.4% 0.00%     23.1% 0.00%   0.0% 0.00%\n"
+                "cpu     -       -             -               -               -             -\n"
+                "short   -       -             -               -               -             -\n"
+                "\n"
+                "memory   raise   default       weekly peak   P95, no decay   P99, no decay   VPA           peak\n"
+                "trace    -       21.8% 0.00%   21.8% 0.00%   21.8% 0.00%     21.8% 0.00%     21.8% 0.00%   0.0% "
+                "0.00%\n"
+                "short    -       -             -             -               -               -             -\n");
         outcome_release(&o);
         RUN(&o, "--compare", "--raise=1h", "--profile", one, trace);
         assert_int_equal(o.code, EXIT_DONE);
@@ -374,7 +380,7 @@ static void test_compared(void **state)
         outcome_release(&o);
         RUN(&o, "--compare", "-o", "json", trace);
         AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
-        assert_int_equal(json_array_size(json_object_get(json, "policies")), 5);
+        assert_int_equal(json_array_size(json_object_get(json, "policies")), 6);
         outcome_release(&o);
 }
 

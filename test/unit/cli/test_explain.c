@@ -76,6 +76,13 @@ static void killed(struct fixture *f)
         app(f)->of[MEMORY].reason = REASON_LOWERED;
 }
 
+static void weekly(struct fixture *f)
+{
+        killed(f);
+        f->spec.of[MEMORY].weekly_peak = true;
+        f->learned[0].usage.week = (struct usage_week){.day = 1700000000000 / DAY_MS, .peak_mi = {500, 0, 2100, 600}};
+}
+
 static void unlearned(struct fixture *f)
 {
         f->copies = 0;
@@ -96,6 +103,7 @@ static const struct row {
         {"colour", as_is, {.container = "app", .resource = "cpu"}, {.columns = 80, .utf8 = true, .colour = true}},
         {"only-recommends", only_recommends, {.resource = "cpu"}, {.columns = 80, .utf8 = true}},
         {"killed", killed, {.container = "app", .resource = "memory"}, {.columns = 80, .utf8 = true}},
+        {"weekly", weekly, {.container = "app", .resource = "memory"}, {.columns = 80, .utf8 = true}},
         {"unlearned", unlearned, {.container = "app"}, {.columns = 80, .utf8 = true}},
         {"what-if",
          as_is,

@@ -357,6 +357,7 @@ static void test_yardsticks(void **state)
                 bool fades, day_peaks;
         } row[] = {
                 {"default", 0, {1100, 1150}, true, false},
+                {"weekly peak", 0, {1100, 1150}, true, false},
                 {"P95, no decay", 950, {1100, 1150}, false, false},
                 {"P99, no decay", 990, {1100, 1150}, false, false},
                 {"VPA", 900, {1150, 1150}, true, true},
@@ -374,6 +375,7 @@ static void test_yardsticks(void **state)
                         assert_int_equal(p->multiplier, row[i].multiplier[q]);
                         assert_int_equal(p->half_life_ms <= DAY_MS, row[i].fades);
                         assert_int_equal(p->window_ms, row[i].day_peaks && q == MEMORY ? DAY_MS : 0);
+                        assert_int_equal(p->weekly_peak, i == 1 && q == MEMORY);
                 }
         }
         /* 100 days ago counts as today: of 101 days 96 are as much as 95 %, and 100 as 99 % */
@@ -383,16 +385,37 @@ static void test_yardsticks(void **state)
         for (int i = 0; i < ROWS; i++)
                 replay_estimate(&r, r.entity[0], i, &got[i]);
         assert_int_equal(got[0].of[CPU].model, 56);
-        assert_int_equal(got[1].of[CPU].model, 56);
         assert_int_equal(got[2].of[CPU].model, 56);
+        assert_int_equal(got[3].of[CPU].model, 56);
         for (int day = 102; day < 104; day++)
                 feed_span(&r, "b", day * (int64_t)DAY, (day + 1) * (int64_t)DAY, 0.05, -1);
         feed_span(&r, "a", 102 * (int64_t)DAY, 104 * (int64_t)DAY, 0.1, -1);
         for (int i = 0; i < ROWS; i++)
                 replay_estimate(&r, r.entity[0], i, &got[i]);
         assert_int_equal(got[0].of[CPU].model, 111);
-        assert_int_equal(got[1].of[CPU].model, 56);
-        assert_int_equal(got[2].of[CPU].model, 111); /* three of 104 days */
+        assert_int_equal(got[2].of[CPU].model, 56);
+        assert_int_equal(got[3].of[CPU].model, 111); /* three of 104 days */
+        replay_release(&r);
+}
+
+/* An hour of much memory a week: the percentile has forgotten it, the week's peak has not. */
+static void test_weekly_peak(void **state)
+{
+        (void)state;
+        enum { MI = 1048576, HOUR = 3600, WEEK = 7 * DAY };
+        struct replay r;
+        begin(&r);
+        assert_int_equal(replay_policies_compare(&r), 0);
+        for (int64_t at = 0; at < 3 * (int64_t)WEEK; at += STEP)
+                assert_int_equal(feed(&r, "a", at, -1, at % WEEK < HOUR ? 1000.0 * MI : 1e8), 0);
+        const struct score *plain = &r.policy[0].scores.of[REPLAY_AS_SET][MEMORY],
+                           *weekly = &r.policy[1].scores.of[REPLAY_AS_SET][MEMORY];
+        assert_string_equal(r.policy[1].name, "weekly peak");
+        assert_int_equal(plain->over, 2 * HOUR / STEP);
+        assert_int_equal(weekly->over, 0);
+        /* the first day's percentile is 1028Mi, the bucket's upper edge: 1183Mi stand, and 1150Mi are no change */
+        assert_near(weekly->requested_hours, 1183.0 * MI * (3 * 168 - 24.0 - 1.0 / 6));
+        assert_int_equal(weekly->changes, 0);
         replay_release(&r);
 }
 
@@ -428,6 +451,7 @@ int main(void)
                 cmocka_unit_test(test_a_raise_of_memory),
                 cmocka_unit_test(test_without_raise_nothing_is_scored_twice),
                 cmocka_unit_test(test_yardsticks),
+                cmocka_unit_test(test_weekly_peak),
                 cmocka_unit_test(test_no_room_to_compare),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

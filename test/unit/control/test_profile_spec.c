@@ -45,6 +45,7 @@ static void assert_policy_equal(const struct resource_policy *a, const struct re
         assert_int_equal(a->window_ms, b->window_ms);
         assert_int_equal(a->oom_hold_ms, b->oom_hold_ms);
         assert_int_equal(a->oom_bump, b->oom_bump);
+        assert_int_equal(a->weekly_peak, b->weekly_peak);
 }
 
 static void test_defaults(void **state)
@@ -86,7 +87,7 @@ static const char whole[] =
         "resources:\n"
         "  cpu: {enabled: false, percentile: 50, multiplier: '0.1', halfLife: 1m, roundTo: 50m, min: 0, max: '1.5'}\n"
         "  memory: {enabled: true, percentile: 100, multiplier: '100', halfLife: 720h, roundTo: 64Mi, min: 1.5Gi,\n"
-        "           max: 1P, window: 1h30m, oomHold: 0s, oomBump: '1.05'}\n"
+        "           max: 1P, window: 1h30m, oomHold: 0s, oomBump: '1.05', weeklyPeak: true}\n"
         "containers:\n"
         "- {name: app, resources: {cpu: {enabled: true, min: 200m}}}\n"
         "- {name: '*', mode: Ignore}\n"
@@ -131,7 +132,8 @@ static void test_every_field(void **state)
                                                                      .max = INT64_C(1000000000000000),
                                                                      .window_ms = 90 * MINUTE_MS,
                                                                      .oom_hold_ms = 0,
-                                                                     .oom_bump = 1050});
+                                                                     .oom_bump = 1050,
+                                                                     .weekly_peak = true});
         assert_int_equal(p.apply.mode, APPLY_ROLLOUT);
         assert_int_equal(p.apply.hpa, HPA_IGNORE);
         assert_int_equal(p.apply.min_history_ms, 0);
@@ -261,6 +263,8 @@ static void test_refused(void **state)
                 {"{resources: {memory: {window: 30s}}}", "window: \"30s\" is not 0s"},
                 {"{resources: {memory: {window: 721h}}}", "window"},
                 {"{resources: {memory: {oomBump: '0.9'}}}", "oomBump"},
+                {"{resources: {memory: {weeklyPeak: 'true'}}}", "weeklyPeak: \"true\" is not true or false"},
+                {"{resources: {cpu: {weeklyPeak: true}}}", "weeklyPeak"},
                 {"{containers: [{mode: Auto}]}", "containers: [0]: name is missing"},
                 {"{containers: [{name: Web}]}", "name: \"Web\" is not one container's name"},
                 {"{containers: [{name: 'web-*'}]}", "it is no pattern"},

@@ -114,7 +114,7 @@ static void expect_as_recommended(struct scene *s, const char *what)
                 s->facts.correct.original = YES(i == CPU ? 2000 : 4096 * MI);
                 explain(&s->facts, &s->got);
                 if (s->got.estimate.known != r.of[i].known || s->got.estimate.model != r.of[i].model ||
-                    s->got.estimate.by_kill != r.of[i].by_kill)
+                    s->got.estimate.by_kill != r.of[i].by_kill || s->got.estimate.by_week != r.of[i].by_week)
                         fail_msg("%s %s: model %lld, recommended %lld", what, resource_name(i),
                                  (long long)s->got.estimate.model, (long long)r.of[i].model);
                 struct correct_facts facts = s->facts.correct;
@@ -140,6 +140,8 @@ static void test_agrees_with_recommend_and_correct(void **state)
                 if (i % 40 == 0)
                         expect_as_recommended(&s, "some");
         }
+        s.policy[MEMORY].weekly_peak = true;
+        expect_as_recommended(&s, "a week");
         usage_oom(&s.usage, &s.policy[MEMORY], (struct wall){noon.ms - HOUR_MS}, 9e9, 0);
         expect_as_recommended(&s, "a kill");
         s.facts.correct.resource = MEMORY;
@@ -189,6 +191,7 @@ static void test_nothing_learned(void **state)
                 struct scene s;
                 scene_init(&s, MEMORY);
                 s.facts.correct.estimate.model = -1;
+                s.policy[MEMORY].weekly_peak = true;
                 if (learned == 0)
                         s.facts.usage = NULL;
                 if (learned == 2)
@@ -199,8 +202,8 @@ static void test_nothing_learned(void **state)
                 assert_int_equal(s.got.percentile > 0, learned == 2);
                 for (enum explain_kind k = EXPLAIN_PERCENTILE; k < EXPLAIN_RULE; k++) {
                         const struct explain_step *step = step_of(&s.got, k);
-                        bool speaks = learned == 2 && k != EXPLAIN_KILL;
-                        if (step->value.set != speaks || step->spoke != speaks || (!speaks && step->value.value != 0))
+                        bool valued = learned == 2 && k != EXPLAIN_KILL, speaks = valued && k != EXPLAIN_WEEK;
+                        if (step->value.set != valued || step->spoke != speaks || (!valued && step->value.value != 0))
                                 fail_msg("%s, learned %d", explain_kind_name(k), learned);
                 }
                 assert_true(s.got.learned == (learned == 2) && s.got.kill.at_ms == 0);
@@ -248,6 +251,46 @@ static void test_kills(void **state)
         s.usage.kill[0] = (struct usage_kill){noon.ms, 9e9};
         explain(&s.facts, &s.got);
         assert_true(s.got.kill.bytes == 0 && !s.got.estimate.by_kill);
+}
+
+/* The step is there where the policy asks for it, and speaks where the week makes the model. */
+static void test_weekly_peak(void **state)
+{
+        (void)state;
+        struct scene s;
+        scene_init(&s, MEMORY);
+        feed(&s, 1, 3e9, noon.ms - 3 * DAY_MS);
+        for (int i = 0; i < 2000; i++)
+                feed(&s, 1, 1e9, noon.ms - DAY_MS + i);
+        const struct {
+                bool on;
+                double kill;
+                bool by_week, by_kill;
+        } row[] = {
+                {false, 0, false, false}, {true, 0, true, false}, {true, 2e9, true, false}, {true, 4e9, false, true}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                s.policy[MEMORY].weekly_peak = row[i].on;
+                s.usage.kill[0] = (struct usage_kill){row[i].kill > 0 ? noon.ms - 1 : 0, row[i].kill};
+                explain(&s.facts, &s.got);
+                const struct explain_step *step = step_of(&s.got, EXPLAIN_WEEK);
+                if ((step != NULL) != row[i].on || (step && step->spoke != row[i].by_week) ||
+                    step_of(&s.got, EXPLAIN_KILL)->spoke != row[i].by_kill)
+                        fail_msg("row %zu", i);
+                if (step)
+                        assert_int_equal(step->value.value, 2862 * MI); /* 3e9 bytes, rounded up */
+                assert_int_equal(s.got.week_day, step ? noon.ms / DAY_MS - 3 : 0);
+                if (row[i].by_week)
+                        assert_int_equal(s.got.estimate.model, 2862 * MI);
+                expect_as_recommended(&s, "a week");
+                s.facts.correct.resource = MEMORY;
+                s.facts.correct.policy = &s.policy[MEMORY];
+        }
+        s.policy[CPU].weekly_peak = true; /* it is memory's */
+        s.facts.correct.resource = CPU;
+        s.facts.correct.policy = &s.policy[CPU];
+        explain(&s.facts, &s.got);
+        assert_null(step_of(&s.got, EXPLAIN_WEEK));
+        assert_false(s.got.estimate.by_week);
 }
 
 /* A multiplier of one and a model that is round already change nothing. */
@@ -583,6 +626,7 @@ int main(void)
                 cmocka_unit_test(test_nothing_learned),
                 cmocka_unit_test(test_kills),
                 cmocka_unit_test(test_margins),
+                cmocka_unit_test(test_weekly_peak),
                 cmocka_unit_test(test_rules_name_their_reason),
                 cmocka_unit_test(test_rules_speak),
                 cmocka_unit_test(test_gates_are_found),

@@ -40,6 +40,7 @@ static void test_memory_defaults(void **state)
         assert_int_equal(p.window_ms, 0);
         assert_int_equal(p.oom_hold_ms, 168 * INT64_C(3600000));
         assert_int_equal(p.oom_bump, 1200);
+        assert_false(p.weekly_peak);
         assert_int_equal(p.static_factor, 1000);
 }
 

@@ -112,21 +112,25 @@ static void test_layout(void **state)
         uint8_t packed[USAGE_PACK_MAX];
         roomy_init(&r);
         size_t len = usage_pack(&r.u, packed);
-        assert_int_equal(len, 1 + 4 + 31 * 8 + 4);
-        assert_int_equal(packed[0], 1);
+        assert_int_equal(len, 1 + 4 + 32 * 8 + 8 * 4 + 4);
+        assert_int_equal(packed[0], 2);
         r.u.of[CPU].first = 7;
         r.u.of[CPU].count = 2;
         r.u.of[CPU].ref_ms = 0x0102030405060708;
         r.u.of[CPU].w[0] = 1.5;
         r.u.of[CPU].w[1] = 2;
-        r.u.kills = 0x1122;
+        r.u.week.day = 0x1122;
+        for (int i = 0; i < USAGE_DAYS; i++)
+                r.u.week.peak_mi[i] = 0x01020304u * (uint32_t)(i + 1);
         r.u.of[MEMORY].first = 9;
         r.u.of[MEMORY].count = 1;
         r.u.of[MEMORY].w[0] = -2;
         assert_int_equal(usage_pack(&r.u, packed), len + 24);
-        static const uint8_t head[] = {1, 7, 2, 9, 1, 8, 7, 6, 5, 4, 3, 2, 1};
-        static const uint8_t tail[] = {0x22, 0x11, 0, 0, 0, 0, 0, 0,    0, 0, 0, 0, 0, 0, 0xf8, 0x3f,
-                                       0,    0,    0, 0, 0, 0, 0, 0x40, 0, 0, 0, 0, 0, 0, 0,    0xc0};
+        static const uint8_t head[] = {2, 7, 2, 9, 1, 8, 7, 6, 5, 4, 3, 2, 1};
+        static const uint8_t tail[] = {0x22, 0x11, 0,  0, 0,  0,  0,  0,    4,  3,  2,  1, 8,  6,  4,    2,
+                                       12,   9,    6,  3, 16, 12, 8,  4,    20, 15, 10, 5, 24, 18, 12,   6,
+                                       28,   21,   14, 7, 32, 24, 16, 8,    0,  0,  0,  0, 0,  0,  0xf8, 0x3f,
+                                       0,    0,    0,  0, 0,  0,  0,  0x40, 0,  0,  0,  0, 0,  0,  0,    0xc0};
         assert_memory_equal(packed, head, sizeof(head));
         assert_memory_equal(packed + len + 24 - 4 - sizeof(tail), tail, sizeof(tail));
 }
@@ -148,6 +152,7 @@ static void test_save_then_load(void **state)
                 assert_memory_equal(r.u.step_ms, got.u.step_ms, sizeof(r.u.step_ms));
                 assert_memory_equal(&r.u.sampled, &got.u.sampled, sizeof(r.u.sampled));
                 assert_memory_equal(&r.u.running, &got.u.running, sizeof(r.u.running));
+                assert_memory_equal(&r.u.week, &got.u.week, sizeof(r.u.week));
                 for (int k = 0; k < RESOURCES; k++) {
                         struct histogram *a = &r.u.of[k], *b = &got.u.of[k];
                         assert_int_equal(b->cap, HISTOGRAM_BUCKETS);
@@ -155,6 +160,37 @@ static void test_save_then_load(void **state)
                         if (a->count > 0)
                                 assert_memory_equal(a->w, b->w, a->count * sizeof(double));
                 }
+        }
+}
+
+/* A history as it was stored before there were daily peaks: without the last field and what follows it. */
+static void test_version_1(void **state)
+{
+        (void)state;
+        enum { HEAD = 5, FIELDS = 31 * 8, SINCE = 8 + 4 * USAGE_DAYS };
+        for (int round = 0; round < 50; round++) {
+                struct roomy r, got;
+                uint8_t packed[USAGE_PACK_MAX], again[USAGE_PACK_MAX], old[USAGE_PACK_MAX];
+                roomy_init(&r);
+                live(&r, (int)draw(300));
+                size_t len = usage_pack(&r.u, packed), old_len = len - SINCE;
+                memcpy(old, packed, HEAD + FIELDS);
+                memcpy(old + HEAD + FIELDS, packed + HEAD + FIELDS + SINCE, old_len - HEAD - FIELDS);
+                old[0] = 1;
+                seal(old, old_len);
+                memset(&got.u, 0x55, sizeof(got.u));
+                assert_int_equal(usage_unpack(old, old_len, &got.u, got.w), 0);
+                static const struct usage_week none;
+                assert_memory_equal(&got.u.week, &none, sizeof(none));
+                got.u.week = r.u.week;
+                assert_int_equal(usage_pack(&got.u, again), len);
+                assert_memory_equal(packed, again, len);
+                old[0] = 2;
+                seal(old, old_len);
+                assert_int_equal(usage_unpack(old, old_len, &got.u, got.w), ERR_DAMAGED);
+                packed[0] = 1;
+                seal(packed, len);
+                assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_DAMAGED);
         }
 }
 
@@ -217,7 +253,10 @@ static void test_lengths(void **state)
                 assert_int_equal(usage_unpack(packed, n, &got.u, got.w), n < 9 ? ERR_DAMAGED : 0);
         }
         usage_pack(&r.u, packed);
-        packed[0] = 2;
+        packed[0] = 0;
+        seal(packed, len);
+        assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_INVALID);
+        packed[0] = 3;
         seal(packed, len);
         assert_int_equal(usage_unpack(packed, len, &got.u, got.w), ERR_INVALID);
         seal(packed, 9); /* a short one of the future is not damaged either */
@@ -275,6 +314,11 @@ static void test_what_does_not_hold(void **state)
                 {FIELD(kill[1].bytes), 0, (double)INFINITY, REAL, ERR_DAMAGED},
                 {FIELD(kill[1].bytes), 0, 0, REAL, 0},
                 {FIELD(kill[3].bytes), 0, 1, REAL, ERR_DAMAGED},
+                {FIELD(week.day), -1, 0, WHOLE, ERR_DAMAGED},
+                {FIELD(week.day), 1, 0, WHOLE, ERR_DAMAGED}, /* the newest sample is of the first day */
+                {FIELD(week.peak_mi[0]), INT64_C(953674317) << 32 | 953674317, 0, WHOLE, 0},
+                {FIELD(week.peak_mi[0]), 953674318, 0, WHOLE, ERR_DAMAGED},
+                {FIELD(week.peak_mi[6]), INT64_C(953674318) << 32, 0, WHOLE, ERR_DAMAGED},
         };
         struct roomy r, got;
         uint8_t packed[USAGE_PACK_MAX];
@@ -308,6 +352,10 @@ static void test_what_does_not_hold(void **state)
         struct usage large = r.u;
         large.newest_ms = large.samples = large.running.count = large.running.last = large.kills = most;
         assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), 0);
+        large.week.day = most / DAY;
+        assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), 0);
+        large.week.day++;
+        assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), ERR_DAMAGED);
 }
 
 static void test_shapes(void **state)
@@ -360,6 +408,7 @@ int main(void)
                 cmocka_unit_test(test_crc),
                 cmocka_unit_test(test_layout),
                 cmocka_unit_test(test_save_then_load),
+                cmocka_unit_test(test_version_1),
                 cmocka_unit_test(test_full_histograms),
                 cmocka_unit_test(test_damage),
                 cmocka_unit_test(test_lengths),

@@ -319,6 +319,34 @@ static void test_explain_has_words(void **state)
         fixture_release(&f);
 }
 
+/* The step is there where the profile asks for it, with the day it fell on. */
+static void test_explain_weekly_peak(void **state)
+{
+        (void)state;
+        enum { DAY = 1700000000000 / DAY_MS };
+        static const struct {
+                struct usage_week week;
+                const char *spoke, *value, *time;
+        } row[] = {
+                {{.day = DAY, .peak_mi = {7, 2048}}, "true", "2Gi", "2023-11-13T00:00:00Z"},
+                {{.day = DAY, .peak_mi = {7}}, "false", "7Mi", "2023-11-14T00:00:00Z"},
+                {{.day = DAY - 8, .peak_mi = {2048}}, "false", "", ""},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct fixture f;
+                char got[64];
+                fixture_init(&f);
+                f.spec.of[MEMORY].enabled = f.spec.of[MEMORY].weekly_peak = true;
+                f.learned[0].usage.week = row[i].week;
+                json_t *json AUTO(json_decref) = ask(&f, WEB "/explain?resource=memory&container=app");
+                assert_string_equal(at(json, "containers.0.memory.steps.3.step", got), "weeklyPeak");
+                assert_string_equal(at(json, "containers.0.memory.steps.3.spoke", got), row[i].spoke);
+                assert_string_equal(at(json, "containers.0.memory.steps.3.value", got), row[i].value);
+                assert_string_equal(at(json, "containers.0.memory.steps.3.time", got), row[i].time);
+                fixture_release(&f);
+        }
+}
+
 static void test_without_learner(void **state)
 {
         (void)state;
@@ -502,6 +530,7 @@ int main(void)
                 cmocka_unit_test(test_histogram_adds_up),
                 cmocka_unit_test(test_explain),
                 cmocka_unit_test(test_explain_has_words),
+                cmocka_unit_test(test_explain_weekly_peak),
                 cmocka_unit_test(test_without_learner),
                 cmocka_unit_test(test_tags),
                 cmocka_unit_test(test_tags_differ),
