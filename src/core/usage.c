@@ -334,10 +334,9 @@ double usage_kill_hold(const struct usage *u, const struct resource_policy *memo
 static double memory_model(const struct usage *u, const struct resource_policy *memory, struct wall at)
 {
         double held = usage_kill_hold(u, memory, at), percentile;
-        int64_t day;
-        double week = memory->weekly_peak ? usage_week_peak(u, at, &day) : 0;
-        if (week > held)
-                held = week;
+        int64_t unused;
+        if (memory->weekly_peak)
+                held = fmax(held, usage_week_peak(u, at, &unused));
         if (usage_percentile(u, MEMORY, memory->percentile, &percentile) == 0 && percentile > held)
                 held = percentile;
         return ceil(held / mebi) * mebi;
