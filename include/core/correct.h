@@ -137,8 +137,8 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
  * What the gates judge. Workload-wide facts first, then those of one container's resource. The first hold in this order
  * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
  * `OtherAutoscaler`, `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`,
- * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`. A static target
- * is one for deploys: it holds by its own reason here.
+ * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`, `Quota`. A static
+ * target is one for deploys: it holds by its own reason here.
  *
  * Windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place of the
  * cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands below
@@ -157,6 +157,7 @@ struct gate_facts {
         bool held;             /* by a person, on the Recommendation: holds as `Paused` */
         bool other_autoscaler; /* one that sets requests itself has this workload for its target */
         bool rollout_blocked;
+        bool no_room; /* a ResourceQuota would refuse pods of the rollout */
         bool window_open;
         bool budget_left;
         int64_t changed_ms; /* when halflife last changed this workload; 0: never */

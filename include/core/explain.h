@@ -26,6 +26,7 @@ enum gate {
         GATE_WINDOW,
         GATE_BUDGET,
         GATE_ROLLOUT,
+        GATE_QUOTA,
         GATES
 };
 const char *gate_name(enum gate g); /* "Rule", "State", "Mode", "Pause", … */

@@ -86,6 +86,12 @@ struct field_owner {
         bool of[RESOURCES];
 };
 
+/* A count, or so many per cent of another. */
+struct share {
+        bool set, percent;
+        int64_t value;
+};
+
 struct workload_view {
         struct object_view meta;
         struct our_annotations template_annotation;
@@ -108,9 +114,12 @@ struct workload_view {
         int64_t partition;
         int64_t observed_generation, updated, available, status_replicas;
         bool deadline_exceeded;
-        struct text phase;         /* status.phase, as Argo's Rollouts tell it: "Healthy"; "" : none */
-        struct owner_ref refers;   /* spec.workloadRef: whose template it runs, without a UID; kind "": its own */
-        int64_t observed_referred; /* the generation of that which it follows; 0: it does not say */
+        struct share surge; /* so many pods a rollout makes beside those that run; not set: its kind's default */
+        struct text priority_class;  /* of its pods */
+        struct text replica_failure; /* why pods of it are refused, in the API server's words; "" : they are not */
+        struct text phase;           /* status.phase, as Argo's Rollouts tell it: "Healthy"; "" : none */
+        struct owner_ref refers;     /* spec.workloadRef: whose template it runs, without a UID; kind "": its own */
+        int64_t observed_referred;   /* the generation of that which it follows; 0: it does not say */
 };
 
 /* What a metric of an autoscaler goes by. OTHER: of no pod (Object, External). UNKNOWN: a type we have not heard of. */

@@ -39,6 +39,7 @@ struct plan {
         bool orphaned, contested, managed, held;
         bool unrecorded;                    /* held, because the template's annotations of ours cannot be read */
         char blocked[160];                  /* why the rollout is blocked; "" */
+        char no_room[160];                  /* which quota would refuse pods of it, and what is missing; "" */
         const char *opted_out;              /* what opts it out; NULL: nothing */
         struct plan_autoscaler *autoscaler; /* scaling.h: those that go by utilization, or that we wrote once */
         int autoscalers;
@@ -87,6 +88,11 @@ double plan_cpu_weight(struct world *w, const struct target *t, const struct pod
 
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
+
+/* quota.c: would every quota of its namespace take the pods of a rollout to what the plan writes now? Else no_room. */
+bool quota_allows(struct world *w, struct plan *p);
+/* How many pods a rollout of so many makes beside those that run. */
+int64_t rollout_surge(const struct workload *wl, int64_t replicas);
 
 /* words.c: what conditions say of those who hold */
 void words_of_rival(const struct rival *r, char out[static PLAN_WORDS]);

@@ -1,9 +1,11 @@
 /*
  * ResourceQuotas: what a namespace may hold, and what is left of it.
  */
+#include <stdio.h>
 #include <string.h>
 
-#include "world.h"
+#include "core/pod.h"
+#include "plan.h"
 
 /* --- as they are watched: nothing is linked to them, so none of it makes links afresh --- */
 
@@ -90,4 +92,124 @@ void quotas_release(struct world *w, struct ns *ns)
 {
         while (ns->quotas)
                 quota_drop(w, &ns->quotas);
+}
+
+/* --- would they take a rollout? --- */
+
+/* Pods of a rollout: none has a deadline, and each asks for something (there is nothing to write of others). */
+static bool counts_pods(const struct quota_facts *q, const char *class)
+{
+        bool listed = false;
+        if (q->scopes & (QUOTA_TERMINATING | QUOTA_BEST_EFFORT | QUOTA_OTHER_SCOPE))
+                return false;
+        if (!(q->scopes & QUOTA_PRIORITY) || (q->scopes & QUOTA_UNSURE_SCOPE))
+                return true;
+        for (int i = 0; i < q->class_count; i++)
+                listed |= q->class[i] == class;
+        switch (q->classes) {
+        case QUOTA_CLASS_ANY:
+                return class != NULL;
+        case QUOTA_CLASS_NONE:
+                return !class;
+        case QUOTA_CLASS_IN:
+                return listed;
+        case QUOTA_CLASS_NOT_IN:
+                return !listed;
+        }
+        return true;
+}
+
+/* One pod, by what a quota counts. */
+struct pod_cost {
+        int64_t of[QUOTA_COUNTS];
+};
+
+static struct amount request_of(const struct plan_container *c, enum resource r, bool after)
+{
+        const struct gate_verdict *g = &c->advice.gate[r];
+        return after && !g->hold ? (struct amount){true, g->value} : c->facts.current[r];
+}
+
+static struct pod_cost cost_of(const struct plan *p, bool after)
+{
+        const struct workload *wl = p->target->workload;
+        struct pod_cost cost = {.of[QUOTA_PODS] = 1};
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct pod_sum requests = {0}, limits = {0};
+                for (int i = 0; i < p->containers; i++) {
+                        const struct plan_container *c = &p->container[i];
+                        pod_sum_add(&requests, c->role, request_of(c, r, after));
+                        pod_sum_add(&limits, c->role, c->facts.limit[r]);
+                }
+                struct amount whole = wl->pod_asks[r];
+                cost.of[r == CPU ? QUOTA_CPU : QUOTA_MEMORY] = whole.set ? whole.value : pod_sum_total(&requests).value;
+                cost.of[r == CPU ? QUOTA_LIMITS_CPU : QUOTA_LIMITS_MEMORY] = pod_sum_total(&limits).value;
+        }
+        return cost;
+}
+
+/*
+ * The most that a rollout adds to what is used at any time. With a surge: the first new pods beside all old ones, or
+ * the last old ones beside all new ones. Without: a pod goes before its successor comes, which may be refused as well
+ * where more is used than is allowed by now.
+ */
+static __int128 most_added(int64_t replicas, int64_t surge, int64_t from, int64_t to)
+{
+        __int128 first = surge > 0 ? (__int128)surge * to : (__int128)to - from;
+        __int128 last = (__int128)replicas * ((__int128)to - from) + (__int128)surge * from;
+        return first > last ? first : last;
+}
+
+int64_t rollout_surge(const struct workload *wl, int64_t replicas)
+{
+        const struct watched_kind *k = wl->stand_in.kind ? wl->stand_in.kind : wl->kind;
+        bool quarter = strcmp(k->kind, "Deployment") == 0 || strcmp(k->kind, "Rollout") == 0;
+        struct share s = wl->surge.set && !wl->stand_in.kind ? wl->surge : (struct share){true, true, quarter ? 25 : 0};
+        __int128 pods = s.percent ? ((__int128)replicas * s.value + 99) / 100 : s.value;
+        return pods > INT64_MAX ? INT64_MAX : (int64_t)pods;
+}
+
+static const struct {
+        const char *name;
+        enum resource unit; /* RESOURCES: pods */
+} counted[QUOTA_COUNTS] = {
+        [QUOTA_CPU] = {"requests.cpu", CPU},      [QUOTA_MEMORY] = {"requests.memory", MEMORY},
+        [QUOTA_LIMITS_CPU] = {"limits.cpu", CPU}, [QUOTA_LIMITS_MEMORY] = {"limits.memory", MEMORY},
+        [QUOTA_PODS] = {"pods", RESOURCES},
+};
+
+static const char *print(enum quota_count count, __int128 value, char out[static QUANTITY_TEXT_MAX])
+{
+        int64_t v = value > INT64_MAX ? INT64_MAX : value < 0 ? 0 : (int64_t)value;
+        if (counted[count].unit < RESOURCES)
+                return amount_print(counted[count].unit, v, out);
+        snprintf(out, QUANTITY_TEXT_MAX, "%lld", (long long)v);
+        return out;
+}
+
+static void say_missing(const struct quota *q, enum quota_count c, __int128 added, char *out, size_t size)
+{
+        char used[QUANTITY_TEXT_MAX], hard[QUANTITY_TEXT_MAX], more[QUANTITY_TEXT_MAX];
+        snprintf(out, size, "ResourceQuota '%.64s': %s of %s %s are used, the rollout needs %s more", q->name,
+                 print(c, q->says.used[c].value, used), print(c, q->says.hard[c].value, hard), counted[c].name,
+                 print(c, added, more));
+}
+
+bool quota_allows(struct world *w, struct plan *p)
+{
+        const struct workload *wl = p->target->workload;
+        const struct ns *ns = ns_get(w, text_of(p->target->ns));
+        int64_t replicas = workload_replicas(wl), surge = rollout_surge(wl, replicas);
+        if (!ns->quotas || replicas == 0 || wl->kind->flags & KIND_BY_RUNS)
+                return true;
+        struct pod_cost from = cost_of(p, false), to = cost_of(p, true);
+        for (const struct quota *q = ns->quotas; q; q = q->next)
+                for (int c = 0; counts_pods(&q->says, wl->priority_class) && c < QUOTA_COUNTS; c++) {
+                        __int128 added = most_added(replicas, surge, from.of[c], to.of[c]);
+                        if (!q->says.hard[c].set || q->says.used[c].value + added <= q->says.hard[c].value)
+                                continue;
+                        say_missing(q, (enum quota_count)c, added, p->no_room, sizeof p->no_room);
+                        return false;
+                }
+        return true;
 }

@@ -386,6 +386,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .held = plan->held,
                                 .other_autoscaler = wl->rival != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0',
+                                .no_room = plan->no_room[0] != '\0',
                                 .window_open = !t->profile || t->profile->window_open,
                                 .budget_left = f->budget_left,
                                 .changed_ms = t->deed.changed_ms,
@@ -487,6 +488,8 @@ static void applied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "the next deploy gets it");
         else if (hold == REASON_ROLLOUT_BLOCKED)
                 snprintf(c->message, sizeof c->message, "%s", plan->blocked);
+        else if (hold == REASON_QUOTA)
+                snprintf(c->message, sizeof c->message, "%s", plan->no_room);
         else if (hold == REASON_HPA_HOLD)
                 scaling_say(plan, c->message, sizeof c->message);
         else if (hold == REASON_RECOMMEND_ONLY && !dimension_writes(plan->target))
@@ -544,6 +547,12 @@ static void resource_conditions(struct plan *plan)
 /* A missing rule, or an admission that says no: in the API server's own words. */
 static void denied_condition(struct plan *plan)
 {
+        const char *refused = plan->carries ? plan->target->workload->refused : NULL;
+        if (refused) {
+                struct plan_condition *c = say(plan, "Degraded", true, "Quota");
+                snprintf(c->message, sizeof c->message, "new pods are refused: %.200s", refused);
+                return;
+        }
         if (!plan->apply || !plan->target->denied)
                 return;
         struct plan_condition *c = say(plan, "Degraded", true, "Forbidden");
@@ -618,6 +627,8 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         if (ret->contested || ret->orphaned || ret->held)
                 ret->state = STATE_HELD;
         judge(w, ret, &range, f, a);
+        if (ret->apply && !quota_allows(w, ret))
+                judge(w, ret, &range, f, a);
         scaling_targets(ret, &range, f, a);
         ready_condition(ret);
         applied_condition(ret);

@@ -30,8 +30,8 @@ void tell_event(struct controller *c, const struct target *t, bool warning, cons
 static bool worth_telling(enum reason hold)
 {
         return hold == REASON_HPA_HOLD || hold == REASON_ROLLOUT_BLOCKED || hold == REASON_ORPHANED ||
-               hold == REASON_MANAGED || hold == REASON_OTHER_AUTOSCALER || hold == REASON_CONTESTED ||
-               hold == REASON_BUDGET;
+               hold == REASON_MANAGED || hold == REASON_QUOTA || hold == REASON_OTHER_AUTOSCALER ||
+               hold == REASON_CONTESTED || hold == REASON_BUDGET;
 }
 
 /* Once, when it begins: when the condition that is about to be written says another reason than the one that stands. */

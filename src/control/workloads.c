@@ -52,6 +52,10 @@ static void workload_clear(struct world *w, struct workload *wl)
         mem_free(wl->foreign);
         record_set_release(w, &wl->original);
         record_set_release(w, &wl->applied);
+        intern_drop(w->names, wl->priority_class);
+        mem_free(wl->refused);
+        wl->priority_class = NULL;
+        wl->refused = NULL;
         intern_drop(w->names, wl->owner_ref.api_version);
         intern_drop(w->names, wl->owner_ref.kind);
         intern_drop(w->names, wl->owner_ref.name);
@@ -245,6 +249,10 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
         labels_join(w, wl, v);
         containers_set(w, wl, v);
         memcpy(wl->pod_asks, v->pod_asks, sizeof wl->pod_asks);
+        wl->surge = v->surge;
+        wl->priority_class = v->priority_class.len ? intern_text(w->names, v->priority_class) : NULL;
+        if (v->replica_failure.len && memmem(v->replica_failure.p, v->replica_failure.len, "exceeded quota", 14))
+                wl->refused = mem_string_n(v->replica_failure.p, v->replica_failure.len);
         wl->original = record_set_read(w, v->template_annotation.original);
         wl->applied = record_set_read(w, v->template_annotation.applied);
 }

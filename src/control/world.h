@@ -127,6 +127,9 @@ struct workload {
         char *key; /* "ns/group/Kind/name"; name points into it */
         const char *ns, *name;
         struct amount pod_asks[RESOURCES]; /* what its pods ask for as a whole (spec.resources) */
+        struct share surge;                /* of a rollout; not set: its kind's default */
+        const char *priority_class;        /* of its pods; interned; NULL: none */
+        char *refused;                     /* why new pods of it are refused by a quota; NULL */
         uint8_t uid[UID_BYTES];
         char *uid_text;
         uint32_t epoch;

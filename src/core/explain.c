@@ -26,6 +26,7 @@ static const struct {
         [GATE_WINDOW] = {"Window", REASON_OUTSIDE_WINDOW, false},
         [GATE_BUDGET] = {"Budget", REASON_BUDGET, false},
         [GATE_ROLLOUT] = {"Rollout", REASON_ROLLOUT_BLOCKED, false},
+        [GATE_QUOTA] = {"Quota", REASON_QUOTA, false},
 };
 
 const char *gate_name(enum gate g)

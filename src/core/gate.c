@@ -146,9 +146,15 @@ static enum reason by_rollout(const struct gate_facts *f, const struct move *m, 
         return f->rollout_blocked ? REASON_ROLLOUT_BLOCKED : REASON_NONE;
 }
 
+static enum reason by_quota(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)m, (void)v;
+        return f->no_room ? REASON_QUOTA : REASON_NONE;
+}
+
 static gate_rule *const gates[] = {
         by_rule,    by_state, by_mode,   by_pause,      by_opt_out,  by_autoscaler, by_hpa,    by_guard,   by_contest,
-        by_manager, by_kind,  by_orphan, by_min_change, by_cooldown, by_window,     by_budget, by_rollout,
+        by_manager, by_kind,  by_orphan, by_min_change, by_cooldown, by_window,     by_budget, by_rollout, by_quota,
 };
 
 bool gate_changed_enough(int64_t current, int64_t target, int percent)

@@ -125,7 +125,7 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks);
+                        decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks, NULL);
                 else if (text_is(key, "status"))
                         read_status(&d, ret);
                 else

@@ -29,6 +29,19 @@ static int64_t read_number(struct decoder *d)
         return leading_number(json_scalar(&d->j, d->arena));
 }
 
+/* "25%", 1 */
+static struct share read_share(struct decoder *d)
+{
+        char first = json_peek(&d->j);
+        if (first != '"' && (first < '0' || first > '9')) {
+                json_skip(&d->j);
+                return (struct share){.set = false};
+        }
+        struct text t = json_scalar(&d->j, d->arena);
+        bool percent = t.len > 0 && t.p[t.len - 1] == '%';
+        return (struct share){t.len > 0, percent, leading_number(t)};
+}
+
 /* Somebody's own kind may mean something else by a name: what has not the shape is skipped. */
 static bool is_shaped(struct decoder *d, char bracket)
 {
@@ -68,7 +81,9 @@ static bool read_canary(struct decoder *d, struct workload_view *w)
         if (!is_shaped(d, '{'))
                 return false;
         DECODER_EACH (d, key)
-                if (!text_is(key, "steps"))
+                if (text_is(key, "maxSurge"))
+                        w->surge = read_share(d);
+                else if (!text_is(key, "steps"))
                         json_skip(&d->j);
                 else if (is_shaped(d, '[') && json_enter(&d->j, '['))
                         while (json_item(&d->j))
@@ -81,6 +96,7 @@ static bool read_blue_green(struct decoder *d, struct workload_view *w)
         struct text key;
         if (!is_shaped(d, '{'))
                 return false;
+        w->surge = (struct share){true, true, 100}; /* all of the new ones stand beside all of the old ones */
         DECODER_EACH (d, key)
                 if (text_is(key, "autoPromotionEnabled") && json_peek(&d->j) != 'n')
                         w->needs_person |= !json_bool(&d->j);
@@ -107,6 +123,8 @@ static void read_strategy(struct workload_reader *r)
                         w->partition = read_number(d);
                 } else if (text_is(key, "paused")) {
                         w->paused |= json_bool(&d->j);
+                } else if (text_is(key, "maxSurge")) {
+                        w->surge = read_share(d);
                 } else if (text_is(key, "rollingUpdate")) {
                         read_strategy(r);
                 } else if (text_is(key, "canary")) {
@@ -181,14 +199,20 @@ static void read_spec(struct workload_reader *r)
 
 static void read_condition(struct decoder *d, struct workload_view *w)
 {
-        struct text key, type = {"", 0}, reason = {"", 0};
+        struct text key, type = {"", 0}, reason = {"", 0}, status = {"", 0}, message = {"", 0};
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
                         type = json_text(&d->j, d->arena);
                 else if (text_is(key, "reason"))
                         reason = json_text(&d->j, d->arena);
+                else if (text_is(key, "status"))
+                        status = json_text(&d->j, d->arena);
+                else if (text_is(key, "message"))
+                        message = json_text(&d->j, d->arena);
                 else
                         json_skip(&d->j);
+        if (text_is(type, "ReplicaFailure") && text_is(status, "True"))
+                w->replica_failure = message;
         w->deadline_exceeded |= text_is(type, "Progressing") && text_is(reason, "ProgressDeadlineExceeded");
 }
 
@@ -252,7 +276,7 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
                 if (text_is(key, "metadata"))
                         decoder_meta(d, &meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(d, w->container, &w->containers, w->pod_asks);
+                        decoder_pod_spec(d, w->container, &w->containers, w->pod_asks, &w->priority_class);
                 else
                         json_skip(&d->j);
         w->template_annotation = meta.annotation;

@@ -268,6 +268,8 @@ static const struct {
         [GATE_COOLDOWN] = {"the last change is long enough ago", "too soon after the last change"},
         [GATE_WINDOW] = {"a window is open, or none is wanted", "waits for a window"},
         [GATE_BUDGET] = {"the budget has room", "waits for the budget"},
+        [GATE_QUOTA] = {"no ResourceQuota refuses a pod of the rollout",
+                        "a ResourceQuota would refuse pods of the rollout"},
         [GATE_ROLLOUT] =
                 {"nothing blocks a rollout",
                  "the workload is paused, rolling out, stuck, OnDelete, partitioned, Recreate or has too few replicas"},

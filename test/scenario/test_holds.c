@@ -15,6 +15,9 @@
 #define LOWERED       EXPECT("deployments/web", CPU_REQUEST, "285m")
 #define BLOCKED(text) HELD("RolloutBlocked"), CHECK(REC, "status.conditions[Applied].message", "~" text)
 
+#define ROOM(cpu)                                                                                                      \
+        PUT("{apiVersion: v1, kind: ResourceQuota, metadata: {name: room}, spec: {hard: {requests.cpu: '" cpu          \
+            "'}}, status: {hard: {requests.cpu: '" cpu "'}, used: {requests.cpu: '2'}}}")
 #define VPA(mode)                                                                                                      \
         PUT("{apiVersion: autoscaling.k8s.io/v1, kind: VerticalPodAutoscaler, metadata: {name: sizer}, spec: "         \
             "{targetRef: "                                                                                             \
@@ -153,6 +156,10 @@ static struct story stories[] = {
               CHECK("deployments/web", "spec.template.metadata.annotations.<halflife.dev/applied-resources>", "-"),
               EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"), CYCLES(2),
               CHECK(REC, "status.conditions[Contested]", "-"), CHECK("deployments/web", "metadata.generation", "3")),
+        STORY("quota-surge", AT_ONCE(""), ROOM("2"), WEB(LIMITED), HELD("Quota"),
+              CHECK(REC, "status.conditions[Applied].message",
+                    "ResourceQuota 'room': 2 of 2 requests.cpu are used, the rollout needs 285m more"),
+              ROOM("3"), LOWERED),
         STORY("vpa-auto", AT_ONCE(""), VPA("Auto"), WEB(LIMITED), HELD("OtherAutoscaler"),
               CHECK(REC, "status.state", "Ready"), CHECK(REC, "status.conditions[OtherAutoscaler].status", "True"),
               CHECK(REC, "status.conditions[OtherAutoscaler].message",

@@ -36,6 +36,12 @@
         "\"type\":\"AverageValue\",\"averageValue\":\"600m\"}}}"
 #define LOOK "{\"apply\":{\"minHistory\":\"1m\"}}"
 
+#define QUOTA(scope, hard, used)                                                                                       \
+        "\"spec\":{" scope "\"hard\":{" hard "}},\"status\":{\"hard\":{" hard "},\"used\":{" used "}}"
+#define CLASSES(how)                                                                                                   \
+        "\"scopeSelector\":{\"matchExpressions\":[{\"scopeName\":\"PriorityClass\",\"operator\":\"" how                \
+        "\",\"values\":[\"low\",\"high\"]}]},"
+
 enum { SAMPLES = 120 };
 static const int64_t base_ms = 1763700000000;
 
@@ -46,6 +52,8 @@ struct row {
         const char *annotations; /* of the template */
         const char *more;        /* members of the workload's spec */
         const char *pod;         /* more members of the pod's spec */
+        const char *refused;     /* why new pods are; NULL: they are not */
+        const char *quota;       /* its spec and status; NULL: there is none */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
         int samples;
@@ -253,6 +261,120 @@ static const struct row rows[] = {
          .value = 1000,
          .reason = "CPUOff",
          .carries = true},
+        /* one pod of 285m beside two of 1: the quarter of two, rounded up */
+        {.what = "a quota with room for the surge",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .quota = QUOTA("", "\"requests.cpu\":\"2285m\"", "\"requests.cpu\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "a quota without",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .quota = QUOTA("", "\"cpu\":\"2284m\"", "\"cpu\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Quota",
+         .condition = "Applied=Quota"},
+        {.what = "a quota of pods",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .quota = QUOTA("", "\"pods\":2", "\"pods\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Quota"},
+        {.what = "a quota of pods, and none beside the others",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .more = "\"strategy\":{\"rollingUpdate\":{\"maxSurge\":0}},",
+         .quota = QUOTA("", "\"pods\":2,\"requests.cpu\":2", "\"pods\":2,\"requests.cpu\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "a quota that came to allow less than there is: a pod that goes has no successor",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .more = "\"strategy\":{\"rollingUpdate\":{\"maxSurge\":0}},",
+         .quota = QUOTA("", "\"requests.cpu\":\"1284m\"", "\"requests.cpu\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Quota"},
+        {.what = "a quota for a raise of both, and one beside them",
+         .spec = ROLLOUT,
+         .request = "100m",
+         .annotations = CARRIES("1", "100m"),
+         .quota = QUOTA("", "\"requests.cpu\":\"669m\"", "\"requests.cpu\":\"200m\""),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Quota",
+         .carries = true},
+        {.what = "just enough of it",
+         .spec = ROLLOUT,
+         .request = "100m",
+         .annotations = CARRIES("1", "100m"),
+         .quota = QUOTA("", "\"requests.cpu\":\"670m\"", "\"requests.cpu\":\"200m\""),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "a quota of other pods",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .quota = QUOTA("\"scopes\":[\"BestEffort\"],", "\"pods\":0", ""),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "a quota of its class",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .pod = ",\"priorityClassName\":\"high\"",
+         .quota = QUOTA(CLASSES("In"), "\"pods\":2", "\"pods\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Quota"},
+        {.what = "a quota of another class",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .pod = ",\"priorityClassName\":\"high\"",
+         .quota = QUOTA(CLASSES("NotIn"), "\"pods\":2", "\"pods\":2"),
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered"},
+        {.what = "its pods are refused by a quota",
+         .spec = ROLLOUT,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .refused = "pods \\\"web-1\\\" is forbidden: exceeded quota: q",
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Lowered",
+         .condition = "Degraded=Quota",
+         .carries = true},
         {.what = "the pod as a whole asks",
          .spec = ROLLOUT,
          .request = "1",
@@ -419,20 +541,34 @@ static void make_world(struct world *w, const struct row *r)
         world_init(w, "halflife", "halflife-system");
         if (*r->request)
                 snprintf(requests, sizeof requests, "{\"requests\":{\"cpu\":\"%s\"}}", r->request);
-        snprintf(json, sizeof json,
-                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
-                 "000000000001\","
-                 "\"generation\":1},\"spec\":{%s\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{%s}},"
-                 "\"spec\":{"
-                 "\"containers\":[{\"name\":\"app\",\"resources\":%s}]%s}}},\"status\":{\"observedGeneration\":1,"
-                 "\"replicas\":2,"
-                 "\"updatedReplicas\":2,\"availableReplicas\":2}}",
-                 r->more ? r->more : "", r->annotations, requests, r->pod ? r->pod : "");
+        snprintf(
+                json, sizeof json,
+                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\",\"uid\":\"00000000-0000-4000-8000-"
+                "000000000001\","
+                "\"generation\":1},\"spec\":{%s\"replicas\":2,\"template\":{\"metadata\":{\"annotations\":{%s}},"
+                "\"spec\":{"
+                "\"containers\":[{\"name\":\"app\",\"resources\":%s}]%s}}},\"status\":{\"observedGeneration\":1,"
+                "\"replicas\":2,"
+                "\"updatedReplicas\":2,\"availableReplicas\":2,\"conditions\":[{\"type\":\"ReplicaFailure\",\"status\":"
+                "\"%s\",\"message\":\"%s\"}]}}",
+                r->more ? r->more : "", r->annotations, requests, r->pod ? r->pod : "", r->refused ? "True" : "False",
+                r->refused ? r->refused : "");
         if (workload_upsert(w, deployments(w), text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", r->what, err.text);
         snprintf(json, sizeof json,
                  "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":%s}", r->spec);
         if (profile_upsert(w, false, text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", r->what, err.text);
+}
+
+static void make_quota(struct world *w, const struct row *r)
+{
+        char json[1500];
+        struct err err = {0};
+        if (!r->quota)
+                return;
+        snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"room\"},%s}", r->quota);
+        if (quota_upsert(w, text_of(json), 1, &err) < 0)
                 fail_msg("%s: %s", r->what, err.text);
 }
 
@@ -508,6 +644,7 @@ static void test_rows(void **state)
                 struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
                 make_world(&w, r);
                 make_hpa(&w, r);
+                make_quota(&w, r);
                 world_settle(&w, now);
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t->workload);

@@ -449,6 +449,7 @@ static void test_gates_are_found(void **state)
                 f.rollout_blocked = g == GATE_ROLLOUT;
                 f.hpa_holds = g == GATE_HPA;
                 f.other_autoscaler = g == GATE_AUTOSCALER;
+                f.no_room = g == GATE_QUOTA;
                 if (g == GATE_MIN_CHANGE)
                         f.target = YES(999);
                 if (g == GATE_HPA)

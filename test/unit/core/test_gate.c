@@ -77,6 +77,10 @@ static void close_immutable(struct gate_facts *f)
 {
         f->immutable = true;
 }
+static void close_quota(struct gate_facts *f)
+{
+        f->no_room = true;
+}
 static void close_pod_request(struct gate_facts *f)
 {
         f->pod_asks = true;
@@ -121,23 +125,15 @@ static void test_order(void **state)
                 void (*close)(struct gate_facts *f);
                 enum reason want;
         } door[] = {
-                {close_rollout, REASON_ROLLOUT_BLOCKED},
-                {close_budget, REASON_BUDGET},
-                {close_window, REASON_OUTSIDE_WINDOW},
-                {close_cooldown, REASON_COOLDOWN},
-                {close_min_change, REASON_BELOW_MIN_CHANGE},
-                {close_orphaned, REASON_ORPHANED},
-                {close_in_place_only, REASON_IMMUTABLE},
-                {close_pod_request, REASON_IMMUTABLE},
-                {close_immutable, REASON_IMMUTABLE},
-                {close_managed, REASON_MANAGED},
-                {close_contested, REASON_CONTESTED},
-                {close_hpa, REASON_HPA_HOLD},
-                {close_autoscaler, REASON_OTHER_AUTOSCALER},
-                {close_never, REASON_OPTED_OUT},
-                {close_paused, REASON_PAUSED},
-                {close_stale, REASON_STALE},
-                {close_rule, REASON_NO_ORIGINAL},
+                {close_quota, REASON_QUOTA},           {close_rollout, REASON_ROLLOUT_BLOCKED},
+                {close_budget, REASON_BUDGET},         {close_window, REASON_OUTSIDE_WINDOW},
+                {close_cooldown, REASON_COOLDOWN},     {close_min_change, REASON_BELOW_MIN_CHANGE},
+                {close_orphaned, REASON_ORPHANED},     {close_in_place_only, REASON_IMMUTABLE},
+                {close_pod_request, REASON_IMMUTABLE}, {close_immutable, REASON_IMMUTABLE},
+                {close_managed, REASON_MANAGED},       {close_contested, REASON_CONTESTED},
+                {close_hpa, REASON_HPA_HOLD},          {close_autoscaler, REASON_OTHER_AUTOSCALER},
+                {close_never, REASON_OPTED_OUT},       {close_paused, REASON_PAUSED},
+                {close_stale, REASON_STALE},           {close_rule, REASON_NO_ORIGINAL},
         };
         struct apply_policy p = rollout();
         struct gate_facts all = open_facts(&p);

@@ -20,6 +20,10 @@ static void say_workload(struct buf *b, const struct workload_view *w)
         say_labels(b, "tlabel", w->template_label, w->template_labels);
         say_containers(b, w->container, w->containers);
         say_amounts(b, "pod", w->pod_asks);
+        if (w->surge.set)
+                say(b, " surge=%lld%s", (long long)w->surge.value, w->surge.percent ? "%" : "");
+        say_text(b, "class", w->priority_class);
+        say_text(b, "failure", w->replica_failure);
         for (int i = 0; i < w->owners; i++)
                 say(b, " <%.*s of %.*s:%s%s>", TEXT_ARG(w->owner[i].manager), TEXT_ARG(w->owner[i].container),
                     w->owner[i].of[CPU] ? " cpu" : "", w->owner[i].of[MEMORY] ? " memory" : "");
@@ -128,17 +132,17 @@ static const struct {
         {"/spec/template",
          SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":[{\"pause\":{\"duration\":\"1h\"}},{\"pause\":{"
               "\"duration\":60}},{\"pause\":null}],\"maxSurge\":1}}," TEMPLATE),
-         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main surge=1"},
         {"/spec/template",
          SPEC("\"replicas\":2,\"strategy\":{\"canary\":{\"steps\":null},\"blueGreen\":null}," TEMPLATE),
          "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
         {"/spec/template",
          SPEC("\"replicas\":2,\"strategy\":{\"blueGreen\":{\"activeService\":\"a\",\"autoPromotionEnabled\":false}}"
               "," TEMPLATE),
-         "n/w generation=4 replicas=2 person seen=0 updated=0 available=0 of=0 | app main"},
+         "n/w generation=4 replicas=2 person seen=0 updated=0 available=0 of=0 | app main surge=100%"},
         {"/spec/template",
          SPEC("\"replicas\":2,\"strategy\":{\"blueGreen\":{\"autoPromotionEnabled\":null}}," TEMPLATE),
-         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main"},
+         "n/w generation=4 replicas=2 seen=0 updated=0 available=0 of=0 | app main surge=100%"},
         /* a Rollout that does not say how many has one, and says how far it is */
         {"/spec/template",
          "{" META ",\"spec\":{\"strategy\":{\"canary\":{}}," TEMPLATE "},\"status\":{\"observedGeneration\":\"3\","
@@ -162,6 +166,25 @@ static const struct {
         {"/spec/template", WHOLE("\"requests\":{\"hugepages-2Mi\":\"4Mi\"}", "{}"), CALM_APP},
         {"/spec/template", WHOLE("\"requests\":{\"cpu\":\"some\"}", "{}"),
          "!workload 'n/w': requests 'some' is not a quantity"},
+        /* how a rollout goes, and whom it makes */
+        {"/spec/template",
+         SPEC("\"strategy\":{\"rollingUpdate\":{\"maxSurge\":\"30%\",\"maxUnavailable\":0}}," TEMPLATE),
+         CALM_APP " surge=30%"},
+        {"/spec/template", SPEC("\"updateStrategy\":{\"maxSurge\":2}," TEMPLATE), CALM_APP " surge=2"},
+        {"/spec/template", SPEC("\"strategy\":{\"rollingUpdate\":{\"maxSurge\":{}}}," TEMPLATE), CALM_APP},
+        {"/spec/template",
+         SPEC("\"template\":{\"spec\":{\"priorityClassName\":\"high\",\"containers\":[{\"name\":\"app\"}]}}"),
+         CALM_APP " class=high"},
+        {"/spec/template",
+         "{" META ",\"spec\":{" TEMPLATE
+         "},\"status\":{\"conditions\":[{\"type\":\"ReplicaFailure\",\"status\":\"True\","
+         "\"message\":\"no room\"}]}}",
+         CALM_APP " failure=no room"},
+        {"/spec/template",
+         "{" META ",\"spec\":{" TEMPLATE
+         "},\"status\":{\"conditions\":[{\"type\":\"ReplicaFailure\",\"status\":\"False\","
+         "\"message\":\"no room\"}]}}",
+         CALM_APP},
         /* who owns requests */
         {"/spec/template", OWNED(ENTRY("argo", "Apply", APP(REQUESTS("\"f:cpu\":{},\"f:memory\":{}")))),
          CALM " <argo of app: cpu memory>"},

@@ -1,0 +1,50 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+)
+
+func init() {
+	shared = append(shared, scenario{"quota-surge", quotaSurge})
+}
+
+func (t *T) quota(hard M) M {
+	return M{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": t.meta("room"), "spec": M{"hard": hard}}
+}
+
+// A quota that has no room for the pod of a rollout beside the others: nothing is written, and the condition says which quota lacks
+// what. With room, the rollout goes through. A quota that is full, but for a rollout without a surge, holds nothing.
+func quotaSurge(t *T) {
+	t.Namespace()
+	profile := quick("Rollout")
+	profile["paused"] = true
+	t.Profile(profile)
+	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
+	t.Apply(t.workload("StatefulSet", "db", 1, app(usedCPU, usedMemory)))
+	t.Apply(t.quota(M{"requests.cpu": "6", "pods": "3"})) // as many as there are
+	t.Eventually("the quota counts", soon, func() error {
+		got, err := t.Get(t.path("resourcequotas", "room"))
+		if err == nil && (got.Text("status", "used", "pods") != "3" || got.Text("status", "used", "requests.cpu") != "6") {
+			err = fmt.Errorf("it says %s", got.Object("status"))
+		}
+		return err
+	})
+	t.Cycles(t.halflife, 1)
+	t.Profile(quick("Rollout"))
+	cpu, memory := targets(usedCPU, usedMemory)
+	t.Eventually("a StatefulSet needs no room", soon, func() error {
+		if err := t.podsAsk("db", "app", "cpu", cpu, 1); err != nil {
+			return err
+		}
+		return t.podsAsk("db", "app", "memory", memory, 1)
+	})
+	rec := t.RecIn("deployment-web", "Ready", soon)
+	t.Check(condition(rec, "Applied", "False", "ResourceQuota 'room': 3 of 3 pods are used, the rollout needs 1 more"))
+	if got := rec.Named("app", "status", "containers").Text("cpu", "reason"); got != "Quota" {
+		t.Fatalf("reason of CPU is '%s', not Quota", got)
+	}
+	t.generation("deployments", "web", 1)
+	t.Apply(t.quota(M{"requests.cpu": "6", "pods": "4"}))
+	t.Eventually("with room it is lowered", soon+30*time.Second, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+}
