@@ -22,7 +22,7 @@ func quotaSurge(t *T) {
 	t.Profile(profile)
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
 	t.Apply(t.workload("StatefulSet", "db", 1, app(usedCPU, usedMemory)))
-	t.Apply(t.quota(M{"requests.cpu": "6", "pods": "3"})) // as many as there are
+	t.Apply(t.quota(M{"requests.cpu": "8", "pods": "3"})) // as many pods as there are
 	t.Eventually("the quota counts", soon, func() error {
 		got, err := t.Get(t.path("resourcequotas", "room"))
 		if err == nil && (got.Text("status", "used", "pods") != "3" || got.Text("status", "used", "requests.cpu") != "6") {
@@ -45,6 +45,6 @@ func quotaSurge(t *T) {
 		t.Fatalf("reason of CPU is '%s', not Quota", got)
 	}
 	t.generation("deployments", "web", 1)
-	t.Apply(t.quota(M{"requests.cpu": "6", "pods": "4"}))
+	t.Apply(t.quota(M{"requests.cpu": "8", "pods": "4"}))
 	t.Eventually("with room it is lowered", soon+30*time.Second, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 }
