@@ -40,15 +40,22 @@ func (t *T) says(said string, parts ...string) {
 // spec of a workload, byte by byte.
 func (t *T) spec(plural, name string) string { return t.Workload(plural, name).Object("spec").String() }
 
+// carries says whether an object, or its template, still has annotations of halflife.
+func carries(o kube.Object) bool {
+	return strings.Contains(o.String(), originals) || strings.Contains(o.String(), applied)
+}
+
 // lower leaves a Deployment as halflife does, where none runs.
 func (t *T) lower(name, cpu string) {
 	notes := M{originals: `{"app":{"requests":{"cpu":"2","memory":"1Gi"},"limits":{"cpu":"4","memory":"2Gi"}}}`,
 		applied: fmt.Sprintf(`{"app":{"requests":{"cpu":"%s"}}}`, cpu), "halflife.dev/utilization-basis": "request"}
-	_, err := t.Merge(t.path("deployments", name)+"?fieldManager=halflife", M{"metadata": M{"annotations": notes},
-		"spec": M{"template": M{"metadata": M{"annotations": notes}}}})
-	t.Check(err)
-	_, err = t.Patch(t.path("deployments", name)+"?fieldManager=halflife", L{M{"op": "replace",
-		"path": "/spec/template/spec/containers/0/resources/requests/cpu", "value": cpu}})
+	ops := L{M{"op": "replace", "path": "/spec/template/spec/containers/0/resources/requests/cpu", "value": cpu}}
+	for key, note := range notes {
+		key = strings.ReplaceAll(key, "/", "~1")
+		ops = append(ops, M{"op": "add", "path": "/metadata/annotations/" + key, "value": note},
+			M{"op": "add", "path": "/spec/template/metadata/annotations/" + key, "value": note})
+	}
+	_, err := t.Patch(t.path("deployments", name)+"?fieldManager=halflife", ops)
 	t.Check(err)
 	_, err = t.Post(t.path("recommendations", ""), M{"apiVersion": "halflife.dev/v1alpha1", "kind": "Recommendation",
 		"metadata": M{"name": "deployment-" + name, "namespace": t.NS, "labels": M{"app": name}}, "spec": M{
@@ -87,7 +94,7 @@ func restoreAll(t *T) {
 	}
 	back()
 	t.RecIn("deployment-web", "Held", soon)
-	t.Cycles(t.halflife, 2)
+	t.Cycles(t.halflife, 1)
 	back()
 	t.says(t.command(0, "restore", "-n", t.NS), "0 restored, 0 left, 0 failed, 0 not begun")
 	t.says(t.command(0, "resume", "deploy/web", "-n", t.NS), "deployment-web resumed (it was held: halflife restore)")
@@ -123,7 +130,6 @@ func restoreChanged(t *T) {
 			t.Fatalf("%s asks for %s, not %s", name, got, want)
 		}
 	}
-	t.generation("deployments", "request", t.Workload("deployments", "request").Generation())
 	ctl("rollout", "resume", "deployment/paused")
 	t.Eventually("what was paused follows", soon, func() error { return t.podsAsk("paused", "app", "cpu", "2", 2) })
 }
@@ -137,7 +143,7 @@ func restoreFull(t *T) {
 	taint := M{"key": "e2e", "value": t.Name, "effect": "NoSchedule"}
 	_, err := t.Post("/api/v1/nodes", M{"apiVersion": "v1", "kind": "Node", "metadata": M{"name": "e2e-restore-full",
 		"labels": M{"e2e": t.Name}, "annotations": M{"kwok.x-k8s.io/node": "fake"}}, "spec": M{"taints": L{taint}},
-		"status": M{"capacity": room("2500m"), "allocatable": room("2500m")}})
+		"status": M{"capacity": room("64"), "allocatable": room("64")}})
 	t.Check(err)
 	defer func() { _ = t.Delete(node) }()
 	t.Eventually("the small node is ready", soon, func() error {
@@ -149,19 +155,19 @@ func restoreFull(t *T) {
 	})
 	before := map[string]string{}
 	for _, name := range []string{"a", "b"} {
-		box := app(usedCPU, usedMemory)
-		box.requests = M{"cpu": "500m", "memory": "1Gi"}
-		o := t.deployment(name, 2, box)
+		o := t.deployment(name, 2, app(usedCPU, usedMemory))
 		pod := o["spec"].(M)["template"].(M)["spec"].(M)
 		pod["nodeSelector"] = M{"e2e": t.Name}
 		pod["tolerations"] = L{M{"key": "e2e", "operator": "Exists"}}
 		t.Apply(o)
-		_, err := t.Patch(t.path("deployments", name), L{M{"op": "replace",
-			"path": "/spec/template/spec/containers/0/resources/requests/cpu", "value": "2"}})
-		t.Check(err)
 		before[name] = t.spec("deployments", name)
 		t.lower(name, "500m")
 	}
+	resize := func(cpu string) {
+		_, err := t.Merge(node+"/status", M{"status": M{"capacity": room(cpu), "allocatable": room(cpu)}})
+		t.Check(err)
+	}
+	resize("2500m")
 	said := t.command(1, "restore", "-n", t.NS, "--budget", "1", "--timeout", "5s")
 	t.says(said, "deployment/a failed: stands still for 5 s", "stay Pending", "Insufficient cpu",
 		"1 failed, 1 not begun", "the same command again goes on from here")
@@ -177,8 +183,7 @@ func restoreFull(t *T) {
 	if serving < 2 {
 		t.Fatalf("only %d of a serve", serving)
 	}
-	_, err = t.Merge(node+"/status", M{"status": M{"capacity": room("64"), "allocatable": room("64")}})
-	t.Check(err)
+	resize("64")
 	t.command(0, "restore", "-n", t.NS, "--budget", "1", "--timeout", "30s")
 	for _, name := range []string{"a", "b"} {
 		if now := t.spec("deployments", name); now != before[name] {
@@ -235,23 +240,27 @@ func restoreDoors(t *T) {
 		t.Apply(o)
 		t.RecIn("deployment-"+name, "Ready", soon)
 		t.Eventually(name+" is lowered at its next deploy", soon, func() error {
-			t.Ctl("-n", t.NS, "set", "env", "deployment/"+name, fmt.Sprintf("TRY=%d", time.Now().UnixNano()))
-			time.Sleep(2 * time.Second)
-			return t.podsAsk(name, "app", "cpu", cpu, 2)
+			err := t.podsAsk(name, "app", "cpu", cpu, 2)
+			if err != nil && t.podsAsk(name, "app", "cpu", "2", 2) == nil {
+				t.Ctl("-n", t.NS, "set", "env", "deployment/"+name, fmt.Sprintf("TRY=%d", time.Now().UnixNano()))
+			}
+			return err
 		})
 	}
 	said := t.command(0, "restore", "-n", t.NS, "--timeout", "1m")
 	t.says(said, "deployment/template restored: app cpu "+cpu+" -> 2", "deployment/pods left; left: pod 'pods-")
 	w := t.Workload("deployments", "template")
-	if got := request(w, "app", "cpu"); got != "2" || strings.Contains(w.String(), "halflife.dev/") {
+	if got := request(w, "app", "cpu"); got != "2" || carries(w) {
 		t.Fatalf("the template asks for %s: %s", got, w)
 	}
 	t.Ctl("-n", t.NS, "label", "deployment", "template", "touched=yes")
 	t.Check(t.podsAsk("template", "app", "cpu", "2", 2))
 	t.says(t.command(0, "restore", "-n", t.NS, "--restart", "--timeout", "1m"), "deployment/pods restored: restarted")
 	t.Check(t.podsAsk("pods", "app", "cpu", "2", 2))
-	if strings.Contains(kube.Object{"pods": t.Pods("pods")}.String(), applied) {
-		t.Fatalf("its pods still carry annotations of halflife")
+	for _, pod := range t.Pods("pods") {
+		if carries(pod) {
+			t.Fatalf("it still carries annotations of halflife: %s", pod)
+		}
 	}
 }
 
@@ -285,7 +294,7 @@ func uninstall(t *T) {
 		}
 	}
 	w := t.Workload("deployments", "web")
-	if strings.Contains(kube.Object(w.Object("spec")).String(), "halflife.dev") || w.Annotation(applied) != "" {
+	if carries(w) {
 		t.Fatalf("it still speaks of halflife: %s", w)
 	}
 	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
