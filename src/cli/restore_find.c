@@ -52,7 +52,13 @@ static int discover(struct restoring *r, struct restore_kind *k, struct err *err
 
 static bool is_built_in(const struct kind *row)
 {
-        return row && (strcmp(row->group, "apps") == 0 || strcmp(row->group, "batch") == 0);
+        return row && (!*row->group || strcmp(row->group, "apps") == 0 || strcmp(row->group, "batch") == 0);
+}
+
+/* A pod that nobody owns stands for itself, and has no template. */
+static bool is_pod_alone(const struct restore_kind *k)
+{
+        return k->row == &kind_of_dimension[DIMENSION_POD];
 }
 
 struct restore_kind *restore_kind_get(struct restoring *r, struct text group, struct text kind, struct err *err)
@@ -65,7 +71,8 @@ struct restore_kind *restore_kind_get(struct restoring *r, struct text group, st
                 return NULL;
         }
         struct restore_kind *k = MEM_NEW(struct restore_kind);
-        k->row = kind_find(group, kind);
+        enum dimension d = kind_dimension(group, kind);
+        k->row = d == DIMENSION_POD ? &kind_of_dimension[d] : kind_find(group, kind);
         k->template_path = k->row ? k->row->template_path : "/spec/template";
         snprintf(k->is.group, sizeof k->is.group, "%.*s", TEXT_ARG(group));
         snprintf(k->is.kind, sizeof k->is.kind, "%.*s", TEXT_ARG(kind));
@@ -150,8 +157,8 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         const char *api = restore_text(item, "spec.targetRef.apiVersion");
         const char *kind = restore_text(item, "spec.targetRef.kind"), *name = restore_text(item, "spec.targetRef.name");
         const char *dimension = restore_text(item, "spec.dimension");
-        bool workload = !*dimension || strcmp(dimension, "Workload") == 0;
-        if (!*kind || !*name || !workload || (r->scope.orphaned && !is_orphaned(item)))
+        bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) == 0; /* nothing carries a value of it */
+        if (!*kind || !*name || whole || (r->scope.orphaned && !is_orphaned(item)))
                 return 0;
         struct restore_kind *k = restore_kind_get(r, kind_group(text_of(api)), text_of(kind), err);
         if (!k)
@@ -267,7 +274,7 @@ static int find_workload(struct restoring *r, const char *ns, const struct resto
         struct taking taking = {r, k};
         if (item) {
                 (void)restore_target_get(r, ns, k, name);
-                return take_workload(&taking, item, err);
+                return is_pod_alone(k) ? 0 : take_workload(&taking, item, err);
         }
         if (!k->absent && err->code != ERR_NOTFOUND)
                 return err->code;
@@ -328,7 +335,7 @@ static int find_workloads(struct restoring *r, struct err *err)
                 if (is_listed(&kinds[i]) && !restore_kind_get(r, text_of(kinds[i].group), text_of(kinds[i].kind), err))
                         rc = err->code;
         for (int i = 0; rc == 0 && i < r->kinds; i++)
-                if (!r->kind[i]->row || is_listed(r->kind[i]->row))
+                if (!is_pod_alone(r->kind[i]) && (!r->kind[i]->row || is_listed(r->kind[i]->row)))
                         rc = list_kind(r, r->kind[i], err);
         return rc;
 }
@@ -399,18 +406,35 @@ struct restore_target *restore_owner_target(struct restoring *r, const char *ns,
         return restore_target_get(r, ns, highest->kind, highest->name);
 }
 
+/* *ret NULL: it is not meant. */
+static int target_of_pod(struct restoring *r, const json_t *meta, struct restore_target **ret, struct err *err)
+{
+        const char *ns = restore_text(meta, "namespace"), *name = restore_text(meta, "name");
+        *ret = controller_of(meta) ? restore_owner_target(r, ns, meta) : NULL;
+        if (controller_of(meta))
+                return 0;
+        const struct kind *pod = &kind_of_dimension[DIMENSION_POD];
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, pod->group, pod->kind, name);
+        *ret = map_get(&r->by_key, text_of(key));
+        if (*ret || !is_open(r))
+                return 0;
+        const struct restore_kind *k = restore_kind_get(r, text_of(pod->group), text_of(pod->kind), err);
+        *ret = k ? restore_target_get(r, ns, k, name) : NULL;
+        return k ? 0 : err->code;
+}
+
 static int take_pod(void *arg, json_t *item, struct err *err)
 {
         struct restoring *r = arg;
         const json_t *meta = json_object_get(item, "metadata");
         const char *phase = restore_text(item, "status.phase");
-        (void)err;
         if (!note(meta, ANNOTATION_APPLIED) || json_object_get(meta, "deletionTimestamp") ||
             strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
                 return 0;
-        struct restore_target *t = restore_owner_target(r, restore_text(meta, "namespace"), meta);
-        if (!t)
-                return 0;
+        struct restore_target *t;
+        int rc = target_of_pod(r, meta, &t, err);
+        if (rc < 0 || !t)
+                return rc;
         t->pod = mem_resize(t->pod, (size_t)t->pods + 1, sizeof *t->pod);
         t->pod[t->pods++] = (struct restore_pod){mem_string(restore_text(meta, "name")),
                                                  mem_string(restore_text(meta, "uid")), false};

@@ -425,6 +425,37 @@ static void test_pods(void **state)
         end();
 }
 
+/* One that nobody owns, by a Recommendation of its own or by its annotations alone: resized; nothing could roll it. */
+static void test_pods_alone(void **state)
+{
+        (void)state;
+        static const char path[] = "/api/v1/namespaces/shop/pods/lone";
+        static const char pod[] =
+                "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\","
+                "\"annotations\":"
+                "{\"halflife.dev/original-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"2\\\"}}}\","
+                "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"454m\\\"}}}\"}},"
+                "\"spec\":" CONTAINER(",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}") "}";
+        static const struct object rec = {
+                "Pod", path, "",
+                "{\"apiVersion\":\"v1\",\"kind\":\"Pod\",\"metadata\":{\"name\":\"lone\",\"namespace\":\"shop\"}}", ""};
+        static const char *const how[][3] = {
+                {"pod/lone", "-n", "shop"}, {"-n", "shop", "--dry-run=false"}, {"--all", "--budget", "9"}};
+        for (int i = 0; i < 3; i++) {
+                begin(&(struct fake_options){.seed = 6});
+                fake_put(stage.fake, "kubectl", pod);
+                if (i < 2)
+                        publish(&rec);
+                AUTO(mem_free) char *said = RUN(0, "restore", how[i][0], how[i][1], how[i][2]);
+                expect_says(said, "shop pod/lone restored: pod 'lone' app cpu 454m -> 2");
+                AUTO(mem_free) char *spec = spec_of(path);
+                assert_non_null(strstr(spec, "\"requests\":{\"cpu\":\"2\""));
+                AUTO(mem_free) char *note = annotation(path, ANNOTATION_APPLIED);
+                assert_null(note);
+                end();
+        }
+}
+
 /* A server without the subresource: listed; asked to, rolled. */
 static void test_pods_left(void **state)
 {
@@ -561,9 +592,10 @@ int main(void)
                 cmocka_unit_test(test_all),           cmocka_unit_test(test_scopes),
                 cmocka_unit_test(test_misused),       cmocka_unit_test(test_owners),
                 cmocka_unit_test(test_without_kinds), cmocka_unit_test(test_autoscaler),
-                cmocka_unit_test(test_pods),          cmocka_unit_test(test_pods_left),
-                cmocka_unit_test(test_stands_still),  cmocka_unit_test(test_interrupted),
-                cmocka_unit_test(test_faults),        cmocka_unit_test(test_away),
+                cmocka_unit_test(test_pods_alone),    cmocka_unit_test(test_pods),
+                cmocka_unit_test(test_pods_left),     cmocka_unit_test(test_stands_still),
+                cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_faults),
+                cmocka_unit_test(test_away),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }
