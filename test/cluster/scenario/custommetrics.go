@@ -249,7 +249,11 @@ func seenBy(h kube.Object, running int, each int64) (int64, error) {
 	if len(metrics) != 1 {
 		return 0, fmt.Errorf("it sees nothing: %s", h.Object("status"))
 	}
-	value, err := resource.ParseQuantity(metrics[0].Text("pods", "current", "averageValue"))
+	source := "pods"
+	if metrics[0].Text("type") == "Resource" {
+		source = "resource"
+	}
+	value, err := resource.ParseQuantity(metrics[0].Text(source, "current", "averageValue"))
 	if err != nil {
 		return 0, fmt.Errorf("its average is %s", metrics[0])
 	}

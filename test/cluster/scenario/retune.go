@@ -1,0 +1,144 @@
+package scenario
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"halflife.dev/cluster/kube"
+)
+
+func init() {
+	shared = append(shared, scenario{"hpa-retune", hpaRetune}, scenario{"hpa-contested", hpaContested})
+}
+
+const (
+	ownersTarget = 60     // per cent
+	ownersCPU    = "500m" // so a pod is wanted for each 300m of load
+)
+
+// retuning is a profile under which targets follow, and the right to write them.
+func (t *T) retuning(mode string) M {
+	t.Ctl("apply", "-f", filepath.Join(t.Root, "manifests", "components", "retune", "rbac.yaml"))
+	p := quick(mode)
+	p["resources"] = M{"memory": M{"enabled": false}}
+	p["apply"].(M)["hpa"] = "Retune"
+	return p
+}
+
+// scaled is an autoscaler that reacts at once both ways.
+func (t *T) scaled(name string, most int) M {
+	h := t.hpa(name, M{"type": "Utilization", "averageUtilization": ownersTarget})
+	spec := h["spec"].(M)
+	spec["minReplicas"], spec["maxReplicas"] = 1, most
+	spec["behavior"] = M{"scaleDown": M{"stabilizationWindowSeconds": 0}, "scaleUp": M{"stabilizationWindowSeconds": 0}}
+	return h
+}
+
+func utilizationTarget(h kube.Object) int64 {
+	return h.List("spec", "metrics")[0].Int("resource", "target", "averageUtilization")
+}
+
+const (
+	originalTargets = "halflife.dev/original-targets"
+	appliedTargets  = "halflife.dev/applied-targets"
+)
+
+// The same load on two services, one of which halflife lowers: the real controller wants as many pods of both. Every
+// step lies 5 % and more from where another count, or the controller's tolerance of 10 %, would begin. E2E_LONG=1 plays
+// more steps, down as well.
+func hpaRetune(t *T) {
+	t.Namespace()
+	profile := t.retuning("Rollout")
+	profile["selector"] = M{"matchLabels": M{"app": "lowered"}}
+	profile["apply"].(M)["minChangePercent"] = 20
+	names := []string{"lowered", "still"}
+	t.Profile(profile)
+	for _, name := range names {
+		t.Apply(t.scaled(name, 8))
+		d := t.deployment(name, 3, box{name: "app", requests: M{"cpu": ownersCPU, "memory": "64Mi"}, cpu: 260, memory: 40 * mi})
+		delete(d["spec"].(M), "replicas")
+		t.Apply(d)
+	}
+	t.Eventually("the request falls and the target rises", soon, func() error {
+		if got, err := t.requestOf("lowered"); err != nil || got == ownersCPU {
+			return fmt.Errorf("the request is '%s' (%v)", got, err)
+		}
+		if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "lowered")); got < ownersTarget*3/2 {
+			return fmt.Errorf("the target is %d", got)
+		}
+		return nil
+	})
+	type step struct {
+		cores float64
+		want  int64
+	}
+	steps := []step{{1.404, 5}}
+	if os.Getenv("E2E_LONG") != "" {
+		steps = []step{{0.78, 3}, {1.404, 5}, {0.45, 2}, {1.08, 4}}
+	}
+	for _, s := range steps {
+		began := time.Now()
+		settled := t.playLoad(names, s.cores)
+		h := t.Workload("horizontalpodautoscalers", "lowered")
+		lowered, _ := t.requestOf("lowered")
+		t.Notef("%.2f cores: %d replicas at %s and %d %%, %d at %s and %d %%, settled within %.0f s", s.cores,
+			settled["lowered"], lowered, utilizationTarget(h), settled["still"], ownersCPU, ownersTarget, time.Since(began).Seconds())
+		if settled["lowered"] != settled["still"] || settled["lowered"] != s.want {
+			t.Fatalf("%.2f cores: %v, not %d", s.cores, settled, s.want)
+		}
+		if got := h.Annotation(originalTargets); got != `{"Resource/cpu":60}` {
+			t.Fatalf("recorded is '%s'", got)
+		}
+	}
+	profile["apply"].(M)["hpa"] = "Hold"
+	t.Profile(profile)
+	t.asItsOwners("lowered", ownersCPU)
+}
+
+// asItsOwners waits until requests and target are as before halflife.
+func (t *T) asItsOwners(name, cpu string) {
+	t.Eventually("requests and target are as before", soon, func() error {
+		h := t.Workload("horizontalpodautoscalers", name)
+		if got := utilizationTarget(h); got != ownersTarget {
+			return fmt.Errorf("the target is %d", got)
+		}
+		for _, note := range []string{originalTargets, appliedTargets} {
+			if got := h.Annotation(note); got != "" {
+				return fmt.Errorf("%s is '%s'", note, got)
+			}
+		}
+		if got := request(t.Workload("deployments", name), "app", "cpu"); got != cpu {
+			return fmt.Errorf("the request is '%s'", got)
+		}
+		return nil
+	})
+}
+
+// Whoever applies the autoscaler again puts its target back: the original request comes back, and the workload is left
+// alone.
+func hpaContested(t *T) {
+	t.Namespace()
+	t.Profile(t.retuning("Rollout"))
+	owners := t.hpa("web", M{"type": "Utilization", "averageUtilization": ownersTarget})
+	t.Apply(owners)
+	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
+	t.Eventually("the target rises", soon, func() error {
+		if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "web")); got <= ownersTarget {
+			return fmt.Errorf("the target is %d", got)
+		}
+		return nil
+	})
+	t.Apply(owners)
+	t.RecWhen("deployment-web", "contested", soon, func(r kube.Object) error {
+		c := r.Condition("Contested")
+		if c == nil || c.Text("status") != "True" {
+			return fmt.Errorf("conditions: %s", r.Object("status"))
+		}
+		return nil
+	})
+	t.asItsOwners("web", "2")
+	t.Cycles(t.halflife, 2)
+	t.asItsOwners("web", "2")
+}
