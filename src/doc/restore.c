@@ -6,6 +6,7 @@
 #include "base/yaml.h"
 #include "core/origin.h"
 #include "core/quantity.h"
+#include "core/retune.h"
 #include "doc/patch.h"
 
 /* What of an object tells the way back: a workload's template, or a pod. */
@@ -208,90 +209,79 @@ int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err)
 
 /* --- autoscalers --- */
 
-static void add_op(json_t *ops, const char *op, const char *path, json_t *value)
+/* What is recorded of a metric; unset: nothing. */
+static struct amount recorded_of(const struct recorded_target *row, int rows, const struct metric_view *m)
 {
-        json_t *o = json_pack("{s:s, s:s}", "op", op, "path", path);
-        if (value)
-                json_object_set_new(o, "value", value);
-        json_array_append_new(ops, o);
-}
-
-/* "ContainerResource/app/cpu", and the member that holds its target; NULL: it is none of these. */
-static const char *metric_key(const json_t *metric, char key[static 512])
-{
-        const char *type = json_string_value(json_object_get(metric, "type"));
-        bool whole = type && strcmp(type, "Resource") == 0;
-        if (!type || (!whole && strcmp(type, "ContainerResource") != 0))
-                return NULL;
-        const char *member = whole ? "resource" : "containerResource";
-        const json_t *of = json_object_get(metric, member);
-        const char *name = json_string_value(json_object_get(of, "name"));
-        const char *container = json_string_value(json_object_get(of, "container"));
-        snprintf(key, 512, "%s/%s%s%s", type, whole || !container ? "" : container, whole ? "" : "/", name ? name : "");
-        return member;
+        for (int i = 0; i < rows; i++)
+                if (row[i].resource == m->resource && text_equal(row[i].container, m->container))
+                        return (struct amount){true, row[i].percent};
+        return (struct amount){0};
 }
 
 struct scaler {
-        json_t *ops;
-        const json_t *was, *made; /* made NULL: not recorded, then what stands is ours */
-        struct restore *ret;
+        struct arena arena;
+        struct autoscaler_view view;
+        struct recorded_target was[VIEW_METRICS], made[VIEW_METRICS];
+        int wases, mades;
+        struct patch_target target[VIEW_METRICS];
+        int targets;
 };
 
-static void restore_metric(const struct scaler *s, size_t i, const json_t *metric)
+static int read_targets(struct scaler *s, struct text annotation, struct recorded_target *row, int *ret_rows,
+                        struct err *err)
 {
-        char key[512], path[128], line[RESTORE_TEXT];
-        const char *member = metric_key(metric, key);
-        json_t *was = member ? json_object_get(s->was, key) : NULL,
-               *made = member ? json_object_get(s->made, key) : NULL;
-        json_t *now = json_object_get(json_object_get(json_object_get(metric, member), "target"), "averageUtilization");
-        if (!json_is_integer(was) || !json_is_integer(now) || json_equal(was, now))
-                return;
-        long long from = json_integer_value(now), to = json_integer_value(was);
-        if (made && !json_equal(made, now)) {
-                snprintf(line, sizeof line, "%.300s is %lld%%, not what halflife set", key, from);
-                add_text(s->ret->stands, line);
-                s->ret->stand++;
-                return;
-        }
-        snprintf(path, sizeof path, "/spec/metrics/%zu/%s/target/averageUtilization", i, member);
-        add_op(s->ops, "test", path, json_incref(now));
-        add_op(s->ops, "replace", path, json_incref(was));
-        snprintf(line, sizeof line, "%.300s %lld%% -> %lld%%", key, from, to);
-        add_text(s->ret->changes, line);
-        s->ret->back++;
+        int rows = annotation.len ? record_targets_read(annotation, &s->arena, row, err) : 0;
+        *ret_rows = rows < 0 ? 0 : rows;
+        return rows < 0 ? rows : 0;
 }
 
-#define NOTE_PATH "/metadata/annotations/halflife.dev~1"
-
-static json_t *read_targets(const json_t *notes, const char *key)
+static void judge_metric(struct scaler *s, int i, struct restore *ret)
 {
-        const char *text = json_string_value(json_object_get(notes, key));
-        return text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+        const struct metric_view *m = &s->view.metric[i];
+        bool container = m->source == METRIC_CONTAINER;
+        struct amount was = recorded_of(s->was, s->wases, m), made = recorded_of(s->made, s->mades, m);
+        char line[RESTORE_TEXT];
+        if (m->target != TARGET_UTILIZATION || !was.set || was.value == m->percent)
+                return;
+        const struct retune_origin o = retune_origin(&(struct retune_facts){m->percent, was, made});
+        snprintf(line, sizeof line, o.ours ? "%.*s%s%s %lld%% -> %lld%%" : "%.*s%s%s is %lld%%, not what halflife set",
+                 TEXT_ARG(m->container), container ? " " : "", resource_name(m->resource), (long long)m->percent,
+                 (long long)was.value);
+        add_text(o.ours ? ret->changes : ret->stands, line);
+        *(o.ours ? &ret->back : &ret->stand) += 1;
+        if (o.ours)
+                s->target[s->targets++] = (struct patch_target){i, container, was.value};
+}
+
+static int restore_scaler(struct scaler *s, struct text object, struct restore *ret, json_t **ret_patch,
+                          struct err *err)
+{
+        int rc = decode_hpa(object, FIELD_MANAGER, &s->arena, &s->view, err);
+        const struct our_annotations *note = &s->view.meta.annotation;
+        if (rc == 0)
+                rc = read_targets(s, note->targets, s->was, &s->wases, err);
+        if (rc == 0)
+                rc = read_targets(s, note->targets_applied, s->made, &s->mades, err);
+        ret->noted = note->targets.len > 0;
+        if (rc < 0 || !ret->noted)
+                return rc;
+        for (int i = 0; i < s->view.metrics; i++)
+                judge_metric(s, i, ret);
+        *ret_patch = patch_targets_build(&(struct patch_targets){.object = object,
+                                                                 .version = arena_text(&s->arena, s->view.meta.version),
+                                                                 .target = s->target,
+                                                                 .targets = s->targets},
+                                         err);
+        return *ret_patch ? 0 : err->code;
 }
 
 int restore_hpa(struct text hpa, struct restore *ret, json_t **ret_patch, struct err *err)
 {
-        AUTO(json_decref) json_t *object = json_loadb(hpa.p, hpa.len, JSON_REJECT_DUPLICATES, NULL);
-        const json_t *meta = json_object_get(object, "metadata"), *notes = json_object_get(meta, "annotations");
-        AUTO(json_decref) json_t *was = read_targets(notes, ANNOTATION_TARGETS);
-        AUTO(json_decref) json_t *made = read_targets(notes, ANNOTATION_TARGETS_APPLIED);
-        json_t *metric;
-        size_t i;
-        *ret = (struct restore){.noted = json_object_get(notes, ANNOTATION_TARGETS) != NULL};
+        struct scaler *s = MEM_NEW(struct scaler);
+        memset(ret, 0, sizeof *ret);
         *ret_patch = NULL;
-        if (!json_is_object(object))
-                return err_set(err, ERR_INVALID, "the autoscaler is not JSON");
-        if (!ret->noted)
-                return 0;
-        if (!json_is_object(was))
-                return err_set(err, ERR_INVALID, "annotation '" ANNOTATION_TARGETS "' cannot be read");
-        const struct scaler s = {json_array(), was, made, ret};
-        add_op(s.ops, "test", "/metadata/resourceVersion", json_incref(json_object_get(meta, "resourceVersion")));
-        json_array_foreach(json_object_get(json_object_get(object, "spec"), "metrics"), i, metric)
-                restore_metric(&s, i, metric);
-        add_op(s.ops, "remove", NOTE_PATH "original-targets", NULL);
-        if (json_object_get(notes, ANNOTATION_TARGETS_APPLIED))
-                add_op(s.ops, "remove", NOTE_PATH "applied-targets", NULL);
-        *ret_patch = s.ops;
-        return 0;
+        int rc = restore_scaler(s, hpa, ret, ret_patch, err);
+        arena_release(&s->arena);
+        mem_free(s);
+        return rc;
 }
