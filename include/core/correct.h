@@ -189,7 +189,8 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret);
  * `OptedOut`, `OtherAutoscaler`, `HPAHold`, `Guard`, `Contested`, `Immutable`, `Orphaned`; then the original stands
  * (value; unset where there is none). f->current is what a deploy before wrote, unset where none did: it is kept
  * (`below_min_change`) where the target is not far enough from it, so that the same manifest applied again changes
- * nothing. Of f, the facts of rollouts do not count.
+ * nothing. Of f, the facts of rollouts do not count. Under InPlace f->current is what running pods are set to, and new
+ * ones get that, whatever the target is by now; where nothing is set, the original, or a static target.
  */
 struct deploy_verdict {
         enum reason hold; /* REASON_NONE: the value is ours */

@@ -43,7 +43,7 @@ struct raise_policy {
 
 /* Which factors may lower a request: what was learned, the static one, or the static one until something is learned. */
 enum overcommit { OVERCOMMIT_DYNAMIC, OVERCOMMIT_STATIC, OVERCOMMIT_STATIC_THEN_DYNAMIC };
-enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT, APPLY_ON_DEPLOY, APPLY_MODES };
+enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT, APPLY_ON_DEPLOY, APPLY_IN_PLACE, APPLY_MODES };
 /* OnDeploy: what is written. Pod leaves the template as its owner wrote it. */
 enum apply_at { AT_POD, AT_WORKLOAD };
 enum hpa_mode { HPA_HOLD, HPA_IGNORE, HPA_RETUNE, HPA_LIMIT_BASIS };
@@ -59,6 +59,7 @@ struct apply_policy {
         int64_t cooldown_ms;
         int min_replicas;
         bool keep_guaranteed;
+        struct raise_policy raise; /* InPlace */
 };
 
 /* The defaults of the CRDs (a test holds the two together); minChangePercent and cooldown depend on the mode. */

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "core/correct.h"
+#include "core/resize.h"
 #include "doc/record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
@@ -36,7 +37,7 @@ struct owner_ref {
 
 /* Halflife's own annotations, from wherever they stand. */
 struct our_annotations {
-        struct text original, applied, basis, apply, hold, targets, targets_applied;
+        struct text original, applied, basis, raised, apply, hold, targets, targets_applied;
 };
 
 struct object_view {
@@ -54,6 +55,7 @@ struct container_view {
         struct text name;
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         struct amount request[RESOURCES], limit[RESOURCES];
+        bool restarts[RESOURCES]; /* resizePolicy RestartContainer */
 };
 
 struct kill_view { /* an OOM kill seen in state or lastState */
@@ -74,6 +76,8 @@ struct pod_view {
         struct wall started;
         bool node_pressure;                /* evicted or condition saying the node was short of memory */
         struct amount pod_asks[RESOURCES]; /* as of a workload */
+        enum resize_progress resize;       /* the kubelet's word on the spec's requests */
+        struct text resize_message;
         struct container_view container[VIEW_CONTAINERS];
         int containers;
         struct container_status_view status[VIEW_CONTAINERS];

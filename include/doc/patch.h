@@ -25,7 +25,7 @@ struct patch_resources {
         int containers;
         /* annotations of the template, with a copy on the workload: text to set, NULL to remove; written where a
          * request changes, and where the owner deploys, as a rollout starts then anyway */
-        const char *original, *applied, *basis;
+        const char *original, *applied, *basis, *raised;
         bool basis_stands; /* it is its owner's: neither set nor removed */
         bool deploys;
 };

@@ -15,7 +15,8 @@
 #define ANNOTATION_ORIGINAL "halflife.dev/original-resources"
 #define ANNOTATION_APPLIED  "halflife.dev/applied-resources"
 #define ANNOTATION_BASIS    "halflife.dev/utilization-basis"
-#define BASIS_REQUEST       "request" /* autoscalers go by the request that we wrote */
+#define ANNOTATION_RAISED   "halflife.dev/raised" /* of a running pod: when its usage made us raise its requests */
+#define BASIS_REQUEST       "request"             /* autoscalers go by the request that we wrote */
 
 struct recorded {
         struct text container;

@@ -414,7 +414,7 @@ static void check_kinds(struct checking *c)
 
 /* --- autoscalers --- */
 
-static bool any_retunes(struct checking *c, const char *path)
+static bool any_of(struct checking *c, const char *path, const char *member, const char *value)
 {
         struct err err = {0};
         AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
@@ -423,19 +423,25 @@ static bool any_retunes(struct checking *c, const char *path)
         json_array_foreach(json_object_get(list, "items"), i, profile)
         {
                 const json_t *apply = json_object_get(json_object_get(profile, "spec"), "apply");
-                const char *hpa = json_string_value(json_object_get(apply, "hpa"));
-                if (hpa && strcmp(hpa, "Retune") == 0)
+                const char *is = json_string_value(json_object_get(apply, member));
+                if (is && strcmp(is, value) == 0)
                         return true;
         }
         return false;
+}
+
+/* Does any profile's apply have this? */
+static bool any_applies(struct checking *c, const char *member, const char *value)
+{
+        return any_of(c, "/apis/halflife.dev/v1alpha1/clusterprofiles", member, value) ||
+               any_of(c, "/apis/halflife.dev/v1alpha1/profiles", member, value);
 }
 
 static void check_autoscalers(struct checking *c)
 {
         static const char *const verbs[] = {"get", "patch"};
         struct err err = {0};
-        if (!any_retunes(c, "/apis/halflife.dev/v1alpha1/clusterprofiles") &&
-            !any_retunes(c, "/apis/halflife.dev/v1alpha1/profiles"))
+        if (!any_applies(c, "hpa", "Retune"))
                 return;
         for (int i = 0; i < 2; i++)
                 if (may(c,
@@ -448,6 +454,33 @@ static void check_autoscalers(struct checking *c)
                         return;
                 }
         tell(c, GOOD, "autoscalers of a profile with apply.hpa Retune", NULL);
+}
+
+/* --- pods that are resized --- */
+
+/* Only where a profile asks for it: the server serves it, and we may. */
+static void check_in_place(struct checking *c)
+{
+        static const struct need wanted[] = {{"", "pods", "get", "apply.mode InPlace", false, TO_WRITE},
+                                             {"", "pods", "patch", "apply.mode InPlace", false, TO_WRITE},
+                                             {"", "pods/resize", "patch", "apply.mode InPlace", false, TO_WRITE}};
+        struct err err = {0};
+        char line[128];
+        if (!any_applies(c, "mode", "InPlace"))
+                return;
+        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, "/api/v1", NULL, &err);
+        if (list && !has_resource(list, "pods/resize"))
+                tell(c, DOUBTFUL, "a profile has apply.mode InPlace, and this server cannot resize pods",
+                     "Kubernetes 1.33 or newer can; until then only new pods come with what is set");
+        for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
+                if (c->settings.number[SET_APPLY] == 1 || may(c, &wanted[i], &err) == 1)
+                        continue;
+                snprintf(line, sizeof line, "may not %s %s, needed for %s", wanted[i].verb, wanted[i].resource,
+                         wanted[i].why);
+                tell(c, BAD, line, "kubectl apply -k manifests/overlays/in-place grants it");
+                return;
+        }
+        tell(c, GOOD, "pods are resized in place, as a profile wants", NULL);
 }
 
 /* --- the database --- */
@@ -606,6 +639,7 @@ int cmd_check(int argc, char **argv)
                         check_custom_metrics(&c);
                         check_prometheus(&c);
                         check_autoscalers(&c);
+                        check_in_place(&c);
                 }
         }
         check_database(&c);

@@ -233,8 +233,7 @@ static void remember(struct applying *a, struct text answer, const char *admitte
         d->changed_ms = loop_now(a->controller->loop).wall.ms;
         d->digest = digest_template(answer, a->template_path);
         target_set_admitted(&a->controller->world, t, admitted);
-        mem_free(d->containers);
-        d->containers = json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT);
+        target_set_applied(&a->controller->world, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
         a->controller->count.applied++;
 }
 

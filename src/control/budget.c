@@ -40,6 +40,8 @@ static void forget_old(struct controller *c, int64_t now)
 /* A rollout of ours is done when the workload says so, or when its workload is gone. */
 static bool still_rolling(const struct target *t)
 {
+        if (t->deed.in_place)
+                return t->rolling && t->resizing;
         return t->rolling && t->workload && !rollout_done(t->workload) && !t->workload->deadline_exceeded;
 }
 

@@ -118,8 +118,11 @@ static void remember_weights(struct target *t, const struct plan *p)
         for (int i = 0; i < p->containers; i++) {
                 struct history *h = history_find(t, p->container[i].name);
                 struct amount original = p->container[i].facts.original[CPU];
-                if (h)
-                        h->cpu_weight = original.set ? (double)original.value / 1e3 : 0;
+                if (!h)
+                        continue;
+                h->cpu_weight = original.set ? (double)original.value / 1e3 : 0;
+                h->raises = in_place(t) && t->profile->spec->apply.raise.enabled;
+                memcpy(h->original, p->container[i].facts.original, sizeof h->original);
         }
 }
 
@@ -153,11 +156,12 @@ static void decide_target(struct controller *c, struct target *t)
                 return;
         }
         remember_weights(t, &plan);
+        t->resizing = plan.resize.goes_on;
         contest_watch(c, t, &plan);
         tally(c, &plan);
         show_target(c, &plan);
-        if (!t->busy &&
-            (plan.apply || plan_retunes(&plan) || publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
+        if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
+                         publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
                 work_add(c, t);
 }
 
@@ -169,6 +173,7 @@ static void settle(struct controller *c)
         workloads_free_gone(&c->world);
         namespaces_sweep(&c->world);
         watch_kinds(c);
+        resize_settle(c);
         windows_settle(c);
         budget_settle(c);
 }

@@ -2,10 +2,11 @@
  * The controller's parts. Each file below src/control owns one: watch.c (informers), cause.c, outage.c and refusal.c
  * (what the log tells of failures), ingest.c and scrape.c (usage), backfill.c (that of before), clocks.c (ours and the
  * server's), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c
- * (templates), retune.c (targets of autoscalers), deed.c and contest.c (what we did, and who put it back), tell.c
- * (Events), budget.c, standing.c (profiles' status), show.c (the view for others), replica.c (the cycle of one who only
- * serves), learner.c (which asks the one who learns), webhook.c and authority.c (certificates), custom_serve.c and
- * custom_api.c (custom metrics), telemetry.c (metrics), controller.c (the cycle that calls them).
+ * (templates), resize.c and raise.c (running pods), retune.c (targets of autoscalers), deed.c and contest.c (what we
+ * did, and who put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for others),
+ * replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c and authority.c
+ * (certificates), custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c (the cycle that
+ * calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -89,6 +90,7 @@ struct counters {
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
         uint64_t requests[VERBS][CODES];
         uint64_t cycles, polls_failed, kills, applied, retuned, conflicts, store_errors;
+        uint64_t resizes, raises, resizes_refused;
         struct metric_seconds cycle_seconds, checkpoint_seconds;
         double last_cycle_seconds;
 };
@@ -121,6 +123,9 @@ struct controller {
         uint64_t cycle;
         size_t decide_at, pack_at;
         bool polled; /* this pass follows a poll */
+
+        bool resize_asking; /* whether the server can resize pods */
+        struct mono resize_asked;
 
         struct mono zones_read; /* when the profiles' time zones were read last */
 
@@ -269,6 +274,16 @@ void apply_plan(struct controller *c, const struct plan *p); /* ends in work_don
 
 /* retune.c */
 void retune_plan(struct controller *c, const struct plan *p); /* the first autoscaler that is due; ends in work_done */
+
+/* resize.c */
+void resize_settle(struct controller *c); /* asks the server whether it can resize pods, if any wants it */
+void resize_set(struct controller *c, const struct plan *p); /* what the gates let pass is set from now on */
+void resize_pod(struct controller *c, const struct plan *p); /* the next pod that differs; ends in work_done */
+
+/* raise.c */
+/* A sample was accepted of a container whose history raises; its target has a profile. */
+void raise_see(const struct history *h, struct pod *p, int container, const struct pod_metrics_container_view *v,
+               struct wall at);
 
 /* deed.c */
 void deed_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */

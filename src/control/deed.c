@@ -73,7 +73,7 @@ void deed_adopt(struct controller *c, struct target *t)
         if (t->busy || t->deed_generation == wl->generation)
                 return;
         t->deed_generation = wl->generation;
-        if (!carries(wl))
+        if (!carries(wl) || d->in_place) /* what pods are set to goes by no template */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = applied_rows(wl);
@@ -81,8 +81,7 @@ void deed_adopt(struct controller *c, struct target *t)
                 return;
         d->changed_ms = loop_now(c->loop).wall.ms;
         d->digest = wl->digest;
-        mem_free(d->containers);
-        d->containers = json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT);
+        target_set_applied(&c->world, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
         t->rolling = true; /* until it is seen to be done */
         log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));

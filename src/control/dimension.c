@@ -75,11 +75,18 @@ void pod_more_free(struct world *w, struct pod *p)
         p->more = NULL;
 }
 
-/* What was recorded of its requests stands as it was made: only an admission of ours writes it. */
+/* What was recorded of its requests, by an admission of ours or before a resize. Its likeness shares it. */
 static void records_read(struct world *w, struct pod_more *more, const struct our_annotations *notes)
 {
+        struct workload *likeness = more->single ? more->single->likeness : NULL;
+        record_set_release(w, &more->original);
+        record_set_release(w, &more->applied);
         more->original = record_set_read(w, notes->original);
         more->applied = record_set_read(w, notes->applied);
+        if (!likeness)
+                return;
+        likeness->original = more->original;
+        likeness->applied = more->applied;
 }
 
 void pod_more_read(struct world *w, struct pod *p, const struct object_view *meta)
@@ -98,7 +105,7 @@ void pod_more_read(struct world *w, struct pod *p, const struct object_view *met
                 bool never = meta->annotation.apply.len > 0;
                 w->changed |= labels_keep(&more->labels, pair, (size_t)meta->labels) || more->alone != alone ||
                               more->apply_never != never;
-                if (alone && !more->alone)
+                if (alone)
                         records_read(w, more, &meta->annotation);
                 more->alone = alone;
                 more->apply_never = never;

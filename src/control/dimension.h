@@ -25,7 +25,7 @@ struct pod_more {
         bool alone; /* nobody owns it: it has what follows */
         bool apply_never;
         struct labels labels;                /* also of one whose owner is of no kind we know of */
-        struct record_set original, applied; /* as it was made with */
+        struct record_set original, applied; /* by its annotations */
         struct target *single, *whole;       /* of dimension Pod, Namespace; NULL: none. By the last settle */
         struct together_sample newest;       /* where whole is set */
 };

@@ -52,7 +52,8 @@ static struct pod_container *container_of(struct pod *p, struct text name)
         return NULL;
 }
 
-static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct sample *s)
+static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct sample *s,
+                           const struct pod_metrics_container_view *v)
 {
         struct target *t = p->more->single;
         struct history *h = history_of(t, pc->name);
@@ -63,6 +64,8 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
                 c->count.samples[verdict]++;
         if (verdict == SAMPLE_ACCEPTED && s->has[MEMORY])
                 pc->last_memory = (int64_t)s->value[MEMORY];
+        if (verdict == SAMPLE_ACCEPTED && h->raises)
+                raise_see(h, p, (int)(pc - p->container), v, s->at);
 }
 
 static void fold_whole(struct controller *c, struct pod *p, const struct together_sample *sum)
@@ -101,7 +104,7 @@ void dimension_fold(struct controller *c, struct pod *p, const struct pod_metric
                 any = true;
                 add(&sum, &s);
                 if (single)
-                        fold_container(c, p, pc, &s);
+                        fold_container(c, p, pc, &s, &m->container[i]);
         }
         if (any && single)
                 fold_whole(c, p, &sum);

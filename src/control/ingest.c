@@ -77,6 +77,8 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
                 pc->last_memory = v->memory_bytes;
         if (v->has[CPU])
                 pc->last_cpu = v->cpu_nano;
+        if (h->raises && h->target->profile)
+                raise_see(h, p, (int)(pc - p->container), v, at);
         count_run(h, p);
 }
 

@@ -22,11 +22,11 @@ static char *deed_print(const struct target *t)
         const struct deed *d = &t->deed;
         char digest[20];
         snprintf(digest, sizeof digest, "%016llx", (unsigned long long)d->digest);
-        json_t *o = json_pack("{s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:b}", "changed", (json_int_t)d->changed_ms,
-                              "digest", digest, "resets", d->resets, "resetSeen", (json_int_t)d->reset_seen_ms,
-                              "contestedUntil", (json_int_t)d->contested_ms, "contestStep",
-                              (json_int_t)d->contest_step_ms, "killed", (json_int_t)t->kill_ms, "version",
-                              t->version ? t->version : "", "rolling", t->rolling);
+        json_t *o = json_pack("{s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:b, s:b}", "changed",
+                              (json_int_t)d->changed_ms, "digest", digest, "resets", d->resets, "resetSeen",
+                              (json_int_t)d->reset_seen_ms, "contestedUntil", (json_int_t)d->contested_ms,
+                              "contestStep", (json_int_t)d->contest_step_ms, "killed", (json_int_t)t->kill_ms,
+                              "version", t->version ? t->version : "", "rolling", t->rolling, "inPlace", d->in_place);
         if (t->backfilled)
                 json_object_set_new(o, "backfilled", json_true());
         if (d->containers)
@@ -57,7 +57,8 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         d->reset_seen_ms = integer_of(o, "resetSeen");
         d->contested_ms = integer_of(o, "contestedUntil");
         d->contest_step_ms = integer_of(o, "contestStep");
-        d->containers = mem_string(json_string_value(json_object_get(o, "containers")));
+        target_set_applied(&c->world, t, mem_string(json_string_value(json_object_get(o, "containers"))),
+                           json_is_true(json_object_get(o, "inPlace")));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         t->kill_ms = integer_of(o, "killed");

@@ -20,6 +20,20 @@ struct plan_container {
         bool reset[RESOURCES]; /* we wrote it once and it is back at the original */
 };
 
+/* Under InPlace: how far the pods are from what is set. */
+struct plan_resize {
+        struct pod *next;                  /* to be resized now; NULL: none */
+        bool raises;                       /* next uses more than it asks for */
+        bool goes_on;                      /* pods are yet to be resized, and nothing holds that */
+        bool stuck;                        /* some stay as they are: condition Applied says why */
+        bool unserved;                     /* the server cannot resize pods */
+        int pods, behind, refused, others; /* running; to be resized; refused; whose requests somebody else set */
+        int progress[RESIZE_PROGRESSES];   /* of those that have it */
+        int verdict[RESIZE_VERDICTS];
+        enum resize_progress worst;
+        const char *verdict_text, *refusal; /* the kubelet's words on the worst, the server's; NULL: none */
+};
+
 enum { PLAN_CONDITIONS = 19, PLAN_WORDS = 256 };
 struct plan_condition {
         const char *type;
@@ -44,7 +58,8 @@ struct plan {
         struct plan_autoscaler *autoscaler; /* scaling.h: those that go by utilization, or that we wrote once */
         int autoscalers;
         bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* as core/correct.h has them */
-        enum reason hold;                                 /* the first hold of what would be changed; REASON_NONE */
+        struct plan_resize resize;
+        enum reason hold; /* the first hold of what would be changed; REASON_NONE */
         struct plan_condition condition[PLAN_CONDITIONS];
         int conditions;
         int64_t samples, since_ms, last_ms;
@@ -99,5 +114,18 @@ void words_of_rival(const struct rival *r, char out[static PLAN_WORDS]);
 /* The reason of condition PodLevel: the resources that its pods ask for as a whole; NULL: none. */
 const char *pod_asks_word(const struct workload *wl);
 void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS]);
+
+struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);
+
+/* InPlace (resize_facts.c) */
+bool in_place(const struct target *t); /* its profile resizes pods */
+void resize_setting(const struct target *t,
+                    struct plan_container *c); /* what is in force of a container is the setting */
+void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p);
+bool resize_says(struct plan *p);           /* says Applied of pods that do not have it, if any */
+bool resize_stands(const struct target *t); /* some pod of it still has less than its template asks for, by us */
+/* What a container of a pod is to ask for; unset: it stays. *ret_other: somebody else set it. */
+struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
+                          enum resource r, bool *ret_other);
 
 #endif

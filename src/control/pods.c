@@ -23,6 +23,41 @@ static struct pod *pod_new(struct world *w, const struct object_view *meta, int 
         return p;
 }
 
+static void resizing_free(struct pod *p)
+{
+        if (!p->resizing)
+                return;
+        mem_free(p->resizing->message);
+        mem_free(p->resizing->refused);
+        mem_free(p->resizing);
+        p->resizing = NULL;
+}
+
+struct resizing *pod_resizing(struct pod *p)
+{
+        if (!p->resizing)
+                p->resizing = mem_new(sizeof *p->resizing +
+                                      (size_t)p->containers * RESOURCES * sizeof p->resizing->raising[0]);
+        return p->resizing;
+}
+
+/* What the kubelet says of its requests, and when they were raised; most pods have neither. */
+static void resize_set(struct pod *p, const struct pod_view *v)
+{
+        struct text raised = v->meta.annotation.raised;
+        struct wall at = {0};
+        p->ours = v->meta.annotation.applied.len > 0;
+        p->resize = (uint8_t)v->resize;
+        if (raised.len)
+                (void)wall_parse(raised.p, raised.len, &at);
+        if (!p->resizing && !v->resize_message.len && !at.ms)
+                return;
+        struct resizing *kept = pod_resizing(p);
+        mem_free(kept->message);
+        kept->message = v->resize_message.len ? mem_string_n(v->resize_message.p, v->resize_message.len) : NULL;
+        kept->raised_ms = at.ms;
+}
+
 static void pod_free(struct world *w, struct pod *p)
 {
         pod_more_free(w, p);
@@ -32,6 +67,7 @@ static void pod_free(struct world *w, struct pod *p)
         if (p->owner)
                 p->owner->children--;
         intern_drop(w->names, p->original);
+        resizing_free(p);
         mem_free(p);
 }
 
@@ -95,6 +131,7 @@ static void container_set(struct world *w, struct pod_container *c, const struct
         c->role = v->role;
         memcpy(c->request, v->request, sizeof c->request);
         memcpy(c->limit, v->limit, sizeof c->limit);
+        memcpy(c->restarts, v->restarts, sizeof c->restarts);
         if (s)
                 container_kill(c, s);
 }
@@ -130,6 +167,7 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->finished = v->finished;
         p->node_pressure = v->node_pressure;
         pod_describe(w, p, &v->meta);
+        resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
         uint8_t owner[UID_BYTES] = {0};

@@ -325,14 +325,31 @@ static int read_budget(const struct field *f, const json_t *v, void *at, struct 
 }
 
 #define APPLY(member) offsetof(struct profile_spec, apply.member)
-#define TIME_CURE     "a duration from 0s to 8760h" DURATION_CURE
 
-static const char *const apply_modes[] = {"Recommend", "Rollout", "OnDeploy", NULL};
+static int read_raise(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("enabled", field_bool, APPLY(raise.enabled), 0, 0, BOOL_CURE),
+                FIELD("after", field_duration, APPLY(raise.after_ms), MINUTES(1), HOURS(24),
+                      "a duration from 1m to 24h" DURATION_CURE),
+                FIELD("factor", field_factor, APPLY(raise.factor), 1000, 10000,
+                      "a decimal in quotes from 1 to 10" FACTOR_CURE),
+                FIELD("most", field_factor, APPLY(raise.most), 1000, 100000,
+                      "a decimal in quotes from 1 to 100" FACTOR_CURE),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
+
+#define TIME_CURE "a duration from 0s to 8760h" DURATION_CURE
+
+static const char *const apply_modes[] = {"Recommend", "Rollout", "OnDeploy", "InPlace", NULL};
 static const char *const apply_places[] = {"Pod", "Workload", NULL};
 static const char *const hpa_modes[] = {"Hold", "Ignore", "Retune", "LimitBasis", NULL};
 
 static const struct field apply_field[] = {
-        FIELD_CHOICE("mode", read_choice, APPLY(mode), "Recommend, OnDeploy or Rollout", apply_modes),
+        FIELD_CHOICE("mode", read_choice, APPLY(mode), "Recommend, OnDeploy, Rollout or InPlace", apply_modes),
         FIELD_CHOICE("at", read_choice, APPLY(at), "Pod or Workload", apply_places),
         FIELD_CHOICE("hpa", read_choice, APPLY(hpa), "Hold, Ignore, Retune or LimitBasis", hpa_modes),
         FIELD("minHistory", field_duration, APPLY(min_history_ms), 0, HOURS(8760), TIME_CURE),
@@ -344,6 +361,7 @@ static const struct field apply_field[] = {
         FIELD("windows", read_windows, 0, 0, PROFILE_WINDOWS, NULL),
         FIELD("budget", read_budget, 0, 0, 0, NULL),
         FIELD("keepGuaranteed", field_bool, APPLY(keep_guaranteed), 0, 0, BOOL_CURE),
+        FIELD("raise", read_raise, 0, 0, 0, NULL),
         {0},
 };
 
@@ -401,11 +419,11 @@ static int check_dimension(const struct profile_spec *p, struct err *err)
                 return 0;
         if (p->dimension == DIMENSION_NAMESPACE)
                 return err_set(err, ERR_INVALID, "apply: mode: dimension Namespace only recommends: Recommend");
-        if (p->apply.mode != APPLY_ON_DEPLOY || p->apply.at != AT_POD)
-                return err_set(err, ERR_INVALID,
-                               "apply: mode: dimension Pod recommends, and sets pods without owner as they are "
-                               "admitted: Recommend, or OnDeploy with at: Pod");
-        return 0;
+        if (p->apply.mode == APPLY_IN_PLACE || (p->apply.mode == APPLY_ON_DEPLOY && p->apply.at == AT_POD))
+                return 0;
+        return err_set(err, ERR_INVALID,
+                       "apply: mode: dimension Pod recommends, and sets pods without owner as they are admitted or "
+                       "while they run: Recommend, OnDeploy with at: Pod, or InPlace");
 }
 
 int profile_spec_read(const json_t *spec, struct profile_spec *ret, struct err *err)

@@ -84,6 +84,8 @@ static bool carries_applied(const struct plan *p)
 static const char *applied_mode(const struct plan *p)
 {
         const struct profile *by = p->target->profile;
+        if (p->target->deed.in_place || (by && by->spec->apply.mode == APPLY_IN_PLACE)) /* else of a rollout before */
+                return apply_mode_writes(p->target->deed.in_place ? APPLY_IN_PLACE : APPLY_ROLLOUT);
         return by ? apply_mode_writes(by->spec->apply.mode) : NULL;
 }
 

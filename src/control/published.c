@@ -115,6 +115,8 @@ static void applied_set(struct published *p, const json_t *applied)
         char *containers = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
         mem_free(p->applied);
         p->applied = mem_string(containers);
+        const char *mode = json_string_value(json_object_get(applied, "mode"));
+        p->in_place = mode && strcmp(mode, apply_mode_writes(APPLY_IN_PLACE)) == 0;
         p->applied_ms = containers ? time_of(applied, "time") : 0;
         free(containers);
 }
@@ -179,6 +181,24 @@ static void quota_set(struct published *p, const json_t *quota)
         }
 }
 
+/* What is set of each container, for whoever admits its pods. */
+static void settings_set(struct published *p, const json_t *containers)
+{
+        size_t at;
+        json_t *set;
+        json_array_foreach(containers, at, set)
+        {
+                const char *name = json_string_value(json_object_get(set, "name"));
+                for (int i = 0; name && i < p->rows; i++)
+                        for (enum resource r = CPU; r < RESOURCES && strcmp(p->row[i].container, name) == 0; r++) {
+                                struct amount a = {0};
+                                const char *text = json_string_value(json_object_get(set, resource_name(r)));
+                                (void)amount_parse(text_of(text), r, &a);
+                                p->row[i].shown[r].applied = view_amount_of(a);
+                        }
+        }
+}
+
 void published_set_status(struct world *w, struct published *p, const json_t *status)
 {
         rows_release(w, p);
@@ -195,6 +215,8 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         p->row = count ? mem_new_array(count, sizeof *p->row) : NULL;
         for (size_t i = 0; i < count; i++)
                 row_set(w, &p->row[p->rows++], json_array_get(containers, i));
+        if (p->in_place)
+                settings_set(p, json_object_get(json_object_get(status, "applied"), "containers"));
 }
 
 static struct text string_of(const json_t *object, const char *key)

@@ -227,6 +227,8 @@ static void gather(struct world *w, struct plan *plan, const struct range_facts 
                 const struct pod_container *pc = container_of_pod(newest, c->name);
                 policy_of(t, a, c);
                 learn(w, t, f, c);
+                if (in_place(t))
+                        resize_setting(t, c);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->running[r] = pc && pc->request[r].set ? pc->request[r] : c->facts.current[r];
                         if (writes_pods(t))
@@ -305,6 +307,11 @@ static struct plan_condition *say(struct plan *plan, const char *type, bool stat
         return c;
 }
 
+struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason)
+{
+        return say(plan, type, status, reason);
+}
+
 /* A request that another manager owns by server-side apply: our patch would make its next apply fail. */
 static const char *foreign_manager(const struct plan *plan)
 {
@@ -333,7 +340,7 @@ static void contest_facts(struct plan *plan)
         if (manager) {
                 snprintf(c->message, sizeof c->message,
                          "'%s' owns the requests by server-side apply; drop them from what it applies, or use OnDeploy "
-                         "at Pod",
+                         "at Pod, or InPlace",
                          manager);
         } else {
                 char until[WALL_TEXT_MAX];
@@ -346,7 +353,7 @@ static void contest_facts(struct plan *plan)
 static bool is_managed(const struct target *t, struct plan *plan)
 {
         const struct controller_owner *owner = &t->workload->owner_ref;
-        if (!owner->kind)
+        if (!owner->kind || in_place(t)) /* its template stays as it is */
                 return false;
         struct plan_condition *c = say(plan, "Managed", true, "OwnedByController");
         snprintf(c->message, sizeof c->message, "its template is written by %s '%s' (%s): set the requests there",
@@ -378,15 +385,15 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .apply_never = plan->opted_out != NULL,
                                 .source_away = f->source_away,
                                 .paused = t->profile && (t->profile->spec->paused || t->profile->error),
-                                .immutable = wl->kind->flags & KIND_IMMUTABLE,
-                                .in_place_only = wl->in_place_only,
+                                .immutable = (wl->kind->flags & KIND_IMMUTABLE) && !in_place(t),
+                                .in_place_only = wl->in_place_only && !in_place(t),
                                 .contested = plan->contested,
                                 .managed = plan->managed,
                                 .orphaned = plan->orphaned,
                                 .held = plan->held,
                                 .other_autoscaler = wl->rival != NULL,
-                                .rollout_blocked = plan->blocked[0] != '\0',
-                                .no_room = plan->no_room[0] != '\0',
+                                .rollout_blocked = plan->blocked[0] != '\0' && !in_place(t),
+                                .no_room = plan->no_room[0] != '\0' && !in_place(t),
                                 .window_open = !t->profile || t->profile->window_open,
                                 .budget_left = f->budget_left,
                                 .changed_ms = t->deed.changed_ms,
@@ -474,6 +481,8 @@ static void applied_condition(struct plan *plan)
                                 plan->hold = c->advice.gate[r].hold;
                 }
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
+        if (!wanted && !plan->orphaned && resize_says(plan))
+                return;
         if (!wanted && !plan->orphaned && (plan->carries || !young)) {
                 say(plan, "Applied", plan->carries, plan->carries ? "UpToDate" : "NothingToChange");
                 return;
@@ -553,7 +562,7 @@ static void denied_condition(struct plan *plan)
                 snprintf(c->message, sizeof c->message, "new pods are refused: %.200s", refused);
                 return;
         }
-        if (!plan->apply || !plan->target->denied)
+        if (!(plan->apply || plan->resize.goes_on || plan->resize.refused) || !plan->target->denied)
                 return;
         struct plan_condition *c = say(plan, "Degraded", true, "Forbidden");
         snprintf(c->message, sizeof c->message, "%s", plan->target->denied);
@@ -623,13 +632,15 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         ret->managed = is_managed(t, ret);
         ret->unrecorded = t->workload->original.broken || t->workload->applied.broken;
         ret->held = ret->unrecorded || (t->published && t->published->hold);
+        ret->carries |= mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
         ret->orphaned = mode_of(t) == APPLY_RECOMMEND && ret->carries;
         if (ret->contested || ret->orphaned || ret->held)
                 ret->state = STATE_HELD;
         judge(w, ret, &range, f, a);
-        if (ret->apply && !quota_allows(w, ret))
+        if (ret->apply && !in_place(t) && !quota_allows(w, ret))
                 judge(w, ret, &range, f, a);
         scaling_targets(ret, &range, f, a);
+        resize_survey(w, f, ret);
         ready_condition(ret);
         applied_condition(ret);
         denied_condition(ret);

@@ -152,9 +152,11 @@ static void read_pod_asks(const struct published *p, bool ret[static RESOURCES])
                 }
 }
 
-/* The applied values of a Recommendation are what stands as ours, as far as it tells. */
-static view_amount standing(const struct view_numbers *n)
+/* The applied values of a Recommendation are what stands as ours, as far as it tells: what is set, or what runs. */
+static view_amount standing(const struct published *p, const struct view_numbers *n)
 {
+        if (p->in_place)
+                return n->applied;
         return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
 }
 
@@ -178,7 +180,7 @@ static const struct view_container *published_containers(struct view *v, const s
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to[i].of[r] = p->row[i].shown[r];
-                        to[i].of[r].applied = gone ? -1 : standing(&p->row[i].shown[r]);
+                        to[i].of[r].applied = gone ? -1 : standing(p, &p->row[i].shown[r]);
                 }
         }
         return to;

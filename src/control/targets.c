@@ -10,21 +10,20 @@
 
 /* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
  * changed last. */
-static void remember_from(struct target *t, const struct published *p)
+static void remember_from(struct world *w, struct target *t, const struct published *p)
 {
         if (p->applied_ms <= t->deed.changed_ms)
                 return;
         t->deed.changed_ms = p->applied_ms;
         t->deed.digest = 0;
-        mem_free(t->deed.containers);
-        t->deed.containers = mem_string(p->applied);
+        target_set_applied(w, t, mem_string(p->applied), p->in_place);
         t->deed_dirty = true;
 }
 
 static void target_link_published(struct world *w, struct target *t)
 {
         if (t->published) {
-                remember_from(t, t->published);
+                remember_from(w, t, t->published);
                 return;
         }
         char key[640];
@@ -35,7 +34,7 @@ static void target_link_published(struct world *w, struct target *t)
         if (p && !p->target) {
                 p->target = t;
                 t->published = p;
-                remember_from(t, p);
+                remember_from(w, t, p);
         }
 }
 
@@ -129,6 +128,7 @@ static void deed_release(struct world *w, struct deed *d)
         mem_free(d->contest);
         mem_free(d->admitted);
         record_set_release(w, &d->made);
+        record_set_release(w, &d->set);
         *d = (struct deed){0};
 }
 
@@ -261,7 +261,7 @@ static struct target *pod_target(const struct pod *p)
 {
         struct target *highest = NULL;
         for (const struct workload *wl = p->owner; wl && !wl->gone; wl = wl->owner)
-                if (wl->target && wl->target->profile)
+                if (wl->target && (wl->target->profile || wl->target->deed.in_place))
                         highest = wl->target;
         return highest;
 }

@@ -32,6 +32,9 @@ enum metric_id {
         M_SAVED_MEMORY,
         M_KILLS,
         M_APPLIED,
+        M_RESIZES,
+        M_RESIZES_REFUSED,
+        M_RAISES,
         M_RETUNED,
         M_CONFLICTS,
         M_CHECKPOINT_SECONDS,
@@ -94,13 +97,21 @@ static const struct metric metrics[METRICS] = {
         [M_SAVING_MEMORY] = {"halflife_saving_memory_bytes",
                              "What the targets of workloads would save over the originals, in bytes.", METRIC_GAUGE},
         [M_SAVED_CPU] = {"halflife_saved_cpu_cores",
-                         "What is in force: originals less the templates' requests, in cores.", METRIC_GAUGE},
+                         "What is in force: originals less what templates ask for, or pods are set to, in cores.",
+                         METRIC_GAUGE},
         [M_SAVED_MEMORY] = {"halflife_saved_memory_bytes",
-                            "What is in force: originals less the templates' requests, in bytes.", METRIC_GAUGE},
+                            "What is in force: originals less what templates ask for, or pods are set to, in bytes.",
+                            METRIC_GAUGE},
         [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills counted.", METRIC_COUNTER},
-        [M_APPLIED] = {"halflife_changes_applied_total", "Templates patched.", METRIC_COUNTER},
+        [M_APPLIED] = {"halflife_changes_applied_total",
+                       "Templates patched, and workloads whose pods were set to other requests.", METRIC_COUNTER},
         [M_RETUNED] = {"halflife_autoscalers_retuned_total",
                        "Autoscalers patched, because their targets follow the requests.", METRIC_COUNTER},
+        [M_RESIZES] = {"halflife_pods_resized_total", "Running pods resized.", METRIC_COUNTER},
+        [M_RESIZES_REFUSED] = {"halflife_resizes_refused_total", "Resizes that the API server refused.",
+                               METRIC_COUNTER},
+        [M_RAISES] = {"halflife_raises_total", "Running pods raised because they used more than they asked for.",
+                      METRIC_COUNTER},
         [M_CONFLICTS] = {"halflife_contests_total", "Workloads left alone because somebody put a request back.",
                          METRIC_COUNTER},
         [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long writing a checkpoint took.",
@@ -293,6 +304,9 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_KILLS, (double)c->count.kills);
         one(out, M_APPLIED, (double)c->count.applied);
         one(out, M_RETUNED, (double)c->count.retuned);
+        one(out, M_RESIZES, (double)c->count.resizes);
+        one(out, M_RESIZES_REFUSED, (double)c->count.resizes_refused);
+        one(out, M_RAISES, (double)c->count.raises);
         one(out, M_CONFLICTS, (double)c->count.conflicts);
         one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
         one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);

@@ -40,13 +40,15 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
         const struct plan_condition *applied = plan_condition(p, "Applied");
         enum reason hold = p->orphaned ? REASON_ORPHANED : p->hold;
         const struct published *before = t->published;
-        if (!applied || applied->status || !worth_telling(hold))
+        if (!applied || applied->status || !(worth_telling(hold) || p->resize.stuck))
                 return;
         for (int i = 0; before && i < before->conditions; i++)
                 if (strcmp(before->condition[i].type, "Applied") == 0 &&
                     strcmp(before->condition[i].reason, applied->reason) == 0)
                         return;
-        tell_event(c, t, hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason, applied->message);
+        bool fails = p->resize.stuck && (p->resize.refused || p->resize.worst == RESIZE_INFEASIBLE);
+        tell_event(c, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
+                   applied->message);
 }
 
 /* --- what was deployed: told of what is seen, whoever answered the deploy, and once it was let in --- */

@@ -37,6 +37,10 @@ static bool start_write(struct controller *c, struct target *t)
                 return false; /* all in it goes with it, and nothing new is let in */
         if (t->workload && (t->profile || t->published)) {
                 decide(c, t, &plan);
+                if (plan.apply && in_place(t)) {
+                        resize_set(c, &plan);
+                        decide(c, t, &plan);
+                }
                 if (t->profile || plan.orphaned || plan_retunes(&plan)) {
                         bool told = t->profile || plan.orphaned;
                         if (told && publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING)
@@ -45,6 +49,8 @@ static bool start_write(struct controller *c, struct target *t)
                                 retune_plan(c, &plan); /* a target that falls does so before a request rises */
                         else if (plan.apply)
                                 apply_plan(c, &plan);
+                        else if (plan.resize.next)
+                                resize_pod(c, &plan);
                         else
                                 return false;
                         return true;

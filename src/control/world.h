@@ -19,6 +19,7 @@
 #include "core/basis.h"
 #include "core/kind.h"
 #include "core/quantity.h"
+#include "core/raise.h"
 #include "core/usage.h"
 #include "doc/decode.h"
 #include "kube/informer.h"
@@ -174,6 +175,22 @@ struct pod_container {
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
         int64_t kill_at_ms;    /* a kill to be counted; 0: none */
         int64_t kill_restarts;
+        bool restarts[RESOURCES]; /* a resize of it would restart the container */
+};
+
+/* What is kept of a pod that runs under InPlace, once there is something to keep. */
+struct resizing {
+        char *message;     /* the kubelet's; NULL */
+        int64_t set_ms;    /* the setting (deed.changed_ms) that the next four are about */
+        bool left;         /* it stays as it is */
+        char *refused;     /* why the last resize was; NULL: it was not */
+        int failures;      /* refused in a row */
+        struct mono again; /* no resize before that */
+        int64_t raised_ms; /* when it was raised last; 0: never */
+        struct raising {
+                struct raise_stretch stretch;
+                int64_t to; /* it is to be raised to that; 0: it is not */
+        } raising[];        /* container by container, RESOURCES each */
 };
 
 struct pod {
@@ -188,12 +205,15 @@ struct pod {
         struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
         bool running, finished, gone, node_pressure, stored;
-        bool admitted; /* came with requests of ours, and nobody was told yet */
-        uint8_t basis; /* enum basis: what its utilization is of */
+        bool admitted;  /* came with requests of ours, and nobody was told yet */
+        bool ours;      /* its annotations record requests of ours */
+        uint8_t resize; /* enum resize_progress */
+        uint8_t basis;  /* enum basis: what its utilization is of */
         uint8_t labels;
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
-        struct label_pair *label; /* in one block with its texts, where world.pod_labels wants them */
+        struct label_pair *label;  /* in one block with its texts, where world.pod_labels wants them */
+        struct resizing *resizing; /* NULL: nothing is kept */
         int containers;
         struct pod_container container[];
 };
@@ -270,6 +290,7 @@ struct published {
         int conditions;
         int64_t applied_ms; /* status.applied: what a lost database does not know any more; 0: none */
         char *applied;      /* its containers, as JSON */
+        bool in_place;      /* they are what pods are set to */
         int64_t samples, since_ms, last_ms, saving[RESOURCES];
         int confidence_percent;
         struct published_quota *quota; /* NULL: none */
@@ -288,17 +309,21 @@ struct history {
         struct store_door *door; /* loaded, until the pods have come */
         size_t doors;
         struct usage usage;
-        double cpu_weight; /* original CPU request in cores; 0: none */
-        bool dirty;        /* since the last checkpoint */
-        uint8_t jumped;    /* cycles in a row that its newest sample was ahead of every clock */
+        double cpu_weight;                 /* original CPU request in cores; 0: none */
+        struct amount original[RESOURCES]; /* effective, where raises; as of the last decision */
+        bool raises;                       /* its pods are raised when they use more than they ask for */
+        bool dirty;                        /* since the last checkpoint */
+        uint8_t jumped;                    /* cycles in a row that its newest sample was ahead of every clock */
 };
 
 /* What the controller did to a target and saw done to it; stored at once. Times are wall ms, 0: never. */
 struct deed {
-        int64_t changed_ms; /* our last change */
-        uint64_t digest;    /* of the template we changed */
-        char *containers;   /* JSON of status.applied.containers; NULL */
-        int resets;         /* in a row, within cooldown */
+        int64_t changed_ms;    /* our last change */
+        uint64_t digest;       /* of the template we changed */
+        char *containers;      /* JSON of status.applied.containers; NULL */
+        bool in_place;         /* they are a setting that pods have or get, and no template */
+        struct record_set set; /* the same, read; only where in_place */
+        int resets;            /* in a row, within cooldown */
         int64_t reset_seen_ms;
         int64_t contested_ms;    /* until then; 0: not contested */
         int64_t contest_step_ms; /* 24 h, doubling to 168 h */
@@ -336,6 +361,7 @@ struct target {
         bool backfilled;          /* what Prometheus knew of it from before was joined */
         bool busy;                /* a write about it is under way */
         bool rolling;             /* a rollout that we started is not yet done */
+        bool resizing;            /* some pod is yet to be resized */
         uint64_t admitted_digest; /* of what its pods were admitted with, as told last; 0: nothing */
         int failures;             /* writes refused in a row: the next waits for its back-off */
         char *denied;             /* what the API server forbade to write into the workload; NULL */
@@ -396,6 +422,7 @@ struct world {
         bool ns_gone;          /* something that held a namespace went: look for those to forget */
         bool changed;          /* links may be other than at the last settle */
         bool turned;           /* a pod began or ended to run where targets follow */
+        enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize; /* the server's pods/resize */
 
         /* of dimensions beside Workload (dimension.h) */
         size_t others;                            /* so many targets are */
@@ -461,6 +488,12 @@ struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
+/* What was applied last (status.applied.containers; taken over, NULL: nothing): written to a template, or set on pods.
+ */
+void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place);
+/* What running pods of a container are set to; NULL: nothing of it is. */
+const struct record_row *target_setting(const struct target *t, const char *container);
+struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 /* One of our annotations, read; what cannot be is as good as absent. */
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);

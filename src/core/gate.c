@@ -212,6 +212,14 @@ static bool is_kept(const struct gate_facts *f)
                !gate_changed_enough(f->current.value, f->target.value, f->apply->min_change_percent);
 }
 
+/* New pods come as those that run are set. A static factor acts at a deploy only, which a new pod is. */
+static struct amount as_set(const struct gate_facts *f)
+{
+        if (f->rule == REASON_STATIC)
+                return f->target;
+        return f->current.set && f->current.value < f->original.value ? f->current : f->original;
+}
+
 void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
 {
         struct move m = {.from = f->original.value, .to = f->target.value};
@@ -223,6 +231,10 @@ void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
                 ret->hold = deploy_gates[i](f, &m, &unused);
         if (ret->hold)
                 return;
+        if (f->apply->mode == APPLY_IN_PLACE) {
+                ret->value = as_set(f);
+                return;
+        }
         ret->below_min_change = is_kept(f);
         ret->value = ret->below_min_change ? f->current : f->target;
 }

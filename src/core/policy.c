@@ -51,6 +51,7 @@ void apply_policy_defaults(enum apply_mode mode, struct apply_policy *ret)
         assert(mode < APPLY_MODES);
         *ret = apply_default;
         ret->mode = mode;
+        raise_policy_defaults(&ret->raise);
         if (mode == APPLY_ROLLOUT) { /* rarer, so that the owner's own revisions stay within revisionHistoryLimit */
                 ret->min_change_percent = 20;
                 ret->cooldown_ms = INT64_C(7) * DAY_MS;
@@ -64,5 +65,7 @@ void raise_policy_defaults(struct raise_policy *ret)
 
 const char *apply_mode_writes(enum apply_mode mode)
 {
-        return mode == APPLY_ROLLOUT ? "Rollout" : mode == APPLY_ON_DEPLOY ? "OnDeploy" : NULL;
+        static const char *const words[APPLY_MODES] = {
+                [APPLY_ROLLOUT] = "Rollout", [APPLY_ON_DEPLOY] = "OnDeploy", [APPLY_IN_PLACE] = "InPlace"};
+        return words[mode];
 }

@@ -61,19 +61,56 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                         json_skip(&d->j);
 }
 
+/* What stands in the way counts before what goes on. */
+static void say_resize(struct pod_view *pod, enum resize_progress progress, struct text message)
+{
+        if (progress <= pod->resize)
+                return;
+        pod->resize = progress;
+        pod->resize_message = message;
+}
+
+/* The kubelet's word on requests that were changed while the pod runs. */
+static void read_resize(struct pod_view *pod, struct text type, struct text reason, struct text message)
+{
+        if (text_is(type, "PodResizeInProgress"))
+                say_resize(pod, text_is(reason, "Error") ? RESIZE_FAILS : RESIZE_GOES_ON, message);
+        else if (text_is(type, "PodResizePending"))
+                say_resize(pod, text_is(reason, "Infeasible") ? RESIZE_INFEASIBLE : RESIZE_DEFERRED, message);
+}
+
+/* status.resize, which servers before 1.33 have in place of the conditions. */
+static void read_old_resize(struct pod_view *pod, struct text word)
+{
+        static const struct {
+                const char *word;
+                enum resize_progress progress;
+        } words[] = {{"Proposed", RESIZE_GOES_ON},
+                     {"InProgress", RESIZE_GOES_ON},
+                     {"Deferred", RESIZE_DEFERRED},
+                     {"Infeasible", RESIZE_INFEASIBLE}};
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+                if (text_is(word, words[i].word))
+                        say_resize(pod, words[i].progress, (struct text){"", 0});
+}
+
 /* A pod that the node is about to kill says so in DisruptionTarget before its phase changes. */
 static void read_condition(struct decoder *d, struct pod_view *pod)
 {
-        struct text key, type = {"", 0}, reason = {"", 0}, message = {"", 0};
+        struct text key, type = {"", 0}, status = {"", 0}, reason = {"", 0}, message = {"", 0};
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
                         type = json_text(&d->j, d->arena);
+                else if (text_is(key, "status"))
+                        status = json_text(&d->j, d->arena);
                 else if (text_is(key, "reason"))
                         reason = json_text(&d->j, d->arena);
                 else if (text_is(key, "message"))
                         message = json_text(&d->j, d->arena);
                 else
                         json_skip(&d->j);
+        if (text_is(status, "True"))
+                read_resize(pod, type, reason, message);
         if (text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet") &&
             text_holds(message, "memory"))
                 pod->node_pressure = true;
@@ -88,6 +125,7 @@ static void read_statuses(struct decoder *d, const char *list, struct pod_view *
 
 static void read_status(struct decoder *d, struct pod_view *pod)
 {
+        int64_t observed = 0;
         struct text key, phase = {"", 0}, reason = {"", 0}, message = {"", 0};
         DECODER_EACH (d, key)
                 if (text_is(key, "phase"))
@@ -98,6 +136,10 @@ static void read_status(struct decoder *d, struct pod_view *pod)
                         message = json_text(&d->j, d->arena);
                 else if (text_is(key, "startTime"))
                         pod->started = decoder_time(d, "startTime");
+                else if (text_is(key, "observedGeneration"))
+                        observed = json_int(&d->j);
+                else if (text_is(key, "resize"))
+                        read_old_resize(pod, json_text(&d->j, d->arena));
                 else if (text_is(key, "containerStatuses"))
                         read_statuses(d, "containerStatuses", pod);
                 else if (text_is(key, "initContainerStatuses"))
@@ -111,6 +153,10 @@ static void read_status(struct decoder *d, struct pod_view *pod)
         pod->finished = text_is(phase, "Succeeded") || text_is(phase, "Failed");
         if (text_is(reason, "Evicted") && text_holds(message, "memory"))
                 pod->node_pressure = true;
+        if (observed && observed < pod->meta.generation) { /* what it says is of requests before these */
+                pod->resize = RESIZE_GOES_ON;
+                pod->resize_message = (struct text){"", 0};
+        }
 }
 
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err)

@@ -189,6 +189,7 @@ static void decoder_annotations(struct decoder *d, struct our_annotations *ret)
                         to = text_is(key, ANNOTATION_ORIGINAL)          ? &ret->original
                              : text_is(key, ANNOTATION_APPLIED)         ? &ret->applied
                              : text_is(key, ANNOTATION_BASIS)           ? &ret->basis
+                             : text_is(key, ANNOTATION_RAISED)          ? &ret->raised
                              : text_is(key, ANNOTATION_APPLY)           ? &ret->apply
                              : text_is(key, ANNOTATION_HOLD)            ? &ret->hold
                              : text_is(key, ANNOTATION_TARGETS)         ? &ret->targets
@@ -278,6 +279,26 @@ void decoder_meta(struct decoder *d, struct object_view *ret)
 
 /* --- containers --- */
 
+/* [{"resourceName":"memory","restartPolicy":"RestartContainer"}] */
+static void decoder_resize_policy(struct decoder *d, bool ret_restarts[RESOURCES])
+{
+        if (!json_enter(&d->j, '['))
+                return;
+        while (json_item(&d->j)) {
+                struct text key, name = {"", 0}, policy = {"", 0};
+                DECODER_EACH (d, key)
+                        if (text_is(key, "resourceName"))
+                                name = json_text(&d->j, d->arena);
+                        else if (text_is(key, "restartPolicy"))
+                                policy = json_text(&d->j, d->arena);
+                        else
+                                json_skip(&d->j);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (text_is(name, resource_name(r)))
+                                ret_restarts[r] = text_is(policy, "RestartContainer");
+        }
+}
+
 static void decoder_container(struct decoder *d, bool init, struct container_view *ret)
 {
         bool always = false;
@@ -290,6 +311,8 @@ static void decoder_container(struct decoder *d, bool init, struct container_vie
                         decoder_resources(d, ret->request, ret->limit);
                 else if (text_is(key, "restartPolicy"))
                         always = text_is(json_text(&d->j, d->arena), "Always");
+                else if (text_is(key, "resizePolicy"))
+                        decoder_resize_policy(d, ret->restarts);
                 else
                         json_skip(&d->j);
         ret->role = !init ? ROLE_MAIN : always ? ROLE_SIDECAR : ROLE_INIT;

@@ -103,9 +103,9 @@ static int patch_one(struct builder *b, const json_t *template, const char *path
 
 static int annotate(struct builder *b, json_t *holder, const char *path, const struct patch_resources *p)
 {
-        static const char *const key[] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED, ANNOTATION_BASIS};
-        const char *const text[] = {p->original, p->applied, p->basis};
-        return builder_annotate(b, holder, path, key, text, p->basis_stands ? 2 : 3);
+        static const char *const key[] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED, ANNOTATION_RAISED, ANNOTATION_BASIS};
+        const char *const text[] = {p->original, p->applied, p->raised, p->basis};
+        return builder_annotate(b, holder, path, key, text, p->basis_stands ? 3 : 4);
 }
 
 static int build(struct builder *b, const struct patch_resources *p)

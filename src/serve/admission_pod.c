@@ -43,7 +43,7 @@ static size_t union_labels(const struct admission_work *w, const struct admissio
 static bool sets_pods(const struct deploy_answer *d)
 {
         const struct apply_policy *apply = &d->profile->spec->apply;
-        return apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD;
+        return apply->mode == APPLY_IN_PLACE || (apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD);
 }
 
 void admission_pod(struct admission_work *w)

@@ -374,6 +374,8 @@ static void judge(struct work *w)
                         leave(w, "NoProfile", "no profile selects it");
                 else if (w->answer.profile->spec->apply.mode == APPLY_RECOMMEND)
                         leave(w, reason_name(REASON_RECOMMEND_ONLY), words[REASON_RECOMMEND_ONLY]);
+                else if (w->answer.profile->spec->apply.mode == APPLY_IN_PLACE)
+                        leave(w, "InPlace", "its pods get their requests as they are created, and while they run");
                 else
                         change(w);
         }

@@ -358,6 +358,10 @@ static void replace(struct writing *w, const struct version *before, json_t *obj
                 if (!w->apply)
                         keep(json_object_get(object, "metadata"), json_object_get(before->object, "metadata"),
                              "managedFields");
+                if (!k->custom && strcmp(k->name, "Pod") == 0 && !pod_update(w, before->object, object)) {
+                        json_decref(object);
+                        return;
+                }
         }
         if (!check_schema(w, object)) {
                 json_decref(object);
@@ -370,7 +374,7 @@ static void replace(struct writing *w, const struct version *before, json_t *obj
                 json_object_set_new(json_object_get(object, "metadata"), "generation", json_integer(generation + 1));
         }
         if (!w->apply)
-                fields_update(w->f, k, before->object, object, w->manager, is_status(w->t) ? "status" : "");
+                fields_update(w->f, k, before->object, object, w->manager, is_scale(w->t) ? "" : w->t->sub);
         commit(w, before, object);
 }
 

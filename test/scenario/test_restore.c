@@ -103,8 +103,8 @@ static void write_requests(const char *path, const char *template_path, const ch
 {
         AUTO(mem_free) char *text = fake_get(stage.fake, path);
         const struct patch_container to = {"app", {true, false}, {{true, 454}, {false, 0}}};
-        const struct patch_resources p = {template_path, text_of(text), NULL,      &to,   1,
-                                          original,      applied,       "request", false, false};
+        const struct patch_resources p = {template_path, text_of(text), NULL, &to,   1,    original,
+                                          applied,       "request",     NULL, false, false};
         struct err err = {0};
         AUTO(json_decref) json_t *patch = patch_build(&p, &err);
         char *ops = json_dumps(patch, 0);

@@ -1,6 +1,7 @@
 package plane
 
 import (
+	"bytes"
 	_ "embed"
 	"fmt"
 	"os"
@@ -56,6 +57,8 @@ func (pl *Plane) kwokConfig() (string, error) {
 		if err != nil {
 			return "", err
 		}
+		// The API server resizes no running pod whose status does not tell its resources, as old kubelets' do not.
+		stage = bytes.ReplaceAll(stage, []byte("restartCount: 0\n"), []byte("restartCount: 0\n        resources: {}\n"))
 		all = append(append(all, stage...), "\n---\n"...)
 	}
 	path := pl.path("kwok.yaml")

@@ -32,7 +32,7 @@ func install(t *T) {
 	}()
 	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", "servicemonitors.monitoring.coreos.com",
 		"prometheusrules.monitoring.coreos.com")
-	for _, folder := range []string{"", "/overlays/admission", "/overlays/read-only", "/overlays/monitoring"} {
+	for _, folder := range []string{"", "/overlays/admission", "/overlays/read-only", "/overlays/monitoring", "/overlays/in-place"} {
 		t.Ctl("apply", "--dry-run=server", "-k", t.Root+"/manifests"+folder)
 	}
 	defer t.installBase()

@@ -46,6 +46,9 @@ func NewWorld(ctx context.Context, pl *plane.Plane, root string) (*World, error)
 	if _, err := w.ctl.Run("", "apply", "-k", filepath.Join(root, "manifests")); err != nil {
 		return nil, err
 	}
+	if _, err := w.ctl.Run("", "apply", "-f", filepath.Join(root, "manifests/components/in-place/rbac.yaml")); err != nil {
+		return nil, err
+	}
 	if _, err := w.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0"); err != nil {
 		return nil, err
 	}

@@ -16,13 +16,14 @@
 #include "cli/settings.h"
 #include "control/controller.h"
 
-enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, RETUNE, BUILDS };
+enum { BASE, ADMISSION, READ_ONLY, MONITORING, CUSTOM, RETUNE, IN_PLACE, BUILDS };
 static const char *const folder[BUILDS] = {"manifests",
                                            "manifests/overlays/admission",
                                            "manifests/overlays/read-only",
                                            "manifests/overlays/monitoring",
                                            "manifests/overlays/custom-metrics",
-                                           "manifests/overlays/retune"};
+                                           "manifests/overlays/retune",
+                                           "manifests/overlays/in-place"};
 static json_t *built[BUILDS + 1]; /* the last: a test's own */
 
 static json_t *build(const char *from)
@@ -245,6 +246,9 @@ static void check_rule(const json_t *rule, const char *kind, const char *name, b
         if (secrets && (strcmp(kind, "Role") != 0 || holds(at(rule, "verbs"), "list") ||
                         (!at(rule, "resourceNames") && json_array_size(at(rule, "verbs")) != 1)))
                 fail_msg("%s %s: secrets", kind, name);
+        if ((holds(at(rule, "resources"), "pods") || holds(at(rule, "resources"), "pods/resize")) &&
+            writes(at(rule, "verbs")) && strcmp(name, "halflife-controller-in-place") != 0)
+                fail_msg("%s %s: writes pods", kind, name);
         if (of_workloads(at(rule, "apiGroups")) && writes(at(rule, "verbs")) && !may_write_workloads)
                 fail_msg("%s %s: writes workloads", kind, name);
 }
@@ -298,6 +302,10 @@ static void test_permissions(void **state)
                 }
         }
         assert_int_equal(json_array_size(at(find(BASE, "ClusterRole", "halflife-controller-apply"), "rules")), 2);
+        assert_null(find(BASE, "ClusterRole", "halflife-controller-in-place"));
+        assert_null(find(ADMISSION, "ClusterRole", "halflife-controller-in-place"));
+        assert_int_equal(json_array_size(at(find(IN_PLACE, "ClusterRole", "halflife-controller-in-place"), "rules")),
+                         2);
         assert_int_equal(json_array_size(at(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"), "rules")), 0);
         assert_non_null(at(find(READ_ONLY, "ClusterRole", "halflife-controller-apply"), "rules"));
 }
@@ -423,7 +431,8 @@ static void test_webhooks(void **state)
         assert_true(holds(at(pods, "operations"), "CREATE") && json_array_size(at(pods, "operations")) == 1);
         assert_true(holds(at(workloads, "operations"), "UPDATE") && holds(at(workloads, "resources"), "deployments"));
         for (int b = 0; b < BUILDS; b++)
-                assert_true((find(b, "MutatingWebhookConfiguration", NULL) != NULL) == (b == ADMISSION));
+                assert_true((find(b, "MutatingWebhookConfiguration", NULL) != NULL) ==
+                            (b == ADMISSION || b == IN_PLACE));
 }
 
 /* --- monitoring --- */

@@ -274,7 +274,7 @@ static void test_refused(void **state)
                 {"{containers: [{name: a, resources: {cpu: {max: 5m}}}]}",
                  "resources: cpu: min (10m) is above max (5m)"},
                 {"{apply: []}", "apply: is not an object"},
-                {"{apply: {mode: rollout}}", "apply: mode: \"rollout\" is not Recommend, OnDeploy or Rollout"},
+                {"{apply: {mode: rollout}}", "apply: mode: \"rollout\" is not Recommend, OnDeploy, Rollout or InPlace"},
                 {"{apply: {hpa: Fight}}", "apply: hpa: \"Fight\" is not Hold, Ignore, Retune or LimitBasis"},
                 {"{apply: {maxDecreasePercent: 0}}", "maxDecreasePercent: 0 is not a whole number from 1 to 100"},
                 {"{apply: {budget: 7}}", "apply: budget: is not an object"},

@@ -509,6 +509,9 @@ static int64_t owed(const struct deploy_case *k)
                 return original;
         if (k->overcommit == OVERCOMMIT_STATIC)
                 return fixed;
+        if (k->mode == APPLY_IN_PLACE) /* what was learned is set first, and nothing is */
+                return k->overcommit == OVERCOMMIT_DYNAMIC || k->state == STATE_READY || k->published ? original
+                                                                                                      : fixed;
         if (k->state == STATE_READY)
                 return learned;
         return k->published ? last : k->overcommit == OVERCOMMIT_DYNAMIC ? original : fixed;

@@ -450,6 +450,55 @@ static void test_changed_enough(void **state)
                         fail_msg("row %zu", i);
 }
 
+/* --- new pods under InPlace --- */
+
+static void test_new_pods_come_as_set(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                struct amount current, target;
+                enum reason rule;
+                enum state state;
+                enum reason hold;
+                int64_t value;
+        } row[] = {
+                {"what is set", {true, 700}, {true, 600}, REASON_LOWERED, STATE_READY, REASON_NONE, 700},
+                {"however far the target is", {true, 900}, {true, 100}, REASON_LOWERED, STATE_READY, REASON_NONE, 900},
+                {"nothing is set", {false, 0}, {true, 600}, REASON_LOWERED, STATE_READY, REASON_NONE, 1000},
+                {"set above the original by now",
+                 {true, 1200},
+                 {true, 600},
+                 REASON_LOWERED,
+                 STATE_READY,
+                 REASON_NONE,
+                 1000},
+                {"static, nothing learned", {false, 0}, {true, 500}, REASON_STATIC, STATE_NO_DATA, REASON_NONE, 500},
+                {"what is set stands without fresh usage",
+                 {true, 700},
+                 {true, 600},
+                 REASON_STALE,
+                 STATE_STALE,
+                 REASON_NONE,
+                 700},
+                {"held", {true, 700}, {true, 600}, REASON_LOWERED, STATE_HELD, REASON_GUARD, 1000},
+        };
+        struct apply_policy p;
+        apply_policy_defaults(APPLY_IN_PLACE, &p);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct gate_facts f = open_facts(&p);
+                struct deploy_verdict v;
+                f.current = row[i].current;
+                f.target = row[i].target;
+                f.rule = row[i].rule;
+                f.state = row[i].state;
+                gate_deploy(&f, &v);
+                if (v.hold != row[i].hold || !v.value.set || v.value.value != row[i].value || v.below_min_change)
+                        fail_msg("%s: hold '%s', value %lld", row[i].name, reason_name(v.hold),
+                                 (long long)v.value.value);
+        }
+}
+
 int main(void)
 {
         static const struct CMUnitTest tests[] = {
@@ -466,6 +515,7 @@ int main(void)
                 cmocka_unit_test(test_hpa_stands),
                 cmocka_unit_test(test_steps),
                 cmocka_unit_test(test_steps_arrive),
+                cmocka_unit_test(test_new_pods_come_as_set),
                 cmocka_unit_test(test_changed_enough),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,6 +92,7 @@ static void test_modes_that_write(void **state)
         assert_null(apply_mode_writes(APPLY_RECOMMEND));
         assert_string_equal(apply_mode_writes(APPLY_ROLLOUT), "Rollout");
         assert_string_equal(apply_mode_writes(APPLY_ON_DEPLOY), "OnDeploy");
+        assert_string_equal(apply_mode_writes(APPLY_IN_PLACE), "InPlace");
 }
 
 int main(void)

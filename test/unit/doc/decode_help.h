@@ -86,6 +86,9 @@ static inline void say_containers(struct buf *b, const struct container_view *c,
                 say(b, " | %.*s %s", TEXT_ARG(c[i].name), role[c[i].role]);
                 say_amounts(b, "request", c[i].request);
                 say_amounts(b, "limit", c[i].limit);
+                for (enum resource r = CPU; r < RESOURCES; r++)
+                        if (c[i].restarts[r])
+                                say(b, " restarts.%s", resource_name(r));
         }
 }
 

@@ -12,6 +12,9 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         say_meta(b, &p->meta);
         say(b, "%s%s%s", p->running ? " running" : "", p->finished ? " finished" : "",
             p->node_pressure ? " pressure" : "");
+        static const char *const progress[RESIZE_PROGRESSES] = {"", "goes-on", "fails", "deferred", "infeasible"};
+        if (p->resize)
+                say(b, " resize=%s '%.*s'", progress[p->resize], TEXT_ARG(p->resize_message));
         say_time(b, "started", p->started);
         say_amounts(b, "pod", p->pod_asks);
         say_containers(b, p->container, p->containers);
@@ -55,6 +58,32 @@ static const struct {
          "owner=apps/v1/ReplicaSet/shop-7d9/u-0 annotations: apply=Never hold=why \"so\" label:app=shop label:tier= "
          "running started=2026-11-21T11:54:03Z | app main request.cpu=250 request.memory=1073741824 "
          "limit.memory=2147483648 # app restarts=2 since=2026-11-21T11:55:00Z lastkill@2026-11-21T11:54:50Z"},
+        /* what the kubelet says of a resize */
+        {POD("", "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\","
+                 "\"message\":\"no room\"}]"),
+         "n/p resize=deferred 'no room'"},
+        {POD("", "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"False\",\"reason\":\"Deferred\"}]"),
+         "n/p"},
+        {POD("", "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\","
+                 "\"message\":\"never\"},{\"type\":\"PodResizeInProgress\",\"status\":\"True\",\"message\":\"m\"}]"),
+         "n/p resize=infeasible 'never'"},
+        {POD("", "\"conditions\":[{\"type\":\"PodResizeInProgress\",\"status\":\"True\"}]"), "n/p resize=goes-on ''"},
+        {POD("", "\"conditions\":[{\"type\":\"PodResizeInProgress\",\"status\":\"True\",\"reason\":\"Error\","
+                 "\"message\":\"uses more\"}]"),
+         "n/p resize=fails 'uses more'"},
+        {POD("", "\"resize\":\"Infeasible\""), "n/p resize=infeasible ''"},
+        {POD("", "\"resize\":\"Proposed\""), "n/p resize=goes-on ''"},
+        {POD("", "\"resize\":\"\""), "n/p"},
+        {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"generation\":4},\"status\":{\"observedGeneration\":3,"
+         "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}]}}",
+         "n/p generation=4 resize=goes-on ''"},
+        {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"generation\":4},\"status\":{\"observedGeneration\":4}}",
+         "n/p generation=4"},
+        {CONTAINERS("{\"name\":\"a\",\"resizePolicy\":[{\"resourceName\":\"memory\",\"restartPolicy\":"
+                    "\"RestartContainer\"},"
+                    "{\"resourceName\":\"cpu\",\"restartPolicy\":\"NotRequired\"}]}"),
+         "n/p | a main restarts.memory"},
+        {CONTAINERS("{\"name\":\"a\",\"resizePolicy\":null}"), "n/p | a main"},
         /* roles */
         {POD("\"initContainers\":[{\"name\":\"setup\"},{\"name\":\"proxy\",\"restartPolicy\":\"Always\"}],"
              "\"containers\":"

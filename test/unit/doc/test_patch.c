@@ -138,6 +138,7 @@ static void patches_are_as_the_table_says(void **state)
                                                   row[i].original,
                                                   row[i].applied,
                                                   NULL,
+                                                  NULL,
                                                   false,
                                                   false};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);
@@ -359,6 +360,7 @@ static void the_patch_makes_the_object_meant_and_nothing_else(void **state)
                                                   original,
                                                   applied,
                                                   basis,
+                                                  NULL,
                                                   false,
                                                   false};
                 AUTO(json_decref) json_t *patch = patch_build(&p, &err);

@@ -157,6 +157,7 @@ static void test_there_and_back(void **state)
                                                   original[i],
                                                   "{\"app\":{\"requests\":{\"cpu\":\"454m\"}}}",
                                                   "request",
+                                                  NULL,
                                                   false,
                                                   false};
                 struct err err = {0};

@@ -1,0 +1,595 @@
+/*
+ * InPlace, the doing: what is set for a workload is decided by the gates and remembered at once; then each running pod
+ * that differs is read afresh, annotated with its original, and resized. The kubelet's verdict comes by the watch.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
+
+/* --- does the server have it? --- */
+
+static bool lists_resize(struct text body)
+{
+        AUTO(json_decref) json_t *list = json_loadb(body.p, body.len, 0, NULL);
+        size_t i;
+        json_t *row;
+        json_array_foreach(json_object_get(list, "resources"), i, row)
+        {
+                const char *name = json_string_value(json_object_get(row, "name"));
+                if (name && strcmp(name, "pods/resize") == 0)
+                        return true;
+        }
+        return false;
+}
+
+static void discovered(void *arg, const struct client_answer *answer)
+{
+        struct controller *c = arg;
+        c->resize_asking = false;
+        if (answer->err.code != 0)
+                return; /* the next cycle asks again */
+        bool served = lists_resize(answer->body);
+        if (!served && c->world.resize != RESIZE_ABSENT)
+                log_warn("this server cannot resize pods: under InPlace only new pods get what is set; asking again "
+                         "each hour");
+        c->world.resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
+        nudge(c);
+}
+
+static bool any_in_place(struct controller *c)
+{
+        struct profile *p;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+                if (p->valid && p->spec->apply.mode == APPLY_IN_PLACE)
+                        return true;
+        return false;
+}
+
+void resize_settle(struct controller *c)
+{
+        struct mono now = loop_now(c->loop).mono;
+        bool fresh = c->resize_asked.ns && now.ns - c->resize_asked.ns < (int64_t)ASK_AGAIN_MS * 1000000;
+        if (c->resize_asking || c->world.resize == RESIZE_SERVED || (fresh && c->world.resize == RESIZE_ABSENT) ||
+            !any_in_place(c))
+                return;
+        struct call call = {.method = HTTP_GET, .path = "/api/v1", .body_max = 1 << 20};
+        c->resize_asking = true;
+        c->resize_asked = now;
+        client_start(c->client, &call, discovered, c);
+}
+
+/* --- what is set --- */
+
+static void note_change(char *note, size_t size, const char *container, enum resource r, int64_t from, int64_t to)
+{
+        char before[QUANTITY_TEXT_MAX], after[QUANTITY_TEXT_MAX];
+        size_t at = strlen(note);
+        snprintf(note + at, size - at, "%s%s %s %s -> %s", at ? ", " : "", container, resource_name(r),
+                 amount_print(r, from, before), amount_print(r, to, after));
+}
+
+/* What stands of a container from now on: the step, or what stood before; the original is no setting. */
+static struct amount setting_of(const struct plan_container *c, enum resource r)
+{
+        const struct gate_verdict *g = &c->advice.gate[r];
+        struct amount set = g->hold ? c->facts.current[r] : (struct amount){true, g->value};
+        set.set = set.set && c->facts.original[r].set && set.value < c->facts.original[r].value;
+        return set;
+}
+
+static json_t *settings(const struct plan *p, char *note, size_t size)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                json_t *row = json_pack("{s:s}", "name", c->name);
+                for (enum resource r = CPU; r < RESOURCES && c->role != ROLE_INJECTED; r++) {
+                        struct amount set = setting_of(c, r);
+                        amount_put(row, resource_name(r), r, set);
+                        if (!c->advice.gate[r].hold && c->facts.current[r].set)
+                                note_change(note, size, c->name, r, c->facts.current[r].value, c->advice.gate[r].value);
+                }
+                if (json_object_size(row) > 1)
+                        json_array_append_new(list, row);
+                else
+                        json_decref(row);
+        }
+        return list;
+}
+
+void resize_set(struct controller *c, const struct plan *p)
+{
+        struct target *t = p->target;
+        char note[512] = "";
+        AUTO(json_decref) json_t *list = settings(p, note, sizeof note);
+        (void)budget_spend(c, p);
+        t->deed.changed_ms = p->now.ms;
+        t->deed.digest = t->workload->digest;
+        t->resizing = true;
+        target_set_applied(&c->world, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
+        persist_deed(c, t);
+        c->count.applied++;
+        tell_event(c, t, false, "Applied", note);
+        log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),
+                 KV_INT("cycle", c->cycle));
+}
+
+/* --- one pod --- */
+
+struct wanted {
+        const char *container; /* interned */
+        struct amount to[RESOURCES];
+};
+
+struct resize {
+        struct controller *controller;
+        struct target *target;
+        char *key, *path; /* of the pod */
+        uint8_t uid[UID_BYTES];
+        struct wanted *wanted;
+        int wants, steps;
+        bool raises, resized;
+        int64_t set_ms; /* of the setting */
+        char note[512];
+};
+
+static void resize_free(struct resize *z)
+{
+        for (int i = 0; i < z->wants; i++)
+                intern_drop(z->controller->world.names, z->wanted[i].container);
+        mem_free(z->wanted);
+        mem_free(z->key);
+        mem_free(z->path);
+        mem_free(z);
+}
+
+static struct pod *pod_of(const struct resize *z)
+{
+        struct pod *p = map_get(&z->controller->world.pods, text_of(z->key));
+        return p && memcmp(p->uid, z->uid, UID_BYTES) == 0 ? p : NULL;
+}
+
+/* The target goes on with its other pods, unless the server is away. */
+static void resize_end(struct resize *z, const struct err *err, int64_t retry_after_ms)
+{
+        struct controller *c = z->controller;
+        struct target *t = z->target;
+        resize_free(z);
+        work_done(c, t, err, retry_after_ms);
+}
+
+/* What is kept of the pod, about this setting; NULL: it is gone. */
+static struct resizing *kept_of(const struct resize *z)
+{
+        struct pod *p = pod_of(z);
+        if (!p)
+                return NULL;
+        struct resizing *kept = pod_resizing(p);
+        if (kept->set_ms != z->set_ms) {
+                kept->set_ms = z->set_ms;
+                kept->left = false;
+                kept->failures = 0;
+                mem_free(kept->refused);
+                kept->refused = NULL;
+        }
+        return kept;
+}
+
+static void answered(void *arg, const struct client_answer *answer);
+
+static void resize_read(struct resize *z)
+{
+        struct call call = {.method = HTTP_GET, .path = z->path};
+        z->steps++;
+        client_start(z->controller->client, &call, answered, z);
+}
+
+static int64_t again_ms(int failures)
+{
+        int64_t ms = AGAIN_LEAST_MS;
+        for (int i = 1; i < failures && ms < AGAIN_MOST_MS; i++)
+                ms *= 2;
+        return ms < AGAIN_MOST_MS ? ms : AGAIN_MOST_MS;
+}
+
+static void deny(struct controller *c, struct target *t, const char *text)
+{
+        if (t->denied && strcmp(t->denied, text) == 0)
+                return;
+        mem_free(t->denied);
+        t->denied = mem_string(text);
+        tell_event(c, t, true, "Denied", text);
+}
+
+/* Refused is the pod, by its quota, a LimitRange, an admission or a rule that is missing: the others have their turn.
+ */
+static void resize_refused(struct resize *z, const struct client_answer *answer)
+{
+        struct controller *c = z->controller;
+        struct target *t = z->target;
+        struct resizing *kept = kept_of(z);
+        const struct err *err = &answer->err;
+        if (err->code == ERR_STALE && z->steps < STEPS_MOST) { /* its kubelet wrote meanwhile */
+                resize_read(z);
+                return;
+        }
+        if (err->code == ERR_RETRY || err->code == ERR_STALE) {
+                resize_end(z, err, answer->retry_after_ms);
+                return;
+        }
+        if (kept && err->code != ERR_NOTFOUND) {
+                kept->failures++;
+                kept->again.ns = loop_now(c->loop).mono.ns + again_ms(kept->failures) * 1000000;
+                mem_free(kept->refused);
+                const char *said = strstr(err->text, "HTTP "); /* which pod and how is told beside it */
+                kept->refused = mem_string(said ? said : err->text);
+                c->count.resizes_refused++;
+                refusal_tell(c, &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
+                if (err->code == ERR_DENIED)
+                        deny(c, t, err->text);
+        }
+        resize_end(z, &(struct err){0}, 0);
+}
+
+/* --- what the pod itself says --- */
+
+/* Was the request written through the subresource by somebody else? */
+static bool is_foreign(const json_t *pod, const char *container, enum resource r)
+{
+        AUTO(mem_free) char *key = mem_printf("k:{\"name\":\"%s\"}", container);
+        AUTO(mem_free) char *field = mem_printf("f:%s", resource_name(r));
+        static const char *const lists[] = {"f:containers", "f:initContainers"};
+        size_t i;
+        json_t *entry;
+        json_array_foreach(json_object_get(json_object_get(pod, "metadata"), "managedFields"), i, entry)
+        {
+                const char *sub = json_string_value(json_object_get(entry, "subresource"));
+                const char *manager = json_string_value(json_object_get(entry, "manager"));
+                const json_t *spec = json_object_get(json_object_get(entry, "fieldsV1"), "f:spec");
+                if (!sub || strcmp(sub, "resize") != 0 || !manager || strcmp(manager, FIELD_MANAGER) == 0)
+                        continue;
+                for (size_t l = 0; l < 2; l++) {
+                        const json_t *of = json_object_get(json_object_get(spec, lists[l]), key);
+                        const json_t *requests = json_object_get(json_object_get(of, "f:resources"), "f:requests");
+                        if (json_object_get(requests, field))
+                                return true;
+                }
+        }
+        return false;
+}
+
+static const struct wanted *wanted_of(const struct resize *z, struct text container)
+{
+        for (int i = 0; i < z->wants; i++)
+                if (text_is(container, z->wanted[i].container))
+                        return &z->wanted[i];
+        return NULL;
+}
+
+/* What is wanted of the pod as it was read, less what somebody else set; *ret_foreign: there is such. */
+static struct resize_container *containers_of(const struct resize *z, const struct pod_view *v, struct text body,
+                                              bool *ret_foreign)
+{
+        AUTO(json_decref) json_t *pod = json_loadb(body.p, body.len, 0, NULL);
+        struct resize_container *c = arena_new(&z->controller->plans, ((size_t)v->containers + 1) * sizeof *c);
+        for (int i = 0; i < v->containers; i++) {
+                const struct wanted *want = wanted_of(z, v->container[i].name);
+                c[i] = (struct resize_container){.role = v->container[i].role};
+                memcpy(c[i].request, v->container[i].request, sizeof c[i].request);
+                memcpy(c[i].limit, v->container[i].limit, sizeof c[i].limit);
+                memcpy(c[i].restarts, v->container[i].restarts, sizeof c[i].restarts);
+                for (enum resource r = CPU; want && r < RESOURCES; r++) {
+                        if (!want->to[r].set || c[i].request[r].value == want->to[r].value)
+                                continue;
+                        if (is_foreign(pod, want->container, r))
+                                *ret_foreign = true;
+                        else
+                                c[i].want[r] = want->to[r];
+                }
+        }
+        return c;
+}
+
+/* --- what is recorded on the pod --- */
+
+struct remembered { /* by the pod's own annotation */
+        struct recorded row[VIEW_CONTAINERS];
+        size_t rows;
+};
+
+static int remember(void *arg, const struct recorded *row)
+{
+        struct remembered *to = arg;
+        if (to->rows < VIEW_CONTAINERS)
+                to->row[to->rows++] = *row;
+        return 0;
+}
+
+static const struct recorded *recorded_of(const struct remembered *all, struct text container)
+{
+        for (size_t i = 0; i < all->rows; i++)
+                if (text_equal(all->row[i].container, container))
+                        return &all->row[i];
+        return NULL;
+}
+
+/* The request before ours, as the pod records it, else as it is: it was its template's until now. */
+static struct recorded original_of(const struct remembered *originals, const struct container_view *v)
+{
+        const struct recorded *known = recorded_of(originals, v->name);
+        struct recorded row = {.container = v->name};
+        if (known)
+                return *known;
+        memcpy(row.request, v->request, sizeof row.request);
+        memcpy(row.limit, v->limit, sizeof row.limit);
+        return row;
+}
+
+static bool is_lowered(const struct recorded *original, enum resource r, struct amount to)
+{
+        struct amount was = original->request[r].set ? original->request[r] : original->limit[r];
+        return to.set && was.set && to.value < was.value;
+}
+
+struct notes {
+        const char *original, *applied, *raised; /* in the arena; NULL: none */
+};
+
+static const char *printed(struct arena *a, const struct recorded *row, size_t rows)
+{
+        AUTO(mem_free) char *text = record_print(row, rows);
+        return text ? arena_text(a, text_of(text)) : NULL;
+}
+
+static const char *kept(struct arena *a, struct text annotation)
+{
+        return annotation.len ? arena_text(a, annotation) : NULL;
+}
+
+/* Of what the pod asks for once it is resized, what is ours. ERR_INVALID: a record of ours cannot be read. */
+static int notes_after(const struct resize *z, const struct pod_view *v, const struct resize_container *c,
+                       struct notes *ret, struct err *err)
+{
+        struct arena *a = &z->controller->plans;
+        struct remembered *originals = arena_new(a, sizeof *originals);
+        struct recorded *original = arena_new(a, ((size_t)v->containers + 1) * sizeof *original);
+        struct recorded *applied = arena_new(a, ((size_t)v->containers + 1) * sizeof *applied);
+        const struct our_annotations *ours = &v->meta.annotation;
+        size_t rows = 0;
+        if (ours->original.len && record_read(ours->original, a, remember, originals, err) < 0)
+                return ERR_INVALID;
+        for (int i = 0; i < v->containers; i++) {
+                if (c[i].role == ROLE_INIT)
+                        continue;
+                original[rows] = original_of(originals, &v->container[i]);
+                applied[rows] = (struct recorded){.container = v->container[i].name};
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        struct amount after = c[i].to[r].set ? c[i].to[r] : c[i].request[r];
+                        if (is_lowered(&original[rows], r, after))
+                                applied[rows].request[r] = after;
+                }
+                rows += applied[rows].request[CPU].set || applied[rows].request[MEMORY].set;
+        }
+        char time[WALL_TEXT_MAX];
+        *ret = (struct notes){printed(a, original, rows), printed(a, applied, rows), kept(a, ours->raised)};
+        if (z->raises && ret->applied)
+                ret->raised = arena_text(a, text_of(wall_print(loop_now(z->controller->loop).wall, time)));
+        return 0;
+}
+
+/* --- the steps --- */
+
+static void send(struct resize *z, const char *subresource, json_t *patch)
+{
+        AUTO(mem_free) char *path = mem_printf("%s%s", z->path, subresource);
+        z->steps++;
+        patch_send(z->controller->client, path, patch, false, answered, z);
+        json_decref(patch);
+}
+
+static struct patch_resources patch_of(const struct resize *z, const struct pod_view *v, struct text body,
+                                       const struct notes *n)
+{
+        const struct profile *profile = z->target->profile;
+        return (struct patch_resources){
+                .template_path = "",
+                .object = body,
+                .version = arena_text(&z->controller->plans, v->meta.version),
+                .original = n->original,
+                .applied = n->applied,
+                .basis = n->applied ? BASIS_REQUEST : NULL,
+                .basis_stands = profile && apply_policy_owns_no_basis(&profile->spec->apply),
+                .raised = n->applied ? n->raised : NULL,
+                .deploys = true,
+        };
+}
+
+/* The annotations alone; NULL: they say so already. */
+static json_t *annotating(const struct resize *z, const struct pod_view *v, struct text body, const struct notes *n,
+                          struct err *err)
+{
+        struct patch_resources want = patch_of(z, v, body, n);
+        json_t *patch = patch_build(&want, err);
+        if (patch && json_array_size(patch) > 1) /* more than the test of the version */
+                return patch;
+        json_decref(patch);
+        return NULL;
+}
+
+/* The requests alone. */
+static json_t *resizing(struct resize *z, const struct pod_view *v, struct text body, const struct resize_container *c,
+                        struct err *err)
+{
+        struct arena *a = &z->controller->plans;
+        const struct our_annotations *ours = &v->meta.annotation;
+        struct notes stand = {kept(a, ours->original), kept(a, ours->applied), kept(a, ours->raised)};
+        struct patch_resources want = patch_of(z, v, body, &stand);
+        struct patch_container *pc = arena_new(a, ((size_t)v->containers + 1) * sizeof *pc);
+        z->note[0] = '\0';
+        for (int i = 0; i < v->containers; i++) {
+                struct patch_container *to = &pc[want.containers];
+                *to = (struct patch_container){.name = arena_text(a, v->container[i].name)};
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        to->write[r] = c[i].to[r].set;
+                        to->to[r] = c[i].to[r];
+                        if (to->write[r])
+                                note_change(z->note, sizeof z->note, to->name, r, c[i].request[r].value,
+                                            c[i].to[r].value);
+                }
+                want.containers += to->write[CPU] || to->write[MEMORY];
+        }
+        want.container = pc;
+        want.basis = kept(a, ours->basis);
+        want.raised = stand.raised;
+        return patch_build(&want, err);
+}
+
+static void tell_resized(struct resize *z)
+{
+        struct controller *c = z->controller;
+        struct target *t = z->target;
+        c->count.resizes++;
+        c->count.raises += z->raises;
+        mem_free(t->denied);
+        t->denied = NULL;
+        log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->note),
+                 KV_INT("cycle", c->cycle));
+        if (!z->raises)
+                return;
+        AUTO(mem_free)
+        char *note = mem_printf("pod %s uses more than it asks for: %s", strchr(z->key, '/') + 1, z->note);
+        tell_event(c, t, false, "Raised", note);
+}
+
+/* The pod has what it is to have, or (why not NULL) stays as it is until the next setting. */
+static void resize_done(struct resize *z, const char *why)
+{
+        struct pod *p = pod_of(z);
+        struct resizing *kept = p && (why || p->resizing) ? kept_of(z) : NULL;
+        if (kept) {
+                kept->left = why != NULL;
+                kept->failures = 0;
+                mem_free(kept->refused);
+                kept->refused = NULL;
+                for (int i = 0; i < p->containers * RESOURCES; i++)
+                        kept->raising[i].to = 0;
+        }
+        if (z->resized)
+                tell_resized(z);
+        if (why)
+                log_info("a pod is left as it is", KV("pod", z->key), KV("why", why));
+        resize_end(z, &(struct err){0}, 0);
+}
+
+/* A pod of its own is its own template: what it asks for and what it records are taken in together, by the watch. */
+static void pod_knows(struct resize *z, const struct pod_view *v)
+{
+        struct pod *p = z->target->dimension == DIMENSION_WORKLOAD ? pod_of(z) : NULL;
+        for (int i = 0; p && i < v->containers; i++)
+                for (int k = 0; k < p->containers; k++)
+                        if (text_is(v->container[i].name, p->container[k].name))
+                                memcpy(p->container[k].request, v->container[i].request,
+                                       sizeof p->container[k].request);
+        if (p)
+                p->ours = v->meta.annotation.applied.len > 0;
+}
+
+/* One step: annotations before what they record, requests, and no annotations once nothing is ours. */
+static void step(struct resize *z, const struct pod_view *v, struct text body)
+{
+        struct err err = {0};
+        struct notes after;
+        bool foreign = false;
+        struct resize_container *c = containers_of(z, v, body, &foreign);
+        enum resize_verdict verdict = resize_judge(c, (size_t)v->containers);
+        if (verdict == RESIZE_QOS || verdict == RESIZE_RESTARTS || (foreign && verdict == RESIZE_STANDS)) {
+                resize_done(z, foreign ? "somebody else resized it" : "its class or a restart is in the way");
+                return;
+        }
+        if (notes_after(z, v, c, &after, &err) < 0) {
+                resize_done(z, err.text);
+                return;
+        }
+        bool forgets = !after.applied;
+        json_t *notes = forgets && verdict == RESIZE_WRITES ? NULL : annotating(z, v, body, &after, &err);
+        if (notes) {
+                send(z, "", notes);
+                return;
+        }
+        if (err.code == 0 && verdict == RESIZE_WRITES) {
+                json_t *patch = resizing(z, v, body, c, &err);
+                if (patch) {
+                        z->resized = true;
+                        send(z, "/resize", patch);
+                        return;
+                }
+        }
+        if (err.code != 0)
+                resize_end(z, &err, 0);
+        else
+                resize_done(z, NULL);
+}
+
+static void answered(void *arg, const struct client_answer *answer)
+{
+        struct resize *z = arg;
+        struct controller *c = z->controller;
+        struct pod_view *v = arena_new(&c->plans, sizeof *v);
+        uint8_t uid[UID_BYTES];
+        struct err err = answer->err;
+        if (err.code != 0) {
+                resize_refused(z, answer);
+                return;
+        }
+        err.code = decode_pod(answer->body, &c->plans, v, &err);
+        if (err.code == 0)
+                uid_bytes(v->meta.uid, uid);
+        if (err.code == 0 && (memcmp(uid, z->uid, UID_BYTES) != 0 || v->meta.deleted.ms || !v->running))
+                err_set(&err, ERR_NOTFOUND, "pod '%s' is gone", z->key);
+        if (err.code == 0)
+                pod_knows(z, v);
+        if (err.code == ERR_NOTFOUND || z->steps >= STEPS_MOST || !may_write(c)) {
+                resize_end(z, &(struct err){0}, 0);
+        } else if (err.code != 0) {
+                resize_end(z, &err, 0);
+        } else {
+                step(z, v, answer->body);
+        }
+        arena_reset(&c->plans);
+}
+
+static void want(struct resize *z, const struct plan *p, const struct pod *pod)
+{
+        z->wanted = mem_new_array((size_t)p->containers + 1, sizeof *z->wanted);
+        for (int i = 0; i < p->containers; i++)
+                for (int k = 0; k < pod->containers; k++) {
+                        bool other = false;
+                        if (pod->container[k].name != p->container[i].name)
+                                continue;
+                        struct wanted *w = &z->wanted[z->wants++];
+                        w->container = intern_keep(p->container[i].name);
+                        for (enum resource r = CPU; r < RESOURCES; r++)
+                                w->to[r] = resize_want(p, &p->container[i], pod, k, r, &other);
+                }
+}
+
+void resize_pod(struct controller *c, const struct plan *p)
+{
+        const struct pod *pod = p->resize.next;
+        struct resize *z = MEM_NEW(struct resize);
+        *z = (struct resize){
+                .controller = c,
+                .target = p->target,
+                .key = mem_string(pod->key),
+                .path = path_of("", "v1", pod->ns, "pods", pod->name, NULL),
+                .raises = p->resize.raises,
+                .set_ms = p->target->deed.changed_ms,
+        };
+        memcpy(z->uid, pod->uid, UID_BYTES);
+        want(z, p, pod);
+        resize_read(z);
+}

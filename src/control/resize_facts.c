@@ -1,0 +1,228 @@
+/*
+ * InPlace, the facts: what is set on a workload's pods, how far each is from it, and what is said of that. No I/O.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "dimension.h"
+#include "plan.h"
+
+enum { PODS_AT_ONCE = 10 }; /* of one workload, that the kubelet is at */
+
+bool in_place(const struct target *t)
+{
+        return t->profile && dimension_writes(t) && t->profile->spec->apply.mode == APPLY_IN_PLACE;
+}
+
+/* Nothing is below the original that its owner lowered since. */
+void resize_setting(const struct target *t, struct plan_container *c)
+{
+        const struct record_row *row = target_setting(t, c->name);
+        if (!t->deed.in_place)
+                return; /* what the template has, from a rollout of ours before, stands */
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                struct amount original = c->facts.original[r], set = row ? row->request[r] : (struct amount){0};
+                c->ours[r] = set.set && original.set && set.value < original.value;
+                c->facts.current[r] = c->ours[r] ? set : original;
+        }
+}
+
+bool resize_stands(const struct target *t)
+{
+        for (const struct pod *p = t->pods; t->deed.in_place && p; p = p->next_of_target)
+                for (int i = 0; p->running && p->ours && i < p->containers; i++) {
+                        const struct record_row *row = target_setting(t, p->container[i].name);
+                        for (enum resource r = CPU; row && r < RESOURCES; r++)
+                                if (row->request[r].set && p->container[i].request[r].value == row->request[r].value)
+                                        return true;
+                }
+        return false;
+}
+
+/* --- one pod --- */
+
+static bool is_raised(const struct plan *p, const struct pod *pod)
+{
+        return pod->resizing && pod->resizing->raised_ms > p->target->deed.changed_ms;
+}
+
+static int64_t raise_to(const struct pod *pod, int container, enum resource r)
+{
+        return pod->resizing ? pod->resizing->raising[(size_t)container * RESOURCES + r].to : 0;
+}
+
+/*
+ * The setting, else the original. What a pod was raised to stands until the next setting, and a raise that is due comes
+ * first. A pod whose request is neither its template's nor recorded as ours is somebody else's.
+ */
+struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
+                          enum resource r, bool *ret_other)
+{
+        struct amount want = c->facts.current[r], has = pod->container[container].request[r];
+        struct amount original = c->facts.original[r];
+        if (c->role == ROLE_INIT || c->role == ROLE_INJECTED || !want.set || !has.set || !original.set)
+                return (struct amount){0};
+        if (!pod->ours && has.value != original.value) {
+                *ret_other |= has.value != want.value;
+                return (struct amount){0};
+        }
+        if (is_raised(p, pod) && has.value > want.value)
+                want.value = has.value;
+        if (raise_to(pod, container, r) > want.value)
+                want.value = raise_to(pod, container, r);
+        if (want.value > original.value)
+                want.value = original.value;
+        return want;
+}
+
+static const struct plan_container *planned(const struct plan *p, const char *container)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].name == container)
+                        return &p->container[i];
+        return NULL;
+}
+
+struct seen {
+        enum resize_verdict verdict;
+        bool other;   /* somebody else set a request of it */
+        bool raises;  /* it is to be raised */
+        bool lowered; /* some request is below its original */
+};
+
+static struct seen look_at(const struct plan *p, const struct pod *pod)
+{
+        struct seen seen = {0};
+        struct resize_container c[VIEW_CONTAINERS];
+        for (int i = 0; i < pod->containers; i++) {
+                const struct pod_container *pc = &pod->container[i];
+                const struct plan_container *of = planned(p, pc->name);
+                c[i] = (struct resize_container){.role = pc->role};
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        c[i].request[r] = pc->request[r];
+                        c[i].limit[r] = pc->limit[r];
+                        c[i].restarts[r] = pc->restarts[r];
+                        if (of)
+                                c[i].want[r] = resize_want(p, of, pod, i, r, &seen.other);
+                        if (!c[i].want[r].set)
+                                continue;
+                        seen.raises |= raise_to(pod, i, r) > pc->request[r].value;
+                        seen.lowered |= pc->request[r].value < of->facts.original[r].value;
+                }
+        }
+        seen.verdict = resize_judge(c, (size_t)pod->containers);
+        return seen;
+}
+
+/* --- all of them --- */
+
+static void count_progress(struct plan_resize *s, const struct pod *pod)
+{
+        enum resize_progress progress = (enum resize_progress)pod->resize;
+        s->progress[progress]++;
+        if (progress <= s->worst)
+                return;
+        s->worst = progress;
+        s->verdict_text = pod->resizing ? pod->resizing->message : NULL;
+}
+
+static void count_pod(struct plan *p, const struct plan_facts *f, struct pod *pod)
+{
+        static const struct resizing nothing;
+        struct plan_resize *s = &p->resize;
+        const struct resizing *kept =
+                pod->resizing && pod->resizing->set_ms == p->target->deed.changed_ms ? pod->resizing : &nothing;
+        const struct seen seen = look_at(p, pod);
+        bool writes = seen.verdict == RESIZE_WRITES;
+        s->pods++;
+        s->verdict[seen.verdict]++;
+        if (seen.verdict == RESIZE_STANDS && seen.other)
+                s->others++;
+        else if (seen.verdict == RESIZE_STANDS)
+                count_progress(s, pod);
+        if (writes) {
+                s->others += kept->left;
+                s->refused += !kept->left && kept->refused;
+                s->behind += !kept->left && !kept->refused;
+                if (kept->refused && !s->refusal)
+                        s->refusal = kept->refused;
+        }
+        bool forgets = seen.verdict == RESIZE_STANDS && pod->ours && !seen.lowered;
+        bool due = (writes || forgets) && !kept->left && f->now.mono.ns >= kept->again.ns;
+        if (due && (!s->next || (seen.raises && !s->raises))) {
+                s->next = pod;
+                s->raises = seen.raises;
+        }
+}
+
+static bool any_ours(const struct target *t)
+{
+        const struct pod *p = t->pods;
+        while (p && !(p->running && p->ours))
+                p = p->next_of_target;
+        return p != NULL;
+}
+
+/* What is set is followed by the running pods where a change of ours may be started at all. */
+static bool may_follow(const struct plan *p, const struct plan_facts *f)
+{
+        const struct target *t = p->target;
+        return p->state == STATE_READY && !f->source_away && !p->opted_out && !t->profile->spec->paused &&
+               !t->profile->error && !p->held && !p->contested;
+}
+
+void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p)
+{
+        struct plan_resize *s = &p->resize;
+        *s = (struct plan_resize){0};
+        if (!in_place(p->target) || (!p->carries && !any_ours(p->target)))
+                return;
+        for (struct pod *pod = p->target->pods; pod; pod = pod->next_of_target)
+                if (pod->running)
+                        count_pod(p, f, pod);
+        s->unserved = w->resize == RESIZE_ABSENT;
+        bool follows = may_follow(p, f) && w->resize == RESIZE_SERVED;
+        s->goes_on = follows && (s->behind || s->progress[RESIZE_GOES_ON]);
+        if (!follows || (s->progress[RESIZE_GOES_ON] >= PODS_AT_ONCE && !s->raises))
+                s->next = NULL;
+}
+
+/* --- what is said --- */
+
+static bool stuck(struct plan *p, const char *reason, int pods, const char *what, const char *why)
+{
+        if (!pods)
+                return false;
+        struct plan_condition *c = plan_say(p, "Applied", false, reason);
+        snprintf(c->message, sizeof c->message, "%d of %d pods %s%s%.190s", pods, p->resize.pods, what, why ? ": " : "",
+                 why ? why : "");
+        p->resize.stuck = true;
+        return true;
+}
+
+bool resize_says(struct plan *p)
+{
+        const struct plan_resize *s = &p->resize;
+        int wait = s->behind + s->refused;
+        if (s->unserved && wait)
+                return stuck(p, "ResizeUnsupported", wait,
+                             "stay as they are, for this server cannot resize pods; new ones come with it", NULL);
+        if (s->goes_on) {
+                struct plan_condition *c = plan_say(p, "Applied", false, "Resizing");
+                snprintf(c->message, sizeof c->message, "running pods are being resized, %d at once", PODS_AT_ONCE);
+                return true;
+        }
+        return stuck(p, "ResizeRefused", s->refused, "are refused, and tried again", s->refusal) ||
+               stuck(p, "Infeasible", s->progress[RESIZE_INFEASIBLE],
+                     "stay as they are until the next setting, their nodes never have the room", s->verdict_text) ||
+               stuck(p, "Deferred", s->progress[RESIZE_DEFERRED], "wait for room on their nodes", s->verdict_text) ||
+               stuck(p, "ResizeFails", s->progress[RESIZE_FAILS], "are tried again by their nodes", s->verdict_text) ||
+               stuck(p, "QoS", s->verdict[RESIZE_QOS],
+                     "stay as they are, because a resize may not change their QoS class; new ones come with it",
+                     NULL) ||
+               stuck(p, "RestartRequired", s->verdict[RESIZE_RESTARTS],
+                     "stay as they are, because their resizePolicy would restart containers; new ones come with it",
+                     NULL) ||
+               stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
+               stuck(p, "Waiting", s->behind, "are yet to be resized, and nothing is changed at present", NULL);
+}

@@ -1,0 +1,104 @@
+/* Running pods resized, new ones alike, and what stands in the way. The target is 285m of 1 everywhere. */
+#include "../support/story.h"
+#include "base/buf.h"
+#include "base/mem.h"
+
+#define POD                                                                                                            \
+        "{containers: [{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"
+#define DB(pod)     WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", pod)
+#define DB_REC      "recommendations/statefulset-db"
+#define IN(more)    TEAM("{apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90" more "}}")
+#define CPU_OF_POD  "spec.containers[app].resources.requests.cpu"
+#define NOTE(name) "metadata.annotations.<halflife.dev/" name ">"
+#define APPLIED(by) EXPECT(DB_REC, "status.conditions[Applied].reason", by)
+#define KUBELET(pod, type, why, says)                                                                                  \
+        MERGE("pods/" pod "/status",                                                                                   \
+              "{status: {conditions: [{type: " type ", status: 'True', reason: '" why "', message: '" says "'}]}}")
+#define STAYS CYCLES(2), CHECK("pods/db-0", CPU_OF_POD, "1"), CHECK("statefulsets/db", "metadata.generation", "1")
+
+/* Somebody else resizes db-0. */
+static bool by_hand(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *pod = story_path(s, "pods/db-0");
+        AUTO(mem_free) char *path = mem_printf("%s/resize", pod), *there = fake_get(f, pod);
+        static const char patch[] = "[{\"op\":\"replace\",\"path\":\"/spec/containers/0/resources/requests/cpu\","
+                                    "\"value\":\"700m\"}]";
+        return there && fake_patch(f, path, "kubectl", patch) == 200;
+}
+
+static struct story stories[] = {
+        STORY("resized", IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
+              EXPECT("pods/db-1", CPU_OF_POD, "285m"), APPLIED("UpToDate"),
+              CHECK(DB_REC, "status.applied.mode", "InPlace"),
+              CHECK(DB_REC, "status.applied.containers[app].cpu", "285m"),
+              CHECK("statefulsets/db", "metadata.generation", "1"),
+              CHECK("pods/db-0", "spec.containers[app].resources.limits.cpu", "2")),
+        STORY("recorded", IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
+              CHECK("pods/db-0", NOTE("original-resources"),
+                    "{\"app\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":"
+                    "\"2Gi\"}}}"),
+              CHECK("pods/db-0", NOTE("applied-resources"), "{\"app\":{\"requests\":{\"cpu\":\"285m\"}}}"),
+              CHECK("pods/db-0", NOTE("utilization-basis"), "request"),
+              CHECK("statefulsets/db", "spec.template.metadata.annotations", "-")),
+        STORY("new-ones", IN(""), DB(POD), APPLIED("UpToDate"), MERGE("statefulsets/db", "{spec: {replicas: 4}}"),
+              EXPECT("pods/db-3", CPU_OF_POD, "285m")),
+        STORY("new-template", IN(""), DB(POD), APPLIED("UpToDate"),
+              MERGE("statefulsets/db", "{spec: {template: {spec: {containers: [{name: app, image: 'app:2', resources: "
+                                       "{requests: {cpu: '2', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}}}}"),
+              EXPECT(DB_REC, "status.containers[app].cpu.original", "2"), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
+              EXPECT("pods/db-1", CPU_OF_POD, "285m")),
+        STORY("hpa-puts-back", IN(", cooldown: 0s"), DB(POD), APPLIED("UpToDate"),
+              PUT("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: db}, spec: "
+                  "{scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: db}, maxReplicas: 4, metrics: "
+                  "[{type: "
+                  "Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}]}}"),
+              EXPECT("pods/db-0", CPU_OF_POD, "1"), EXPECT("pods/db-1", CPU_OF_POD, "1"),
+              EXPECT("pods/db-0", NOTE("original-resources"), "-"), EXPECT("pods/db-1", NOTE("applied-resources"), "-"),
+              APPLIED("HPAHold"), DELETE("horizontalpodautoscalers/db"), EXPECT("pods/db-1", CPU_OF_POD, "285m")),
+        STORY("infeasible", IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"), APPLIED("UpToDate"),
+              KUBELET("db-1", "PodResizePending", "Infeasible", "node has 2 cpu"), APPLIED("Infeasible"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~1 of 2 pods"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~node has 2 cpu"),
+              MERGE("pods/db-1/status", "{status: {conditions: null}}"), APPLIED("UpToDate")),
+        STORY("deferred", IN(""), DB(POD), APPLIED("UpToDate"),
+              KUBELET("db-0", "PodResizePending", "Deferred", "later"), APPLIED("Deferred"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~later"),
+              KUBELET("db-0", "PodResizeInProgress", "", ""), APPLIED("Resizing"),
+              KUBELET("db-0", "PodResizeInProgress", "Error", "uses more"), APPLIED("ResizeFails"),
+              MERGE("pods/db-0/status", "{status: {conditions: null}}"), APPLIED("UpToDate")),
+        STORY("old-kubelet-word", IN(""), DB(POD), APPLIED("UpToDate"),
+              MERGE("pods/db-0/status", "{status: {resize: Deferred}}"), APPLIED("Deferred")),
+        STORY("somebody-else", IN(", cooldown: 0s, minChangePercent: 0"), DB(POD), APPLIED("UpToDate"), CALL(by_hand),
+              APPLIED("SetByOthers"), CYCLES(1), CHECK("pods/db-0", CPU_OF_POD, "700m"),
+              CHECK("pods/db-1", CPU_OF_POD, "285m")),
+        STORY("unlike-its-template",
+              TEAM("{paused: true, apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
+              CALL(by_hand), EXPECT(DB_REC, "status.state", "Ready"), IN(""), EXPECT("pods/db-1", CPU_OF_POD, "285m"),
+              APPLIED("SetByOthers"), CHECK("pods/db-0", CPU_OF_POD, "700m")),
+        STORY("orphaned", IN(""), DB(POD), APPLIED("UpToDate"), DELETE("profiles/team"), APPLIED("Orphaned"),
+              CHECK("pods/db-0", CPU_OF_POD, "285m"), CHECK(DB_REC, "status.state", "Held")),
+        STORY("only-recommended", IN(""), DB(POD), APPLIED("UpToDate"), TEAM("{apply: {minHistory: 2s}}"),
+              APPLIED("Orphaned"), CHECK("pods/db-0", CPU_OF_POD, "285m")),
+        STORY("then-rollout", IN(", cooldown: 0s"), DB(POD), APPLIED("UpToDate"),
+              TEAM("{apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, cooldown: 0s}}"),
+              EXPECT("statefulsets/db", "spec.template." CPU_OF_POD, "285m"),
+              EXPECT(DB_REC, "status.applied.mode", "Rollout"), EXPECT("pods/db-1", CPU_OF_POD, "285m")),
+        STORY("after-rollout", TEAM("{apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
+              EXPECT(DB_REC, "status.applied.mode", "Rollout"), APPLIED("UpToDate"), IN(", cooldown: 0s"), CYCLES(2),
+              CHECK("pods/db-0", CPU_OF_POD, "285m"), CHECK(DB_REC, "status.conditions[Applied].status", "True")),
+        STORY("guaranteed", IN(""),
+              DB("{containers: [{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '1', memory: "
+                 "1Gi}}}]}"),
+              APPLIED("QoS"), CHECK(DB_REC, "status.conditions[Applied].message", "~2 of 2 pods"), STAYS),
+        STORY("would-restart", IN(""),
+              DB("{containers: [{name: app, resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}], "
+                 "resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"),
+              APPLIED("RestartRequired"), STAYS),
+        STORY("paused", TEAM("{paused: true, apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
+              APPLIED("Paused"), STAYS),
+};
+
+int main(void)
+{
+        return stories_main("inplace", stories, sizeof stories / sizeof *stories, NULL, NULL);
+}

@@ -1,0 +1,275 @@
+/* InPlace: how far pods are from what is set, what is said of it, and whom a sample raises. Usage is 250m, so the
+ * target is 285m of 1. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+
+enum { SAMPLES = 120, MI = 1 << 20 };
+static const int64_t base_ms = 1763700000000, set_ms = 1763690000000;
+
+#define SET        "[{\"name\":\"app\",\"cpu\":\"285m\"}]"
+#define NOTES(v)   "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" v "\\\"}}}\""
+#define RAISED     ",\"halflife.dev/raised\":\"2026-01-01T00:00:00Z\""
+#define BEFORE     ",\"halflife.dev/raised\":\"2020-01-01T00:00:00Z\""
+#define SAYS(t, r) "{\"type\":\"" t "\",\"status\":\"True\",\"reason\":\"" r "\",\"message\":\"words\"}"
+
+/* Pods of a StatefulSet that asks for one core; the first is as told, the second, where there is one, has what is set.
+ */
+static const struct row {
+        const char *what;
+        const char *set;                                                 /* NULL: nothing is */
+        const char *request, *limit, *annotations, *policy, *conditions; /* of the first pod */
+        bool paused, unserved;
+        /* wanted */
+        bool apply, next;
+        const char *reason, *message; /* of condition Applied */
+} rows[] = {
+        {"nothing is set yet", NULL, "1", "2", "", "", "", false, false, true, false, "Pending", ""},
+        {"all have it", SET, "285m", "2", NOTES("285m"), "", "", false, false, false, false, "UpToDate", ""},
+        {"one is behind", SET, "1", "2", "", "", "", false, false, false, true, "Resizing", "10 at once"},
+        {"by an older setting", SET, "500m", "2", NOTES("500m"), "", "", false, false, false, true, "Resizing", ""},
+        {"annotated and no more", SET, "500m", "2", NOTES("285m"), "", "", false, false, false, true, "Resizing", ""},
+        {"paused", SET, "1", "2", "", "", "", true, false, false, false, "Waiting", "1 of 2 pods"},
+        {"no such subresource", SET, "1", "2", "", "", "", false, true, false, false, "ResizeUnsupported",
+         "1 of 2 pods"},
+        {"raised since", SET, "700m", "2", NOTES("700m") RAISED, "", "", false, false, false, false, "UpToDate", ""},
+        {"raised before that", SET, "700m", "2", NOTES("700m") BEFORE, "", "", false, false, false, true, "Resizing",
+         ""},
+        {"somebody else's", SET, "700m", "2", "", "", "", false, false, false, false, "SetByOthers", "1 of 2 pods"},
+        {"Guaranteed", SET, "1", "1", "", "", "", false, false, false, false, "QoS", "1 of 2 pods"},
+        {"would restart", SET, "1", "2", "",
+         "\"resizePolicy\":[{\"resourceName\":\"cpu\",\"restartPolicy\":\"RestartContainer\"}],", "", false, false,
+         false, false, "RestartRequired", "1 of 2 pods"},
+        {"deferred", SET, "285m", "2", NOTES("285m"), "", SAYS("PodResizePending", "Deferred"), false, false, false,
+         false, "Deferred", "words"},
+        {"infeasible", SET, "285m", "2", NOTES("285m"), "", SAYS("PodResizePending", "Infeasible"), false, false, false,
+         false, "Infeasible", "words"},
+        {"the next setting tries it again", SET, "500m", "2", NOTES("500m"), "", SAYS("PodResizePending", "Infeasible"),
+         false, false, false, true, "Resizing", ""},
+        {"fails", SET, "285m", "2", NOTES("285m"), "", SAYS("PodResizeInProgress", "Error"), false, false, false, false,
+         "ResizeFails", "words"},
+        {"under way", SET, "285m", "2", NOTES("285m"), "", SAYS("PodResizeInProgress", ""), false, false, false, false,
+         "Resizing", ""},
+        {"the original is back, its record not gone", "[]", "1", "2", NOTES("285m"), "", "", false, false, true, true,
+         "Pending", ""},
+};
+
+static void put_pod(struct world *w, const char *name, const struct row *r)
+{
+        char json[3000];
+        struct err err = {0};
+        snprintf(
+                json, sizeof json,
+                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"00000000-0000-4000-8000-0000000000%s\","
+                "\"annotations\":{%s},\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
+                "\"name\":\"db\",\"uid\":\"00000000-0000-4000-8000-000000000001\",\"controller\":true}]},\"spec\":{"
+                "\"containers\":[{\"name\":\"app\",%s\"resources\":{\"requests\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"},"
+                "\"limits\":{\"cpu\":\"%s\",\"memory\":\"1Gi\"}}}]},\"status\":{\"phase\":\"Running\",\"startTime\":"
+                "\"2025-11-21T04:40:00Z\",\"conditions\":[%s]}}",
+                name, r ? "12" : "11", r ? r->annotations : NOTES("285m"), r ? r->policy : "", r ? r->request : "285m",
+                r ? r->limit : "2", r ? r->conditions : "");
+        if (pod_upsert(w, text_of(json), 1, &err) < 0)
+                fail_msg("%s", err.text);
+}
+
+static void make_world(struct world *w, const struct row *r)
+{
+        char json[2000];
+        struct err err = {0};
+        struct watched_kind *k;
+        world_init(w, "halflife", "halflife-system");
+        for (k = w->kinds; strcmp(k->kind, "StatefulSet") != 0 || strcmp(k->group, "apps") != 0;)
+                k = k->next;
+        snprintf(
+                json, sizeof json,
+                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"db\",\"uid\":\"00000000-0000-4000-8000-000000000001\","
+                "\"generation\":1},\"spec\":{\"replicas\":2,\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\","
+                "\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":"
+                "\"1Gi\"}}}]}}}}");
+        assert_int_equal(workload_upsert(w, k, text_of(json), 1, &err), 0);
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"team\",\"generation\":1},\"spec\":{\"paused\":%s,"
+                 "\"resources\":{\"memory\":{\"enabled\":false}},\"apply\":{\"mode\":\"InPlace\",\"minHistory\":\"1m\","
+                 "\"maxDecreasePercent\":90,\"cooldown\":\"0s\",\"raise\":{\"after\":\"2m\"}}}}",
+                 r && r->paused ? "true" : "false");
+        assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
+        if (!r || (r->set && strcmp(r->set, SET) == 0))
+                put_pod(w, "db-1", NULL);
+        if (r)
+                put_pod(w, "db-0", r);
+        w->resize = r && r->unserved ? RESIZE_ABSENT : RESIZE_SERVED;
+}
+
+static void lend(struct usage *u, const struct usage_room *room)
+{
+        mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)room->cap, sizeof(double)), room->cap));
+}
+
+static void learn(struct target *t)
+{
+        struct sample_door door = {0};
+        enum sample_verdict verdict;
+        struct usage_room room;
+        struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);
+        for (int i = 0; i < SAMPLES; i++) {
+                struct sample s = {
+                        .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
+                while (usage_add(&h->usage, &door, &s, s.at, &verdict, &room) == ERR_NOSPACE)
+                        lend(&h->usage, &room);
+        }
+        for (struct pod *p = t->pods; p; p = p->next_of_target)
+                p->container[0].door = door;
+}
+
+static void check(const struct row *r, const struct plan *p)
+{
+        const struct plan_condition *applied = plan_condition(p, "Applied");
+        const char *next = p->resize.next ? p->resize.next->name : "none";
+        if (p->apply != r->apply || strcmp(next, r->next ? "db-0" : "none") != 0)
+                fail_msg("%s: apply %d, next %s", r->what, p->apply, next);
+        if (strcmp(applied->reason, r->reason) != 0 || !strstr(applied->message, r->message))
+                fail_msg("%s: %s '%s'", r->what, applied->reason, applied->message);
+}
+
+static struct now now_of(void)
+{
+        return (struct now){.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
+}
+
+static void test_rows(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+                struct world w;
+                struct arena a = {0};
+                struct plan plan;
+                make_world(&w, &rows[i]);
+                world_settle(&w, now_of());
+                struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+                t->profile->window_open = true;
+                learn(t);
+                if (rows[i].set) {
+                        t->deed.changed_ms = set_ms;
+                        target_set_applied(&w, t, mem_string(rows[i].set), true);
+                }
+                struct plan_facts facts = {.now = now_of(), .interval_ms = 1000, .budget_left = true};
+                reconcile(&w, t, &facts, &a, &plan);
+                check(&rows[i], &plan);
+                arena_release(&a);
+                world_release(&w);
+        }
+}
+
+static void test_settings_are_read(void **state)
+{
+        (void)state;
+        struct world w;
+        make_world(&w, NULL);
+        world_settle(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        const char *app = t->workload->container[0].name;
+        target_set_applied(&w, t, mem_string("[{\"name\":\"app\",\"cpu\":\"285m\",\"memory\":\"x\"},{}]"), true);
+        const struct record_row *row = target_setting(t, app);
+        assert_non_null(row);
+        assert_int_equal(row->request[CPU].value, 285);
+        assert_false(row->request[MEMORY].set);
+        target_set_applied(&w, t, mem_string("not JSON"), true);
+        assert_null(target_setting(t, app));
+        target_set_applied(&w, t, mem_string(SET), false); /* a template's */
+        assert_null(target_setting(t, app));
+        target_set_applied(&w, t, NULL, true);
+        assert_false(t->deed.in_place);
+        world_release(&w);
+}
+
+/* --- raising --- */
+
+static void see(struct pod *p, int64_t minute, int64_t cpu_milli, int64_t memory)
+{
+        const struct pod_metrics_container_view v = {
+                .has = {true, true}, .cpu_nano = cpu_milli * 1000000 - 999999, .memory_bytes = memory};
+        raise_see(p->container[0].history, p, 0, &v, (struct wall){base_ms + minute * 60000});
+}
+
+static int64_t raised(const struct pod *p, enum resource r)
+{
+        return p->resizing ? p->resizing->raising[r].to : 0;
+}
+
+static void test_a_pod_that_uses_more_is_raised(void **state)
+{
+        (void)state;
+        struct world w;
+        make_world(&w, NULL);
+        world_settle(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        struct pod *p = t->pods;
+        struct history *h = history_get(t, p->container[0].name, t->profile->spec->of);
+        p->container[0].history = h;
+        h->original[CPU] = (struct amount){true, 1000};
+        h->original[MEMORY] = (struct amount){true, INT64_C(4096) * MI};
+        see(p, 0, 200, 10 * MI);
+        assert_null(p->resizing); /* nothing is kept of who never used more */
+        see(p, 1, 300, INT64_C(3000) * MI);
+        see(p, 2, 400, INT64_C(3000) * MI);
+        assert_int_equal(raised(p, CPU), 0);
+        see(p, 3, 350, INT64_C(3000) * MI);
+        assert_int_equal(raised(p, CPU), 440);  /* 1.1 x the most of it */
+        assert_int_equal(raised(p, MEMORY), 0); /* the profile does not manage it */
+        see(p, 4, 285, MI);                     /* what it asks for is not more */
+        assert_int_equal(raised(p, CPU), 0);
+        see(p, 5, 9000, MI);
+        see(p, 7, 9000, MI);
+        assert_int_equal(raised(p, CPU), 855); /* three times what it asks for */
+        p->container[0].request[CPU].value = 855;
+        see(p, 8, 9000, MI);
+        see(p, 10, 9000, MI);
+        assert_int_equal(raised(p, CPU), 1000); /* never more than the original */
+        world_release(&w);
+}
+
+static void test_who_is_raised_comes_first(void **state)
+{
+        (void)state;
+        static const struct row behind = {"behind", SET,   "1",   "2",  "",         "", "",
+                                          false,    false, false, true, "Resizing", ""};
+        struct world w;
+        struct arena a = {0};
+        struct plan plan;
+        make_world(&w, &behind);
+        world_settle(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        learn(t);
+        t->deed.changed_ms = set_ms;
+        target_set_applied(&w, t, mem_string(SET), true);
+        struct pod *up = map_get(&w.pods, TEXT("web/db-1"));
+        pod_resizing(up)->raising[CPU].to = 600;
+        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000}; /* no budget, no window */
+        reconcile(&w, t, &facts, &a, &plan);
+        assert_ptr_equal(plan.resize.next, up);
+        assert_true(plan.resize.raises);
+        bool other = false;
+        assert_int_equal(resize_want(&plan, &plan.container[0], up, 0, CPU, &other).value, 600);
+        pod_resizing(up)->raising[CPU].to = 5000; /* the original was lowered since */
+        assert_int_equal(resize_want(&plan, &plan.container[0], up, 0, CPU, &other).value, 1000);
+        arena_release(&a);
+        world_release(&w);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_settings_are_read),
+                cmocka_unit_test(test_a_pod_that_uses_more_is_raised),
+                cmocka_unit_test(test_who_is_raised_comes_first),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
