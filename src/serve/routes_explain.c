@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "answer.h"
+#include "core/kind.h"
 #include "core/quantity.h"
 #include "explain_words.h"
 
@@ -116,7 +117,7 @@ static struct explain_facts facts_of(const struct scene *s, int at, enum resourc
         const struct view_container *c = &t->container[at];
         const struct view_numbers *n = &c->of[r];
         const struct resource_policy *policy = s->defaults;
-        bool ignored = false;
+        bool ignored = false, whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* which no LimitRange bounds */
         if (t->profile)
                 policy = profile_spec_container(t->profile->spec, text_of(c->name), &ignored);
         struct amount in_force = amount_of_view(n->applied >= 0 ? n->applied : n->original);
@@ -138,8 +139,8 @@ static struct explain_facts facts_of(const struct scene *s, int at, enum resourc
                                              .upper = n->upper},
                                 .original = amount_of_view(n->original),
                                 .limit = {n->limit > 0, n->limit},
-                                .range_min = s->ns ? s->ns->range_min[r] : (struct amount){0},
-                                .range_ratio = s->ns ? s->ns->range_ratio[r] : (struct amount){0},
+                                .range_min = s->ns && !whole ? s->ns->range_min[r] : (struct amount){0},
+                                .range_ratio = s->ns && !whole ? s->ns->range_ratio[r] : (struct amount){0},
                                 .last_good = n->learned ? amount_of_view(n->target) : (struct amount){0},
                                 .pod_refused = s->deploy.advice[at].pod_refused[r],
                                 .guaranteed = s->deploy.advice[at].guaranteed,

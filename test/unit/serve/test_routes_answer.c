@@ -134,6 +134,62 @@ static void test_workload(void **state)
         EXPECT(row);
 }
 
+#define LONE  "/api/v1/namespaces/shop/workloads/po/lone"
+#define WHOLE "/api/v1/namespaces/shop/workloads/ns/shop"
+
+/* A pod has what all its containers use together beside them, a namespace has nothing else; neither is a container that
+ * anything is deployed with. */
+static void test_dimensions(void **state)
+{
+        (void)state;
+        static const struct view_quota quota[RESOURCES] = {{20000, 12500}, {-1, -1}};
+        static const struct row row[] = {
+                {LONE, 200, "metadata.kind", "Pod"},
+                {LONE, 200, "metadata.recommendation", "pod-lone"},
+                {LONE, 200, "status.containers.1.name", "*"},
+                {LONE, 200, "status.pod.cpu.original", "2"}, /* the whole is no second container */
+                {LONE, 200, "deploy.containers.0.cpu.request", "500m"},
+                {LONE, 200, "deploy.containers.1", ""},
+                {LONE, 200, "status.quota", ""},
+                {LONE "?container=*", 200, "status.containers.0.name", "*"},
+                {LONE "/histogram?resource=cpu", 200, "container", "app"}, /* the one that there is */
+                {LONE "/histogram?resource=cpu&container=%2A", 200, "container", "*"},
+                {LONE "/histogram?resource=cpu&container=*", 200, "samples", "100"},
+                {LONE "/explain?container=*&resource=cpu", 200, "containers.0.cpu.target", "457m"},
+                {LONE "/explain", 200, "containers.1.name", "*"},
+                {WHOLE, 200, "metadata.kind", "Namespace"},
+                {WHOLE, 200, "status.pod.cpu.original", "2"},
+                {WHOLE, 200, "status.quota.cpu.hard", "20"},
+                {WHOLE, 200, "status.quota.cpu.used", "12500m"},
+                {WHOLE, 200, "status.quota.memory", ""},
+                {WHOLE, 200, "deploy.containers.0.cpu.reason", "RecommendOnly"},
+                {WHOLE "/histogram?resource=cpu", 200, "container", "*"},
+                {WHOLE "/explain", 200, "containers.0.name", "*"},
+                {"/api/v1/namespaces/shop/workloads/pods/none", 404, "status", "404"},
+        };
+        struct fixture f;
+        fixture_init(&f);
+        f.ns.range_min[CPU] = (struct amount){true, 500}; /* of a container: all together are bound by none */
+        struct view_container *lone = fixture_containers(f.view, 2), *whole = fixture_containers(f.view, 1);
+        lone[1].name = whole[0].name = f.learned[1].container = CONTAINER_WHOLE;
+        lone[1].role = ROLE_WHOLE;
+        fixture_target(&f, "shop", "", "Pod", "lone", lone, 2);
+        struct view_target *ns = fixture_target(&f, "shop", "", "Namespace", "shop", whole, 1);
+        ns->never_written = true;
+        ns->quota = quota;
+        view_finish(f.view);
+        f.spec.dimension = DIMENSION_POD;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                char got[64];
+                json_t *json AUTO(json_decref) = ask(&f, row[i].url);
+                at(json, row[i].path, got);
+                if (f.got.status != row[i].status || strcmp(got, row[i].want) != 0)
+                        fail_msg("%s: %u, %s is '%s', not '%s'\n%s", row[i].url, f.got.status, row[i].path, got,
+                                 row[i].want, f.got.body.data);
+        }
+        fixture_release(&f);
+}
+
 static void test_original(void **state)
 {
         (void)state;
@@ -525,6 +581,7 @@ int main(void)
                 cmocka_unit_test(test_description_is_whole),
                 cmocka_unit_test(test_names_are_described),
                 cmocka_unit_test(test_workload),
+                cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_original),
                 cmocka_unit_test(test_histogram),
                 cmocka_unit_test(test_histogram_adds_up),
