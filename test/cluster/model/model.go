@@ -129,3 +129,24 @@ func decimal(v int64, suffix ...string) string {
 	}
 	return fmt.Sprintf("%d%s", v, suffix[i])
 }
+
+// EdgeOf is the upper edge of the bucket that holds a usage in cores or bytes.
+func (r Resource) EdgeOf(usage float64) float64 {
+	edge, _ := r.edge(new(big.Rat).SetFloat64(usage)).Float64()
+	return edge
+}
+
+// Apart is by how many buckets two upper edges differ; the first may be rounded up to a whole unit.
+func (r Resource) Apart(rounded, edge float64) int {
+	unit, _ := r.unit.Float64()
+	at := func(v float64) int {
+		n := 0
+		for ; n < r.most; n++ {
+			if start, _ := r.start(n + 1).Float64(); start >= v-unit {
+				break
+			}
+		}
+		return n
+	}
+	return max(at(rounded)-at(edge), at(edge)-at(rounded))
+}

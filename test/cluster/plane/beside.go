@@ -9,12 +9,17 @@ func (pl *Plane) StartBeside(name, path string, ports int, args func(port []int)
 	if err != nil {
 		return err
 	}
-	p := pl.process(name, path, args(port)...)
+	return pl.StartAt(name, path, port[ports-1], args(port)...)
+}
+
+// StartAt starts a program of others at a port of the caller's, and waits until it listens there.
+func (pl *Plane) StartAt(name, path string, port int, args ...string) error {
+	p := pl.process(name, path, args...)
 	if err := p.Start(pl.detach, "HOME="+pl.Dir); err != nil {
 		return err
 	}
 	pl.mu.Lock()
 	pl.beside = append(pl.beside, p)
 	pl.mu.Unlock()
-	return ready(p, 60*time.Second, func() error { return listening(port[ports-1]) })
+	return ready(p, 60*time.Second, func() error { return listening(port) })
 }

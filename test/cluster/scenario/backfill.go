@@ -1,0 +1,248 @@
+package scenario
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sort"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/model"
+	"halflife.dev/cluster/programs"
+)
+
+func init() {
+	apart = append(apart, scenario{"backfill", backfill})
+}
+
+const (
+	blockSeconds  = 300 // usage is constant for so long, and so long is the step of a back-fill
+	blocks        = 12 * 24
+	scrapeSeconds = 30
+	past          = "web-7d7f4c499d-gvh4r" // a pod that is long gone
+)
+
+// The usage of a block: cores, bytes.
+func pastUsage(block int) (cpu, memory float64) {
+	return 0.02 * float64(1+block*7%31), float64(30*mi) * float64(1+block*5%23)
+}
+
+// openMetrics is a day of what cAdvisor told of a pod that is gone, by cores, and the kubelet beside it, ten times as much:
+// only one of them may count. The last block ends at end.
+func openMetrics(ns string, end int64) string {
+	type series struct {
+		labels string
+		share  float64
+	}
+	labels := func(path, more string) string {
+		return fmt.Sprintf(`{namespace="%s",pod="%s",container="app",metrics_path="/metrics/%s"%s}`, ns, past, path, more)
+	}
+	cores := []series{
+		{labels("cadvisor", `,cpu="cpu00"`), 0.75}, {labels("cadvisor", `,cpu="cpu01"`), 0.25}, {labels("resource", ""), 10},
+		{strings.Replace(labels("cadvisor", ""), `container="app"`, `container="POD"`, 1), 3},
+	}
+	begin := end - blocks*blockSeconds
+	var out strings.Builder
+	out.WriteString("# TYPE container_cpu_usage_seconds counter\n")
+	for _, s := range cores {
+		total := 0.0
+		for at := begin + scrapeSeconds/2; at < end; at += scrapeSeconds {
+			cpu, _ := pastUsage(int((at - begin) / blockSeconds))
+			total += cpu * s.share * scrapeSeconds
+			fmt.Fprintf(&out, "container_cpu_usage_seconds_total%s %g %d\n", s.labels, total, at)
+		}
+	}
+	out.WriteString("# TYPE container_memory_working_set_bytes gauge\n")
+	for path, share := range map[string]float64{"cadvisor": 1, "resource": 10} {
+		for at := begin + scrapeSeconds/2; at < end; at += scrapeSeconds {
+			_, memory := pastUsage(int((at - begin) / blockSeconds))
+			fmt.Fprintf(&out, "container_memory_working_set_bytes%s %g %d\n", labels(path, ""), memory*share, at)
+		}
+	}
+	out.WriteString("# EOF\n")
+	return out.String()
+}
+
+// livePercentile is what samples taken each minute of that day give: each weighs half of one a day later.
+func livePercentile(r model.Resource, p float64, value func(block int) float64) float64 {
+	type weighed struct{ edge, weight float64 }
+	var all []weighed
+	total := 0.0
+	for minute := range blocks * blockSeconds / 60 {
+		w := math.Exp2(float64(minute) / (24 * 60))
+		all = append(all, weighed{r.EdgeOf(value(minute * 60 / blockSeconds)), w})
+		total += w
+	}
+	sort.Slice(all, func(i, k int) bool { return all[i].edge < all[k].edge })
+	sum := 0.0
+	for _, one := range all {
+		if sum += one.weight; sum >= p/100*total {
+			return one.edge
+		}
+	}
+	return all[len(all)-1].edge
+}
+
+// secured is a Prometheus that wants a client certificate, a user and a password, with a day of data.
+type secured struct {
+	t                    *T
+	port                 int
+	bin, dir             string
+	cert, key, ca, login string
+}
+
+func (t *T) secured() *secured {
+	p := &secured{t: t, port: t.freePort(), dir: filepath.Join(t.Dir, "prometheus-"+t.Name)}
+	var err error
+	p.bin, err = programs.Debian("prometheus", os.Stderr)
+	t.Check(err)
+	p.cert, p.key, p.ca = t.files(p.dir)
+	p.login = p.write("password", "histories from before\n")
+	p.write("prometheus.yml", "global: {scrape_interval: 30s}\n")
+	// The password by bcrypt, of the least cost.
+	p.write("web.yml", fmt.Sprintf(`tls_server_config: {cert_file: '%s', key_file: '%s', client_auth_type: RequireAndVerifyClientCert, client_ca_file: '%s'}
+basic_auth_users: {halflife: $2a$04$5GzmbVeXPpagEcw7mgayS.FHqH9KLM.AtdCiHZ8gvn.MG5vwHqgvy}
+`, p.cert, p.key, p.ca))
+	end := time.Now().Unix() / blockSeconds * blockSeconds
+	data := p.write("day.txt", openMetrics(t.NS, end))
+	out, err := exec.Command(filepath.Join(p.bin, "promtool"), "tsdb", "create-blocks-from", "openmetrics", data,
+		filepath.Join(p.dir, "data")).CombinedOutput()
+	if err != nil {
+		t.Fatalf("promtool: %v\n%s", err, out)
+	}
+	return p
+}
+
+func (p *secured) write(name, text string) string {
+	path := filepath.Join(p.dir, name)
+	p.t.Check(os.WriteFile(path, []byte(text), 0o600))
+	return path
+}
+
+func (p *secured) start() {
+	p.t.Check(p.t.Plane.StartAt("prometheus", filepath.Join(p.bin, "prometheus"), p.port,
+		"--config.file="+filepath.Join(p.dir, "prometheus.yml"), "--storage.tsdb.path="+filepath.Join(p.dir, "data"),
+		"--web.config.file="+filepath.Join(p.dir, "web.yml"), fmt.Sprintf("--web.listen-address=127.0.0.1:%d", p.port)))
+}
+
+func (p *secured) settings() []string {
+	return []string{
+		fmt.Sprintf("--prometheus-url=https://localhost:%d", p.port), "--prometheus-step=5m", "--prometheus-history=36h",
+		"--prometheus-ca=" + p.ca, "--prometheus-cert=" + p.cert, "--prometheus-key=" + p.key, "--prometheus-user=halflife",
+		"--prometheus-password-file=" + p.login,
+	}
+}
+
+// counted is a metric without labels; 0 where it is not there yet.
+func (h *Halflife) counted(name string) float64 {
+	page, _ := h.Page("/metrics")
+	for _, line := range strings.Split(page, "\n") {
+		if value, ok := strings.CutPrefix(line, name+" "); ok {
+			n, _ := strconv.ParseFloat(value, 64)
+			return n
+		}
+	}
+	return 0
+}
+
+// whatIf is the model of a resource by another percentile, from the database.
+func (t *T) whatIf(h *Halflife, resource string, percentile int) float64 {
+	out, err := exec.Command(t.Binary(), "explain", "--database", filepath.Join(h.Dir, "halflife.db"), "-n", t.NS, "-o", "json",
+		"--resource", resource, "--percentile", fmt.Sprint(percentile), "deploy/web").CombinedOutput()
+	if err != nil {
+		t.Fatalf("explain: %v\n%s", err, out)
+	}
+	number := kube.Parse(string(out)).Named("app", "explain", "containers").Object(resource)
+	if text := number.Text("whatIf", "model"); text != "" {
+		return quantityOf(t, text)
+	}
+	return quantityOf(t, number.Text("model"))
+}
+
+func quantityOf(t *T, text string) float64 {
+	for suffix, factor := range map[string]float64{"m": 1e-3, "Mi": 1 << 20, "Gi": 1 << 30, "Ki": 1 << 10} {
+		if digits, ok := strings.CutSuffix(text, suffix); ok {
+			n, err := strconv.ParseFloat(digits, 64)
+			t.Check(err)
+			return n * factor
+		}
+	}
+	n, err := strconv.ParseFloat(text, 64)
+	t.Check(err)
+	return n
+}
+
+// A day that only Prometheus has seen, of a pod that is gone, becomes a history that equals the live stream's within one
+// bucket: also when Prometheus comes late, halflife is killed before, and ends and starts again after; once.
+func backfill(t *T) {
+	t.Namespace()
+	profile := quick("Recommend")
+	profile["apply"].(M)["minHistory"] = "12h"
+	t.Profile(profile)
+	t.Apply(t.deployment("web", 1, app(310, 300*mi)))
+	prometheus := t.secured()
+
+	h := t.own(prometheus.settings()...)
+	t.RecIn("deployment-web", "Learning", soon)
+	t.Eventually("it says that Prometheus is away", soon, func() error {
+		if h.counted("halflife_backfill_failures_total") == 0 {
+			return fmt.Errorf("no slice failed yet")
+		}
+		return nil
+	})
+	h.Signal(syscall.SIGKILL)
+	_, err := h.Wait(10 * time.Second)
+	t.Check(err)
+
+	prometheus.start()
+	t.Check(h.Start())
+	t.Eventually("the day is loaded", soon, func() error {
+		if h.counted("halflife_backfill_targets_total") == 0 {
+			return fmt.Errorf("no target is; %s", h.Said("backfill", 5))
+		}
+		return nil
+	})
+	rec := t.RecIn("deployment-web", "Ready", soon)
+	samples, err := strconv.Atoi(rec.Text("status", "samples"))
+	t.Check(err)
+	if samples < blocks-2 || samples > blocks+60 {
+		t.Fatalf("%d samples, of %d points and what was learned live since", samples, blocks)
+	}
+	t.closeToLive(h)
+
+	code, _, err := h.Terminate()
+	t.Check(err)
+	if code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	t.again(h)
+	if n := h.counted("halflife_backfill_slices_total"); n != 0 {
+		t.Fatalf("after a restart %g slices were asked for once more", n)
+	}
+	t.Notef("%d points and samples; the rest by explain, within a bucket", samples)
+}
+
+// closeToLive compares percentiles with those of the live stream.
+func (t *T) closeToLive(h *Halflife) {
+	for _, p := range []int{50, 75, 90, 95} {
+		cpu := livePercentile(model.CPU, float64(p), func(b int) float64 { v, _ := pastUsage(b); return v })
+		memory := livePercentile(model.Memory, float64(p), func(b int) float64 { _, v := pastUsage(b); return v })
+		for resource, want := range map[string]float64{"cpu": cpu, "memory": memory} {
+			r := model.CPU
+			if resource == "memory" {
+				r = model.Memory
+			}
+			got := t.whatIf(h, resource, p)
+			if apart := r.Apart(got, want); apart > 1 {
+				t.Fatalf("P%d of %s is %g, %d buckets from the live stream's %g", p, resource, got, apart, want)
+			}
+			t.Notef("P%-3d %-6s %14.3f, live %14.3f", p, resource, got, want)
+		}
+	}
+}
