@@ -149,8 +149,8 @@ func (k *kindUnder) play() {
 	}
 }
 
-// At Pod, a pod is its highest owner's: of an Argo Rollout through its ReplicaSet, of a CloneSet directly; a ReplicaSet
-// without an owner is one itself.
+// At Pod, a pod is its highest owner's: of an Argo Rollout through its ReplicaSet, of a CloneSet directly, of the Deployment whose
+// template a Rollout runs; a ReplicaSet without an owner is one itself.
 func kindsOfPods(t *T) {
 	for _, c := range []custom{cloneSet, rollouts} {
 		c.install(t)
@@ -170,6 +170,15 @@ func kindsOfPods(t *T) {
 		}
 		t.Create("replicasets", o)
 	}
+	quarter := halves("Pod")
+	quarter["static"], quarter["priority"] = M{"cpu": "0.25", "memory": "0.25"}, 10
+	quarter["targets"], quarter["selector"] = L{target("apps/v1", "Deployment")}, M{"matchLabels": M{"app": "referred"}}
+	t.ProfileNamed("e2e-admission-kinds-referred", quarter)
+	t.Create("deployments", t.deployment("referred", 0, app(usedCPU, usedMemory)))
+	referring, err := t.Post(t.path("rollouts", ""), M{"apiVersion": rollouts.apiVersion(), "kind": rollouts.kind, "metadata": t.meta("referring"),
+		"spec": M{"replicas": 2, "workloadRef": M{"apiVersion": "apps/v1", "kind": "Deployment", "name": "referred"}}})
+	t.Check(err)
+	set("ran", referring)
 	set("alone", nil)
 	set("rolled", made["Rollout"])
 	t.Eventually("a CloneSet's pod", soon, func() error {
@@ -179,10 +188,10 @@ func kindsOfPods(t *T) {
 		}
 		return err
 	})
-	for _, name := range []string{"alone", "rolled"} {
-		t.Eventually(name+": its pods ask for half", soon, func() error {
-			err := t.podsAsk(name, "app", "cpu", "1", 2)
-			if err != nil && strings.Contains(err.Error(), "asks for cpu 2") { // made before the kind was known
+	for name, cpu := range map[string]string{"alone": "1", "rolled": "1", "ran": "500m"} {
+		t.Eventually(name+": its pods ask for "+cpu, soon, func() error {
+			err := t.podsAsk(name, "app", "cpu", cpu, 2)
+			if err != nil && strings.Contains(err.Error(), "asks for cpu") { // made before kind and profile were known
 				t.Ctl("-n", t.NS, "delete", "pods", "-l", "app="+name)
 				time.Sleep(time.Second)
 			}
