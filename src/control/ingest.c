@@ -75,8 +75,8 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
                 return;
         if (v->has[MEMORY] && v->memory_bytes > 0)
                 pc->last_memory = v->memory_bytes;
-        if (v->has[CPU])
-                pc->last_cpu = v->cpu_nano;
+        if (v->has[CPU] && p->told)
+                p->told->cpu[pc - p->container] = v->cpu_nano;
         if (h->raises && h->target->profile)
                 raise_see(h, p, (int)(pc - p->container), v, at);
         count_run(h, p);

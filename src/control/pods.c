@@ -1,7 +1,6 @@
 /*
  * Pods: who runs, for whom, and what each of their containers remembers between samples.
  */
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ static struct pod *pod_new(struct world *w, const struct object_view *meta, int 
         uid_bytes(meta->uid, p->uid);
         p->containers = containers;
         for (int i = 0; i < containers; i++)
-                p->container[i].kills_counted = p->container[i].last_cpu = -1;
+                p->container[i].kills_counted = -1;
         return p;
 }
 
@@ -63,7 +62,9 @@ static void pod_free(struct world *w, struct pod *p)
         pod_more_free(w, p);
         for (int i = 0; i < p->containers; i++)
                 intern_drop(w->names, p->container[i].name);
-        mem_free(p->label);
+        if (p->told)
+                labels_release(&p->told->labels);
+        mem_free(p->told);
         if (p->owner)
                 p->owner->children--;
         intern_drop(w->names, p->original);
@@ -136,6 +137,16 @@ static void container_set(struct world *w, struct pod_container *c, const struct
                 container_kill(c, s);
 }
 
+struct pod_told *pod_tell(struct pod *p)
+{
+        if (p->told)
+                return p->told;
+        p->told = mem_new(sizeof *p->told + (size_t)p->containers * sizeof p->told->cpu[0]);
+        for (int i = 0; i < p->containers; i++)
+                p->told->cpu[i] = -1;
+        return p->told;
+}
+
 /* What its utilization is of, and whom a selector finds. */
 static void pod_describe(struct world *w, struct pod *p, const struct object_view *meta)
 {
@@ -145,14 +156,10 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
         intern_drop(w->names, was);
         if (!w->pod_labels)
                 return;
-        struct labels l = {p->label, p->labels};
         struct label_pair *pair = arena_new(&w->scratch, (size_t)meta->labels * sizeof *pair);
-        static_assert(VIEW_LABELS <= UINT8_MAX, "a byte counts them");
         for (int i = 0; i < meta->labels; i++)
                 pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
-        labels_set(&l, pair, (size_t)meta->labels);
-        p->label = l.pair;
-        p->labels = (uint8_t)l.count;
+        labels_set(&pod_tell(p)->labels, pair, (size_t)meta->labels);
 }
 
 static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)

@@ -26,11 +26,11 @@ static int take_original(void *arg, const struct recorded *r)
 }
 
 /* The container's sample, if it is one of the pod's newest. */
-static void take_sample(const struct pod_container *pc, int64_t at_ms, struct basis_container *to)
+static void take_sample(const struct pod_container *pc, int64_t cpu, int64_t at_ms, struct basis_container *to)
 {
-        bool here = pc->last_cpu >= 0 && pc->door.last_ms == at_ms;
+        bool here = cpu >= 0 && pc->door.last_ms == at_ms;
         to->sampled[CPU] = here;
-        to->used[CPU] = here ? pc->last_cpu : 0;
+        to->used[CPU] = here ? cpu : 0;
         to->sampled[MEMORY] = here && pc->last_memory > 0;
         to->used[MEMORY] = pc->last_memory;
 }
@@ -51,7 +51,7 @@ static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct 
         for (int i = 0; i < p->containers; i++) {
                 const struct pod_container *pc = &p->container[i];
                 c[i] = (struct basis_container){.role = pc->role};
-                take_sample(pc, at_ms, &c[i]);
+                take_sample(pc, p->told->cpu[i], at_ms, &c[i]);
                 for (int r = 0; r < RESOURCES; r++) {
                         c[i].limit[r] = pc->limit[r];
                         c[i].original[r] = pc->request[r].set ? pc->request[r] : pc->limit[r];
@@ -68,10 +68,11 @@ static bool is_name(const char *s)
         return *s && strlen(s) <= VIEW_NAME && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-static bool show_pod(struct world *w, const struct pod *p, int64_t since_ms, struct view *v, struct view_pod *to)
+static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct view *v, struct view_pod *to)
 {
         struct basis_container c[VIEW_CONTAINERS];
         int64_t at_ms = sampled_at(p);
+        const struct pod_told *told = pod_tell(p); /* from its next sample on, where it is new */
         if (!is_name(p->ns) || !is_name(p->name) || at_ms < since_ms || !measure(&w->scratch, p, at_ms, c))
                 return false;
         bool any = false;
@@ -84,7 +85,7 @@ static bool show_pod(struct world *w, const struct pod *p, int64_t since_ms, str
                 return false;
         to->ns = view_name(v, p->ns);
         to->name = arena_text(&v->arena, text_of(p->name));
-        to->labels = view_labels(v, p->label, p->labels, &to->labels_size);
+        to->labels = view_labels(v, told->labels.pair, told->labels.count, &to->labels_size);
         to->at_ms = at_ms;
         return true;
 }
@@ -99,7 +100,7 @@ void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct
         struct view_pod *to = arena_new(&v->arena, count * sizeof *to);
         v->pod = to;
         for (size_t i = 0; i < w->ordered; i++) {
-                const struct pod *p = w->order[i];
+                struct pod *p = w->order[i];
                 if (is_asked_for(p) && show_pod(w, p, now.ms - fresh_ms, v, &to[v->pods]))
                         v->pods++;
                 arena_reset(&w->scratch);

@@ -171,7 +171,6 @@ struct pod_container {
         struct sample_door door;
         struct amount request[RESOURCES], limit[RESOURCES];
         int64_t last_memory;   /* bytes, the last sample */
-        int64_t last_cpu;      /* nanocores, the last sample of this process' life; -1: none */
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
         int64_t kill_at_ms;    /* a kill to be counted; 0: none */
         int64_t kill_restarts;
@@ -193,6 +192,12 @@ struct resizing {
         } raising[];        /* container by container, RESOURCES each */
 };
 
+/* What is kept of a pod whose utilization is told to autoscalers. */
+struct pod_told {
+        struct labels labels; /* where world.pod_labels wants them */
+        int64_t cpu[];        /* container by container: nanocores of the last sample; -1: none yet */
+};
+
 struct pod {
         char *key; /* "ns/name", behind the containers; name points into it */
         const char *ns, *name;
@@ -209,10 +214,9 @@ struct pod {
         bool ours;      /* its annotations record requests of ours */
         uint8_t resize; /* enum resize_progress */
         uint8_t basis;  /* enum basis: what its utilization is of */
-        uint8_t labels;
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
-        struct label_pair *label;  /* in one block with its texts, where world.pod_labels wants them */
+        struct pod_told *told;     /* NULL: nobody is told of it */
         struct resizing *resizing; /* NULL: nothing is kept */
         int containers;
         struct pod_container container[];
@@ -497,6 +501,8 @@ struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 /* One of our annotations, read; what cannot be is as good as absent. */
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);
+
+struct pod_told *pod_tell(struct pod *p); /* made where there is none */
 
 /* What the namespace's LimitRanges say, the strictest of several. */
 void range_facts(struct world *w, const char *ns, struct range_facts *ret);

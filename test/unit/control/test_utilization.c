@@ -77,7 +77,7 @@ static void sample(struct world *w, const char *pod, const char *container, int6
         assert_non_null(p);
         for (int i = 0; i < p->containers; i++)
                 if (strcmp(p->container[i].name, container) == 0) {
-                        p->container[i].last_cpu = cpu;
+                        pod_tell(p)->cpu[i] = cpu;
                         p->container[i].last_memory = memory;
                         p->container[i].door.last_ms = at_ms;
                 }
@@ -192,6 +192,28 @@ static void test_after_a_restart(void **state)
         assert_int_equal(v->pods, 0);
         view_drop(v);
         world_release(&w);
+}
+
+/* Where nobody selects by labels, only pods that are asked for have room for a sample: from the first look on. */
+static void test_without_labels(void **state)
+{
+        (void)state;
+        static const char *const word[] = {"LimitBasis", "Hold"};
+        for (int i = 0; i < 2; i++) {
+                struct world w;
+                make_world(&w, word[i]);
+                w.pod_labels = false;
+                make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", NULL);
+                const struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
+                view_drop(show(&w));
+                assert_int_equal(p->told != NULL, i == 0);
+                if (p->told)
+                        sample(&w, "web-1", "app", CORE, 1 << 20, now_ms - SEC);
+                struct view *v = show(&w);
+                assert_int_equal(v->pods, i == 0);
+                view_drop(v);
+                world_release(&w);
+        }
 }
 
 static void test_series(void **state)
@@ -316,6 +338,7 @@ int main(void)
                 cmocka_unit_test(test_rows),
                 cmocka_unit_test(test_of_whom),
                 cmocka_unit_test(test_after_a_restart),
+                cmocka_unit_test(test_without_labels),
                 cmocka_unit_test(test_series),
                 cmocka_unit_test(test_rules_of_the_adapter),
                 cmocka_unit_test(test_series_are_bounded),
