@@ -101,7 +101,7 @@ int usage_add(struct usage *u, struct sample_door *door, const struct sample *s,
 void usage_running(struct usage *u, struct wall at);
 
 /*
- * An out-of-memory kill. last_bytes: the container's last memory sample (0: none); limit_bytes: its limit where the
+ * An out-of-memory kill. last_bytes: the container's last memory sample (0: none, the model stands for it); limit_bytes: its limit where the
  * limit is what killed it (0: not). Keeps the kill sample beside the histogram. Within a half-life of the newest kill
  * the model is what is bumped; at most USAGE_STEPS bumps in any half-life, further kills only renew what is held.
  * Kept are the kills that can still be the largest of some oomHold, which is exact up to USAGE_KILLS of them; beyond,

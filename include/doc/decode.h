@@ -63,6 +63,13 @@ struct kill_view { /* an OOM kill seen in state or lastState */
         struct wall at;
 };
 
+/* An eviction for lack of memory, of a pod that ran. */
+struct eviction_view {
+        bool seen;
+        struct wall at;      /* ms 0: it does not tell */
+        struct text message; /* the kubelet's */
+};
+
 struct container_status_view {
         struct text name;
         int64_t restarts;
@@ -74,7 +81,8 @@ struct pod_view {
         struct object_view meta;
         bool running, finished; /* phase Running; Succeeded or Failed */
         struct wall started;
-        bool node_pressure;                /* evicted or condition saying the node was short of memory */
+        bool node_pressure; /* evicted or condition saying the node was short of memory */
+        struct eviction_view eviction;
         struct amount pod_asks[RESOURCES]; /* as of a workload */
         enum resize_progress resize;       /* the kubelet's word on the spec's requests */
         struct text resize_message;
@@ -207,6 +215,9 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
 int decode_resource_quota(struct text json, struct arena *a, struct resource_quota_view *ret, struct err *err);
 int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct err *err);
+/* The container that an eviction's message names as the furthest above its request, and what it used then (bytes).
+ * false: it names none. */
+bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used);
 int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_view *ret, struct err *err);
 
 /* One event of a watch. */

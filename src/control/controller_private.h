@@ -229,8 +229,9 @@ enum sample_verdict ingest_put(struct controller *c, struct history *h, struct s
 void dimension_fold(struct controller *c, struct pod *p, const struct pod_metrics_view *m); /* the pod has more */
 void dimension_polled(struct controller *c); /* all of a poll is folded: the namespaces' sums, and minutes that ran */
 /* A kill counts in the history of the pod as well. False: it has none. */
-bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, struct wall at,
-                    double limit);
+struct oom_kill;
+bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc,
+                    const struct oom_kill *k);
 void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
 
 /* scrape.c: the same from Prometheus; calls done with the controller at the end */
@@ -245,7 +246,22 @@ int64_t clocks_later(const struct controller *c);               /* the later of 
 void clocks_mend(const struct controller *c, struct target *t); /* what a clock that was ahead wrote down of it */
 
 /* oom.c */
-void oom_count(struct controller *c);
+void oom_count(struct controller *c);    /* after a settle */
+void oom_seen_now(struct controller *c); /* after a pod was taken in, or out */
+struct oom_kill {
+        const char *container; /* interned */
+        struct wall at;
+        double limit;     /* bytes, where the limit was the cause; else 0 */
+        bool under_limit; /* with usage clearly under it, or without one */
+};
+void oom_note(struct controller *c, struct target *t, const struct oom_kill *k); /* what a target keeps of it */
+/* What happened to a target for lack of memory after a time: the newest kill or eviction, and the newest with usage
+ * clearly under the limit (below 80 % of it by the last sample, evicted, or without a limit), which a lowered request
+ * may have caused. Wall ms, 0: none. */
+struct oom_seen {
+        int64_t any_ms, under_limit_ms;
+};
+struct oom_seen oom_since(const struct target *t, struct wall since);
 
 /* persist.c */
 void persist_open(struct controller *c, struct err *err); /* err code ERR_CONFLICT: give up */

@@ -166,8 +166,7 @@ void dimension_polled(struct controller *c)
 
 /* --- kills --- */
 
-bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, struct wall at,
-                    double limit)
+bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, const struct oom_kill *k)
 {
         struct target *t = p->more ? p->more->single : NULL;
         bool ignore;
@@ -175,10 +174,9 @@ bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_
                 return false;
         const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(pc->name), &ignore);
         struct history *h = history_of(t, pc->name);
-        usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
+        usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
-        if (at.ms > t->kill_ms)
-                t->kill_ms = at.ms;
-        persist_kill(c, t, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
+        oom_note(c, t, k);
+        persist_kill(c, t, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
         return true;
 }

@@ -1,17 +1,51 @@
 /*
- * Out-of-memory kills: counted once per (pod UID, container, restart count), stored at once, kept beside the histogram.
+ * Out-of-memory kills, and evictions for memory as a second witness: counted once per (pod UID, container, restart
+ * count), stored at once, kept beside the histogram.
  */
 #include "controller_private.h"
 #include "dimension.h"
 
-/* Was the limit what killed it? The peak reached 80 % of it, or no node was short of memory. */
-static double limit_that_killed(const struct pod *p, const struct pod_container *pc)
+enum cause { CAUSE_LIMIT, CAUSE_NODE, CAUSE_EVICTION };
+static const char *const cause_name[] = {[CAUSE_LIMIT] = "limit", [CAUSE_NODE] = "node", [CAUSE_EVICTION] = "eviction"};
+
+static bool near_limit(const struct pod_container *pc)
+{
+        return (double)pc->last_memory >= 0.8 * (double)pc->limit[MEMORY].value;
+}
+
+/* The peak reached 80 % of the limit, or no node was short of memory: the limit is what killed it. */
+static enum cause cause_of(const struct pod *p, const struct pod_container *pc, bool last_process)
 {
         struct amount limit = pc->limit[MEMORY];
-        if (!limit.set || limit.value <= 0)
-                return 0;
-        bool near = (double)pc->last_memory >= 0.8 * (double)limit.value;
-        return near || !p->node_pressure ? (double)limit.value : 0;
+        if (p->evicted && last_process)
+                return CAUSE_EVICTION;
+        bool limited = limit.set && limit.value > 0;
+        return limited && (near_limit(pc) || !p->node_pressure) ? CAUSE_LIMIT : CAUSE_NODE;
+}
+
+/* Without a limit, or by a sample that tells of less: what the container asked for may be the cause. */
+static bool is_under_limit(const struct pod_container *pc, enum cause cause)
+{
+        struct amount limit = pc->limit[MEMORY];
+        return cause == CAUSE_EVICTION || !limit.set || limit.value <= 0 || (pc->last_memory > 0 && !near_limit(pc));
+}
+
+void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
+{
+        if (k->at.ms > t->kill_ms)
+                t->kill_ms = k->at.ms;
+        if (k->under_limit && k->at.ms > t->under_ms)
+                t->under_ms = k->at.ms;
+        if (k->limit <= 0 || k->at.ms <= t->limit_ms)
+                return;
+        t->limit_ms = k->at.ms;
+        intern_drop(c->world.names, t->limit_of);
+        t->limit_of = intern_keep(k->container);
+}
+
+struct oom_seen oom_since(const struct target *t, struct wall since)
+{
+        return (struct oom_seen){t->kill_ms > since.ms ? t->kill_ms : 0, t->under_ms > since.ms ? t->under_ms : 0};
 }
 
 /*
@@ -23,27 +57,30 @@ static bool counted_long_ago(const struct controller *c, const struct pod_contai
         return clocks_earlier(c) - at_ms >= c->options.retention_ms && pc->door.last_ms > at_ms;
 }
 
-static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc)
+static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
 {
         bool ignore;
-        struct wall at = {pc->kill_at_ms};
-        int64_t restarts = pc->kill_restarts;
-        pc->kill_at_ms = 0;
+        struct wall at = {pc->kill_at_ms[which]};
+        int64_t restarts = pc->kill_restarts + which;
+        pc->kill_at_ms[which] = 0;
         if (restarts <= pc->kills_counted) /* the store knew of it */
                 return;
         pc->kills_counted = restarts;
         if (counted_long_ago(c, pc, at.ms))
                 return;
-        double limit = limit_that_killed(p, pc);
-        bool counted = dimension_kill(c, p, pc, at, limit);
+        enum cause cause = cause_of(p, pc, which == 1);
+        const struct oom_kill k = {.container = pc->name,
+                                   .at = at,
+                                   .limit = cause == CAUSE_LIMIT ? (double)pc->limit[MEMORY].value : 0,
+                                   .under_limit = is_under_limit(pc, cause)};
+        bool counted = dimension_kill(c, p, pc, &k);
         struct history *h = ingest_history(c, p, pc);
         if (pc->role != ROLE_INIT && h) {
                 const struct resource_policy *policy =
                         profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
-                usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, limit);
+                usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, k.limit);
                 h->dirty = true;
-                if (at.ms > h->target->kill_ms)
-                        h->target->kill_ms = at.ms;
+                oom_note(c, h->target, &k);
                 persist_kill(c, h->target, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
                 counted = true;
         }
@@ -51,14 +88,17 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                 return;
         c->count.kills++;
         log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
-                 KV_INT("restarts", restarts), KV("cause", limit > 0 ? "limit" : "node"));
+                 KV_INT("restarts", restarts), KV("cause", cause_name[cause]));
 }
 
 static void count_pod(struct controller *c, struct pod *p)
 {
+        if (!p->target && !(p->more && p->more->single))
+                return;
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].kill_at_ms && (p->target || (p->more && p->more->single)))
-                        count_kill(c, p, &p->container[i]);
+                for (int which = 0; which < 2; which++)
+                        if (p->container[i].kill_at_ms[which])
+                                count_kill(c, p, &p->container[i], which);
 }
 
 /* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only
@@ -69,4 +109,13 @@ void oom_count(struct controller *c)
                 count_pod(c, c->world.order[i]);
         for (size_t i = 0; i < c->world.droppeds; i++)
                 count_pod(c, c->world.dropped[i]);
+}
+
+/* One that nobody has linked yet, or whose kills the store may know of, waits for the next settle. */
+void oom_seen_now(struct controller *c)
+{
+        struct pod *p = c->world.killed;
+        c->world.killed = NULL;
+        if (p && p->stored && c->synced)
+                count_pod(c, p);
 }

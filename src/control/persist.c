@@ -29,6 +29,12 @@ static char *deed_print(const struct target *t)
                               "version", t->version ? t->version : "", "rolling", t->rolling, "inPlace", d->in_place);
         if (t->backfilled)
                 json_object_set_new(o, "backfilled", json_true());
+        if (t->under_ms)
+                json_object_set_new(o, "killedUnder", json_integer(t->under_ms));
+        if (t->limit_of) {
+                json_object_set_new(o, "killedByLimit", json_integer(t->limit_ms));
+                json_object_set_new(o, "limitOf", json_string(t->limit_of));
+        }
         if (d->containers)
                 json_object_set_new(o, "containers", json_string(d->containers));
         if (d->contest)
@@ -62,6 +68,11 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         t->kill_ms = integer_of(o, "killed");
+        t->under_ms = integer_of(o, "killedUnder");
+        t->limit_ms = integer_of(o, "killedByLimit");
+        const char *limit_of = json_string_value(json_object_get(o, "limitOf"));
+        if (limit_of)
+                t->limit_of = intern_text(c->world.names, text_of(limit_of));
         t->rolling = json_is_true(json_object_get(o, "rolling"));
         t->backfilled = json_is_true(json_object_get(o, "backfilled"));
         if (version)

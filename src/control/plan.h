@@ -63,6 +63,7 @@ struct plan {
         struct plan_condition condition[PLAN_CONDITIONS];
         int conditions;
         int64_t samples, since_ms, last_ms;
+        int64_t kills; /* out-of-memory kills and evictions for memory, ever */
         int confidence_percent;
         struct amount quota_hard[RESOURCES],
                 quota_used[RESOURCES]; /* of a namespace's ResourceQuota; set where it has one */
@@ -113,6 +114,8 @@ int64_t rollout_surge(const struct workload *wl, int64_t replicas);
 void words_of_rival(const struct rival *r, char out[static PLAN_WORDS]);
 /* The reason of condition PodLevel: the resources that its pods ask for as a whole; NULL: none. */
 const char *pod_asks_word(const struct workload *wl);
+/* Of the newest kill that is held: says its condition's reason, NULL: none is. */
+const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS]);
 void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS]);
 
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);

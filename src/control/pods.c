@@ -108,20 +108,69 @@ static const struct container_status_view *status_of(const struct pod_view *v, s
         return NULL;
 }
 
+static void note_kill(struct pod_container *c, int which, int64_t restarts, struct wall at)
+{
+        if (restarts > c->kills_counted)
+                c->kill_at_ms[which] = at.ms ? at.ms : 1;
+}
+
 /*
- * A kill is counted once per (pod UID, container, restart count): lastState tells of the container before the present
+ * A kill is counted once per (pod UID, container, restart count): lastState tells of the process before the present
  * one, state of the present. A restart count that jumped is one kill.
  */
 static void container_kill(struct pod_container *c, const struct container_status_view *s)
 {
-        const struct kill_view *kill = s->now.seen ? &s->now : &s->last;
-        if (!kill->seen)
+        if (!s->now.seen && !s->last.seen)
                 return;
-        int64_t restarts = s->now.seen ? s->restarts + 1 : s->restarts; /* the count it will have restarted with */
-        if (restarts <= c->kills_counted)
+        c->kill_at_ms[0] = c->kill_at_ms[1] = 0; /* what is not counted yet is told again, or by a later one */
+        c->kill_restarts = s->restarts;
+        if (s->last.seen)
+                note_kill(c, 0, s->restarts, s->last.at);
+        if (s->now.seen)
+                note_kill(c, 1, s->restarts + 1, s->now.at);
+}
+
+static int64_t above_request(const struct pod_container *c)
+{
+        return c->last_memory - (c->request[MEMORY].set ? c->request[MEMORY].value : 0);
+}
+
+/* Whom an eviction for memory is put down to: the container furthest above its request, by the kubelet's words, else by
+ * the last samples. */
+static struct pod_container *evicted_container(struct pod *p, struct text message)
+{
+        struct pod_container *worst = NULL;
+        struct text name;
+        int64_t used;
+        bool told = decode_eviction(message, &name, &used);
+        for (int i = 0; i < p->containers; i++) {
+                struct pod_container *c = &p->container[i];
+                if (c->role == ROLE_INIT)
+                        continue;
+                if (told && text_is(name, c->name)) {
+                        if (used > c->last_memory)
+                                c->last_memory = used;
+                        return c;
+                }
+                if (!worst || above_request(c) > above_request(worst))
+                        worst = c;
+        }
+        return worst;
+}
+
+/* Its pod does not start again, so it is the end of the present process: where that was killed as well, it is one. */
+static void pod_evicted(struct pod *p, const struct pod_view *v)
+{
+        struct pod_container *c = evicted_container(p, v->eviction.message);
+        if (!c)
                 return;
-        c->kill_at_ms = kill->at.ms ? kill->at.ms : 1;
-        c->kill_restarts = restarts;
+        const struct container_status_view *s = status_of(v, text_of(c->name));
+        p->evicted = true;
+        if (c->kill_at_ms[1])
+                return;
+        if (!c->kill_at_ms[0])
+                c->kill_restarts = s ? s->restarts : 0;
+        note_kill(c, 1, c->kill_restarts + 1, v->eviction.at);
 }
 
 static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
@@ -177,6 +226,8 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
+        if (v->eviction.seen)
+                pod_evicted(p, v);
         uint8_t owner[UID_BYTES] = {0};
         if (v->meta.owner.kind.len)
                 uid_bytes(v->meta.owner.uid, owner);
@@ -199,8 +250,17 @@ static bool pod_same(const struct pod *p, const struct pod_view *v)
         return true;
 }
 
+static bool tells_of_kill(const struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].kill_at_ms[0] || p->container[i].kill_at_ms[1])
+                        return true;
+        return false;
+}
+
 int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
+        w->killed = NULL;
         struct pod_view *view = arena_new(&w->scratch, sizeof *view);
         int rc = decode_pod(json, &w->scratch, view, err);
         if (rc == 0) {
@@ -216,6 +276,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
                 }
                 pod_set(w, p, view, epoch);
                 pod_more_read(w, p, &view->meta);
+                w->killed = tells_of_kill(p) ? p : NULL;
         }
         arena_reset(&w->scratch);
         return rc;
@@ -225,6 +286,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
  * next settle. */
 void pod_remove(struct world *w, struct text json)
 {
+        w->killed = NULL;
         struct pod_view *view = arena_new(&w->scratch, sizeof *view);
         if (decode_pod(json, &w->scratch, view, NULL) == 0) {
                 struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
@@ -232,6 +294,7 @@ void pod_remove(struct world *w, struct text json)
                         pod_set(w, p, view, p->epoch);
                         p->running = false;
                         pod_drop(w, p);
+                        w->killed = tells_of_kill(p) ? p : NULL;
                 }
         }
         arena_reset(&w->scratch);

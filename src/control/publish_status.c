@@ -142,6 +142,10 @@ json_t *publish_build_status(const struct plan *p)
         json_object_set_new(status, "samples", json_integer(p->samples));
         put_time(status, "since", p->since_ms);
         put_time(status, "lastSample", p->last_ms);
+        if (p->kills) {
+                json_object_set_new(status, "kills", json_integer(p->kills));
+                put_time(status, "lastKill", p->target->kill_ms);
+        }
         json_object_set_new(status, "confidencePercent", json_integer(p->confidence_percent));
         json_t *applied = applied_json(p);
         if (applied)
@@ -233,6 +237,8 @@ uint64_t publish_plan_digest(const struct plan *p)
         for (enum resource r = CPU; r < RESOURCES; r++)
                 if (p->quota_hard[r].set)
                         digest = feed_amount(digest, r, p->quota_hard[r]);
+        if (p->kills)
+                digest = feed_sum(digest, (uint64_t)p->kills);
         return feed_sum(feed_sum(digest, conditions), containers);
 }
 
@@ -271,6 +277,9 @@ uint64_t publish_status_digest(const json_t *status)
                 if (quota)
                         digest = feed(digest, string_of(quota, "hard"));
         }
+        int64_t kills = json_integer_value(json_object_get(status, "kills"));
+        if (kills)
+                digest = feed_sum(digest, (uint64_t)kills);
         return feed_sum(feed_sum(digest, conditions), containers);
 }
 

@@ -261,6 +261,7 @@ static void summarize(struct plan *plan)
                 if (!h)
                         continue;
                 plan->samples += h->usage.samples;
+                plan->kills += h->usage.kills;
                 if (h->usage.first_ms && (!plan->since_ms || h->usage.first_ms < plan->since_ms))
                         plan->since_ms = h->usage.first_ms;
                 if (h->usage.newest_ms > plan->last_ms)
@@ -588,6 +589,14 @@ static void held_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s: %s", ANNOTATION_HOLD, plan->target->published->hold);
 }
 
+static void kill_condition(struct plan *plan)
+{
+        char words[PLAN_WORDS];
+        const char *reason = words_of_kill(plan, words);
+        if (reason)
+                snprintf(say(plan, "OutOfMemory", true, reason)->message, PLAN_WORDS, "%s", words);
+}
+
 /* Whoever serves from Recommendations alone goes by these, too. */
 static void resource_holders_conditions(struct plan *plan)
 {
@@ -645,6 +654,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         applied_condition(ret);
         denied_condition(ret);
         held_condition(ret);
+        kill_condition(ret);
         resource_holders_conditions(ret);
         opted_out_condition(ret);
         in_place_condition(ret);

@@ -175,6 +175,7 @@ void target_free(struct world *w, struct target *t)
                 t->published->target = NULL;
         deed_release(w, &t->deed);
         mem_free(t->denied);
+        intern_drop(w->names, t->limit_of);
         map_drop(&w->targets, text_of(t->key));
         w->ns_gone = true;
         mem_free(t);
@@ -296,6 +297,19 @@ static void container_recall(const struct pod *p, struct pod_container *c)
         }
 }
 
+/* Those that came and went since the last settle may tell of a kill. */
+static void link_dropped(struct world *w)
+{
+        for (size_t i = 0; i < w->droppeds; i++) {
+                struct pod *p = w->dropped[i];
+                if (p->target)
+                        continue;
+                p->target = pod_target(p);
+                for (int k = 0; p->target && k < p->containers; k++)
+                        container_recall(p, &p->container[k]);
+        }
+}
+
 static void link_pods(struct world *w)
 {
         struct target *t;
@@ -314,6 +328,7 @@ static void link_pods(struct world *w)
                 if (p->more)
                         dimension_link(p);
         }
+        link_dropped(w);
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
                 if (t->workload) /* its pods have come: what is left was of pods that are gone */
                         drop_loaded(w, t);

@@ -52,10 +52,32 @@ static void take_end(struct controller *c, bool before, bool hasty)
 OWNER(ns, false)
 OWNER(range, false)
 OWNER(quota, false)
-OWNER(pod, false)
 OWNER(hpa, true)
 OWNER(published, false)
 OWNER(rival, true)
+
+/* A kill is counted and stored as it is seen: nobody else may be told of it again. */
+static int pod_in(void *arg, struct text object, uint32_t epoch, struct err *err)
+{
+        struct watch *w = arg;
+        int rc = pod_upsert(&w->controller->world, object, epoch, err);
+        oom_seen_now(w->controller);
+        return rc;
+}
+
+static void pod_out(void *arg, struct text object)
+{
+        struct watch *w = arg;
+        pod_remove(&w->controller->world, object);
+        oom_seen_now(w->controller);
+}
+
+static void pod_whole(void *arg, uint32_t epoch)
+{
+        struct watch *w = arg;
+        pod_swept(&w->controller->world, epoch);
+        nudge(w->controller);
+}
 
 static int profile_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {

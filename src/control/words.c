@@ -1,9 +1,62 @@
 /*
  * What conditions say of those who hold a change: who it is, and the way out.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "plan.h"
+
+enum { MEBIBYTE = 1 << 20 };
+
+/* --- kills --- */
+
+struct held_kill {
+        const struct plan_container *of; /* NULL: none is held */
+        int64_t at_ms, until_ms;
+        double bytes;
+};
+
+/* The newest; of what is held of its container the largest counts. */
+static struct held_kill newest_kill(const struct plan *p)
+{
+        struct held_kill k = {0};
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                const struct history *h = history_find(p->target, c->name);
+                double held = h ? usage_kill_hold(&h->usage, &c->facts.policy[MEMORY], p->now) : 0;
+                if (held <= 0 || h->usage.kill[0].at_ms <= k.at_ms)
+                        continue;
+                int64_t at = h->usage.kill[0].at_ms;
+                k = (struct held_kill){c, at, at + c->facts.policy[MEMORY].oom_hold_ms, held};
+        }
+        return k;
+}
+
+const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS])
+{
+        char at[WALL_TEXT_MAX], until[WALL_TEXT_MAX], asks[QUANTITY_TEXT_MAX];
+        const struct target *t = p->target;
+        struct held_kill k = newest_kill(p);
+        if (!k.of)
+                return NULL;
+        int64_t hold_ms = k.until_ms - k.at_ms;
+        wall_print((struct wall){k.at_ms}, at);
+        if (t->limit_of && p->now.ms - t->limit_ms <= hold_ms) {
+                snprintf(out, PLAN_WORDS,
+                         "container '%.63s' was killed at its memory limit at %s: limit too low: raise it by hand",
+                         t->limit_of, wall_print((struct wall){t->limit_ms}, at));
+                return "LimitTooLow";
+        }
+        bool wins = k.of->facts.learned.of[MEMORY].by_kill;
+        snprintf(out, PLAN_WORDS,
+                 "container '%.63s' was killed or evicted for lack of memory at %s: until %s it asks for %s, %s",
+                 k.of->name, at, wall_print((struct wall){k.until_ms}, until),
+                 amount_print(MEMORY, (int64_t)ceil(k.bytes / MEBIBYTE) * MEBIBYTE, asks),
+                 wins ? "more than its percentile: that makes the model" : "no more than its percentile");
+        return wins ? "KillMakesModel" : "PercentileMakesModel";
+}
+
+/* --- who else --- */
 
 void words_of_rival(const struct rival *r, char out[static PLAN_WORDS])
 {

@@ -409,4 +409,7 @@ void workloads_settle(struct world *w)
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_by_uid(w, p->owner_uid)))
                         p->owner->children++;
+        for (size_t i = 0; i < w->droppeds; i++) /* came and went since the last settle */
+                if (!w->dropped[i]->owner && (w->dropped[i]->owner = owner_by_uid(w, w->dropped[i]->owner_uid)))
+                        w->dropped[i]->owner->children++;
 }

@@ -172,8 +172,9 @@ struct pod_container {
         struct amount request[RESOURCES], limit[RESOURCES];
         int64_t last_memory;   /* bytes, the last sample */
         int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
-        int64_t kill_at_ms;    /* a kill to be counted; 0: none */
-        int64_t kill_restarts;
+        /* Kills to be counted, ms 0: none: of the process before the present one, and of the present one. */
+        int64_t kill_at_ms[2];
+        int64_t kill_restarts;    /* the restart count that the first of them led to; the second's is one more */
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
 };
 
@@ -210,6 +211,7 @@ struct pod {
         struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
         bool running, finished, gone, node_pressure, stored;
+        bool evicted;   /* for lack of memory */
         bool admitted;  /* came with requests of ours, and nobody was told yet */
         bool ours;      /* its annotations record requests of ours */
         uint8_t resize; /* enum resize_progress */
@@ -357,7 +359,10 @@ struct target {
         struct loaded_kill *killed;
         int kills;
         int64_t gone_ms;          /* when its workload vanished or its profile was lost; 0: it lives */
-        int64_t kill_ms;          /* newest kill */
+        int64_t kill_ms;          /* newest kill, or eviction for memory */
+        int64_t under_ms;         /* newest of them with usage clearly under the limit (oom_since) */
+        int64_t limit_ms;         /* newest of them that the limit was the cause of */
+        const char *limit_of;     /* its container; interned; NULL: none */
         int64_t status_ms;        /* when its status was written last */
         int64_t deed_generation;  /* of the template that the deed was compared with */
         uint8_t dimension;        /* enum dimension, by its kind */
@@ -423,6 +428,7 @@ struct world {
         struct map profiles;   /* key -> struct profile */
         struct map published;  /* "ns/name" -> struct published */
         struct map targets;    /* key -> struct target */
+        struct pod *killed;    /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
         bool ns_gone;          /* something that held a namespace went: look for those to forget */
         bool changed;          /* links may be other than at the last settle */
         bool turned;           /* a pod began or ended to run where targets follow */

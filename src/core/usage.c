@@ -357,7 +357,7 @@ void usage_oom(struct usage *u, const struct resource_policy *memory, struct wal
         double bytes = sane_bytes(last_bytes), limit = sane_bytes(limit_bytes);
         if (limit > bytes)
                 bytes = limit;
-        if (at.ms - u->kill[0].at_ms < memory->half_life_ms) {
+        if (bytes <= 0 || at.ms - u->kill[0].at_ms < memory->half_life_ms) {
                 double model = memory_model(u, memory, at);
                 if (model > bytes)
                         bytes = model;

@@ -98,6 +98,7 @@ static void read_old_resize(struct pod_view *pod, struct text word)
 static void read_condition(struct decoder *d, struct pod_view *pod)
 {
         struct text key, type = {"", 0}, status = {"", 0}, reason = {"", 0}, message = {"", 0};
+        struct wall at = {0};
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
                         type = json_text(&d->j, d->arena);
@@ -107,10 +108,14 @@ static void read_condition(struct decoder *d, struct pod_view *pod)
                         reason = json_text(&d->j, d->arena);
                 else if (text_is(key, "message"))
                         message = json_text(&d->j, d->arena);
+                else if (text_is(key, "lastTransitionTime"))
+                        at = decoder_time(d, "lastTransitionTime");
                 else
                         json_skip(&d->j);
         if (text_is(status, "True"))
                 read_resize(pod, type, reason, message);
+        if (at.ms > pod->eviction.at.ms)
+                pod->eviction.at = at;
         if (text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet") &&
             text_holds(message, "memory"))
                 pod->node_pressure = true;
@@ -153,6 +158,10 @@ static void read_status(struct decoder *d, struct pod_view *pod)
         pod->finished = text_is(phase, "Succeeded") || text_is(phase, "Failed");
         if (text_is(reason, "Evicted") && text_holds(message, "memory"))
                 pod->node_pressure = true;
+        if (text_is(reason, "Evicted") && text_holds(message, "low on resource: memory")) {
+                pod->eviction.seen = true;
+                pod->eviction.message = message;
+        }
         if (observed && observed < pod->meta.generation) { /* what it says is of requests before these */
                 pod->resize = RESIZE_GOES_ON;
                 pod->resize_message = (struct text){"", 0};

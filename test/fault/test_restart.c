@@ -288,6 +288,34 @@ static void kill_container(struct fake *f, const char *pod, int restarts)
         assert_int_equal(fake_patch(f, status, "kubelet", patch), 200);
 }
 
+static void evict(struct fake *f, const char *pod)
+{
+        AUTO(mem_free) char *status = mem_printf("%s/status", pod);
+        static const char patch[] =
+                "[{\"op\":\"add\",\"path\":\"/status/reason\",\"value\":\"Evicted\"},{\"op\":\"add\",\"path\":"
+                "\"/status/message\",\"value\":\"The node was low on resource: memory. Container app was using 350Mi, "
+                "request "
+                "is 300Mi, has larger consumption of memory. \"}]";
+        assert_int_equal(fake_patch(f, status, "kubelet", patch), 200);
+}
+
+/* A pod of the same owner that is made, killed and deleted between two looks. */
+static void come_and_go(struct fake *f, const char *pod)
+{
+        AUTO(mem_free) char *text = fake_get(f, pod);
+        AUTO(json_decref) json_t *object = json_loads(text, 0, NULL);
+        json_t *meta = json_object_get(object, "metadata"), *status = json_object_get(object, "status");
+        json_object_set_new(meta, "name", json_string("web-passer-by"));
+        json_object_del(meta, "uid");
+        json_object_del(meta, "resourceVersion");
+        json_object_del(status, "reason");
+        AUTO(mem_free) char *path = mem_printf("%.*s/web-passer-by", (int)(strrchr(pod, '/') - pod), pod);
+        char *made = json_dumps(object, JSON_COMPACT);
+        fake_put(f, "kubelet", made);
+        free(made);
+        fake_delete(f, path);
+}
+
 static const char kills[] = "halflife_oom_kills_total";
 
 static void test_oom(void **state)
@@ -315,7 +343,16 @@ static void test_oom(void **state)
         assert_true(halflife_metric(s.h, kills) == 0);
         kill_container(s.f, pod, 3); /* jumped by two: one kill, from the model on */
         assert_true(halflife_await_metric(s.h, s.f, kills, 1, LONG_MS));
-        PLAY(&s, STORY("killed", EXPECT(REC, "status.containers[app].memory.model", "500Mi")));
+        PLAY(&s, STORY("killed", EXPECT(REC, "status.containers[app].memory.model", "500Mi"),
+                       CHECK(REC, "status.kills", "2"),
+                       CHECK(REC, "status.conditions[OutOfMemory].reason", "KillMakesModel"),
+                       CHECK(REC, "status.conditions[OutOfMemory].message", "~container 'app' was killed or evicted")));
+        evict(s.f, pod);
+        assert_true(halflife_await_metric(s.h, s.f, kills, 2, LONG_MS));
+        PLAY(&s, STORY("killed", EXPECT(REC, "status.kills", "3")));
+        come_and_go(s.f, pod);
+        assert_true(halflife_await_metric(s.h, s.f, kills, 3, LONG_MS));
+        PLAY(&s, STORY("killed", EXPECT(REC, "status.kills", "4"), CYCLES(2), CHECK(REC, "status.kills", "4")));
         close_stage(&s);
 }
 

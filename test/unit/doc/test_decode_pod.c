@@ -15,6 +15,10 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         static const char *const progress[RESIZE_PROGRESSES] = {"", "goes-on", "fails", "deferred", "infeasible"};
         if (p->resize)
                 say(b, " resize=%s '%.*s'", progress[p->resize], TEXT_ARG(p->resize_message));
+        if (p->eviction.seen) {
+                say_time(b, "evicted", p->eviction.at);
+                say_text(b, "by", p->eviction.message);
+        }
         say_time(b, "started", p->started);
         say_amounts(b, "pod", p->pod_asks);
         say_containers(b, p->container, p->containers);
@@ -127,7 +131,11 @@ static const struct {
         {"{\"metadata\":{\"name\":\"\xff\"}}", "!pod"},
         /* states and kills */
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \""),
-         "n/p finished pressure"},
+         "n/p finished pressure by=The node was low on resource: memory. "},
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \","
+                 "\"conditions\":[{\"type\":\"Ready\",\"lastTransitionTime\":\"2026-07-01T10:00:02Z\"},{\"type\":"
+                 "\"DisruptionTarget\",\"lastTransitionTime\":\"2026-07-01T10:00:01Z\"}]"),
+         "n/p finished pressure evicted=2026-07-01T10:00:02Z by=The node was low on resource: memory. "},
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: "
                  "ephemeral-storage.\""),
          "n/p finished"},

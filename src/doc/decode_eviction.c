@@ -1,0 +1,66 @@
+/*
+ * What the kubelet writes of an eviction for memory: "The node was low on resource: memory. Threshold quantity: 100Mi,
+ * available: 53Mi. Container app was using 1200Mi, request is 500Mi, has larger consumption of memory. " For people, so
+ * what is not as expected is passed over.
+ */
+#include "core/quantity.h"
+#include "doc/decode.h"
+
+static const char *find(struct text in, const char *word)
+{
+        return in.len ? memmem(in.p, in.len, word, strlen(word)) : NULL;
+}
+
+static struct text after(struct text in, const char *at)
+{
+        return (struct text){at, (size_t)(in.p + in.len - at)};
+}
+
+/* The quantity that a text begins with, up to a comma or a space. */
+static bool read_bytes(struct text in, int64_t *ret)
+{
+        size_t len = 0;
+        while (len < in.len && in.p[len] != ',' && in.p[len] != ' ')
+                len++;
+        while (len > 0 && in.p[len - 1] == '.')
+                len--;
+        return len > 0 && quantity_parse(in.p, len, QUANTITY_WHOLE, ret, NULL) == 0 && *ret >= 0;
+}
+
+/* "request is " by now, "its request of " before Kubernetes 1.24. */
+static int64_t read_request(struct text in)
+{
+        static const char *const words[] = {"request is ", "request of "};
+        int64_t request = 0;
+        for (int i = 0; i < 2; i++) {
+                const char *at = find(in, words[i]);
+                if (at && read_bytes(after(in, at + strlen(words[i])), &request))
+                        return request;
+        }
+        return 0;
+}
+
+bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used)
+{
+        static const char begin[] = "Container ", using[] = " was using ";
+        int64_t most = -1;
+        const char *at;
+        for (struct text rest = message; (at = find(rest, begin));) {
+                rest = after(rest, at + strlen(begin));
+                const char *verb = find(rest, using), *next = find(rest, begin);
+                if (!verb)
+                        break;
+                if (next && next < verb)
+                        continue;
+                struct text name = {rest.p, (size_t)(verb - rest.p)}, said = after(rest, verb + strlen(using));
+                if (next)
+                        said.len = (size_t)(next - said.p);
+                int64_t used, request = read_request(said);
+                if (name.len == 0 || !read_bytes(said, &used) || used - request <= most)
+                        continue;
+                most = used - request;
+                *ret_container = name;
+                *ret_used = used;
+        }
+        return most >= 0;
+}
