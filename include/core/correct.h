@@ -164,10 +164,10 @@ struct gate_facts {
         bool after_kill;    /* a kill since then */
 
         enum resource resource;
-        bool pod_asks;  /* the pod as a whole asks for it (spec.resources), so that what its containers ask for counts
-                           for  nobody: holds as `Immutable`, also at a deploy */
-        bool hpa_holds;        /* an autoscaler goes by its utilization, and is not retuned: the original comes back */
-        bool hpa_stands;       /* one does whose target cannot be moved now: no change, neither down nor up */
+        bool pod_asks;   /* the pod as a whole asks for it (spec.resources), so that what its containers ask for counts
+                            for  nobody: holds as `Immutable`, also at a deploy */
+        bool hpa_holds;  /* an autoscaler goes by its utilization, and is not retuned: the original comes back */
+        bool hpa_stands; /* one does whose target cannot be moved now: no change, neither down nor up */
         struct amount current; /* in the template now, effective */
         struct amount original, target;
         enum reason rule; /* why the target is what it is */

@@ -26,7 +26,7 @@ static inline struct amount amount_of_view(view_amount a)
 /* One resource of one container, as in a Recommendation's status. */
 struct view_numbers {
         view_amount original, current, model, target, lower, upper;
-        view_amount applied; /* what stands in the template (at Pod: in the newest pod) as ours */
+        view_amount applied; /* what stands in the template as ours (at Pod: in the newest pod; InPlace: what is set) */
         int64_t limit;       /* 0: none */
         uint8_t reason;      /* enum reason */
         bool learned;        /* the target stands on usage, now or once: it is a last good value */

@@ -73,7 +73,7 @@ void deed_adopt(struct controller *c, struct target *t)
         if (t->busy || t->deed_generation == wl->generation)
                 return;
         t->deed_generation = wl->generation;
-        if (!carries(wl) || d->in_place) /* what pods are set to goes by no template */
+        if (!carries(wl) || in_place(t)) /* what pods are set to goes by no template */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = applied_rows(wl);

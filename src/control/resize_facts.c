@@ -46,9 +46,10 @@ static bool is_raised(const struct plan *p, const struct pod *pod)
         return pod->resizing && pod->resizing->raised_ms > p->target->deed.changed_ms;
 }
 
-static int64_t raise_to(const struct pod *pod, int container, enum resource r)
+static int64_t raise_to(const struct plan *p, const struct pod *pod, int container, enum resource r)
 {
-        return pod->resizing ? pod->resizing->raising[(size_t)container * RESOURCES + r].to : 0;
+        bool raises = pod->resizing && p->target->profile->spec->apply.raise.enabled;
+        return raises ? pod->resizing->raising[(size_t)container * RESOURCES + r].to : 0;
 }
 
 /*
@@ -68,8 +69,8 @@ struct amount resize_want(const struct plan *p, const struct plan_container *c, 
         }
         if (is_raised(p, pod) && has.value > want.value)
                 want.value = has.value;
-        if (raise_to(pod, container, r) > want.value)
-                want.value = raise_to(pod, container, r);
+        if (raise_to(p, pod, container, r) > want.value)
+                want.value = raise_to(p, pod, container, r);
         if (want.value > original.value)
                 want.value = original.value;
         return want;
@@ -106,7 +107,7 @@ static struct seen look_at(const struct plan *p, const struct pod *pod)
                                 c[i].want[r] = resize_want(p, of, pod, i, r, &seen.other);
                         if (!c[i].want[r].set)
                                 continue;
-                        seen.raises |= raise_to(pod, i, r) > pc->request[r].value;
+                        seen.raises |= raise_to(p, pod, i, r) > pc->request[r].value;
                         seen.lowered |= pc->request[r].value < of->facts.original[r].value;
                 }
         }

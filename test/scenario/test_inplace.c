@@ -9,7 +9,7 @@
 #define DB_REC      "recommendations/statefulset-db"
 #define IN(more)    TEAM("{apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90" more "}}")
 #define CPU_OF_POD  "spec.containers[app].resources.requests.cpu"
-#define NOTE(name) "metadata.annotations.<halflife.dev/" name ">"
+#define NOTE(name)  "metadata.annotations.<halflife.dev/" name ">"
 #define APPLIED(by) EXPECT(DB_REC, "status.conditions[Applied].reason", by)
 #define KUBELET(pod, type, why, says)                                                                                  \
         MERGE("pods/" pod "/status",                                                                                   \

@@ -77,18 +77,17 @@ static const struct {
                 "original-resources\":\"O\"}},\"spec\":{\"containers\":[{\"name\":"
                 "\"log\"},{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"454m\"}}}]}}"),
          CPU_GONE, NULL, NULL,
-         HEAD NAMED
-                 TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," REMOVE(AT "/requests") "," REMOVE(
-                         AT) "," TEST(TEMPLATE_ORIGINAL,
-                                      "\"O\"") "," REMOVE(TEMPLATE_ORIGINAL) "," REMOVE("/spec/template/metadata/"
-                                                                                        "annotations") "," REMOVE("/spe"
-                                                                                                                  "c/"
-                                                                                                                  "temp"
-                                                                                                                  "late"
-                                                                                                                  "/met"
-                                                                                                                  "adat"
-                                                                                                                  "a") "," TEST(OBJECT_APPLIED,
-                                                                                                                                "\"A\"") "," REMOVE(OBJECT_APPLIED) "]",
+         HEAD NAMED TEST(AT "/requests/cpu", "\"454m\"") "," REMOVE(AT "/requests/cpu") "," REMOVE(AT "/requests") "," REMOVE(AT) "," TEST(
+                 TEMPLATE_ORIGINAL,
+                 "\"O\"") "," REMOVE(TEMPLATE_ORIGINAL) "," REMOVE("/spec/template/metadata/"
+                                                                   "annotations") "," REMOVE("/spe"
+                                                                                             "c/"
+                                                                                             "temp"
+                                                                                             "late"
+                                                                                             "/met"
+                                                                                             "adat"
+                                                                                             "a") "," TEST(OBJECT_APPLIED,
+                                                                                                           "\"A\"") "," REMOVE(OBJECT_APPLIED) "]",
          0},
         /* what others have there stays */
         {ONE(",\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}"), CPU_GONE, NULL, NULL,
