@@ -26,6 +26,41 @@ static bool by_hand(struct fake *f, struct story *s)
         return there && fake_patch(f, path, "kubectl", patch) == 200;
 }
 
+/* Requests about the story's pods go wrong, each in a way of its own. */
+static void wrong(struct fake *f, const struct story *s, struct fake_fault fault)
+{
+        AUTO(mem_free) char *pods = mem_printf("/api/v1/namespaces/%s/pods/", s->name);
+        fault.path = pods;
+        fake_fault(f, &fault);
+}
+
+static bool server_errors(struct fake *f, struct story *s)
+{
+        wrong(f, s, (struct fake_fault){.verb = "get", .status = 500});
+        wrong(f, s, (struct fake_fault){.verb = "patch", .status = 503, .retry_after = 1});
+        wrong(f, s, (struct fake_fault){.verb = "patch", .nth = 1, .status = 500});
+        return true;
+}
+
+/* It was done, and nobody heard: annotated, then resized. */
+static bool answers_lost(struct fake *f, struct story *s)
+{
+        wrong(f, s, (struct fake_fault){.verb = "patch", .cut = true, .times = 2});
+        return true;
+}
+
+static bool written_meanwhile(struct fake *f, struct story *s)
+{
+        wrong(f, s, (struct fake_fault){.verb = "patch", .status = 422, .times = 3});
+        return true;
+}
+
+static bool forbidden(struct fake *f, struct story *s)
+{
+        wrong(f, s, (struct fake_fault){.verb = "patch", .status = 403, .times = FAKE_ALWAYS});
+        return true;
+}
+
 static struct story stories[] = {
         STORY("resized", IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
               EXPECT("pods/db-1", CPU_OF_POD, "285m"), APPLIED("UpToDate"),
@@ -94,6 +129,17 @@ static struct story stories[] = {
               DB("{containers: [{name: app, resizePolicy: [{resourceName: cpu, restartPolicy: RestartContainer}], "
                  "resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"),
               APPLIED("RestartRequired"), STAYS),
+        STORY("server-errors", CALL(server_errors), IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
+              EXPECT("pods/db-1", CPU_OF_POD, "285m"), APPLIED("UpToDate")),
+        STORY("answers-lost", CALL(answers_lost), IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
+              EXPECT("pods/db-1", CPU_OF_POD, "285m"), APPLIED("UpToDate"),
+              CHECK("pods/db-0", NOTE("applied-resources"), "{\"app\":{\"requests\":{\"cpu\":\"285m\"}}}"),
+              CHECK("pods/db-1", NOTE("original-resources"), "~\"cpu\":\"1\"")),
+        STORY("written-meanwhile", CALL(written_meanwhile), IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
+              EXPECT("pods/db-1", CPU_OF_POD, "285m"), APPLIED("UpToDate")),
+        STORY("forbidden", CALL(forbidden), IN(""), DB(POD), APPLIED("ResizeRefused"),
+              EXPECT(DB_REC, "status.conditions[Degraded].reason", "Forbidden"), STAYS,
+              CHECK("pods/db-0", NOTE("original-resources"), "-")),
         STORY("paused", TEAM("{paused: true, apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
               APPLIED("Paused"), STAYS),
 };
