@@ -50,7 +50,7 @@ static void read_labels(struct json *j, struct arena *a, struct prometheus_serie
 /* [seconds, "value"]; the first thing wrong with it is the reader's to say. */
 static int read_point(struct json *j, struct arena *a, const struct series_reader *r, uint64_t *refused)
 {
-        double seconds = NAN, value = NAN;
+        double seconds = (double)NAN, value = (double)NAN;
         bool sound = true;
         if (!json_enter(j, '['))
                 return 0;
