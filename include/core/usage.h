@@ -52,13 +52,9 @@ struct usage_minutes {
 
 enum { USAGE_STEPS = 3 };
 
-/* The highest memory sample of each UTC day, the newest that has one and the seven before it: what comes back after a
- * week is still known when it does. Kept of every history, so that weeklyPeak counts from when it is turned on. */
+/* The UTC day of the newest sample and the seven before it: what comes back after a week is still known when it does.
+ */
 enum { USAGE_DAYS = 8 };
-struct usage_week {
-        int64_t day;                  /* the newest, since 1970 */
-        uint32_t peak_mi[USAGE_DAYS]; /* [i]: of day - i, in whole Mi, rounded up; 0: no sample */
-};
 
 struct usage {
         struct histogram of[RESOURCES];
@@ -69,12 +65,13 @@ struct usage {
         int64_t window_ms;                     /* memory; 0: every sample counts */
         int64_t peak_at_ms;                    /* of the open window's peak; 0: no open peak */
         double peak;                           /* bytes */
-        struct usage_week week;                /* memory */
-        int64_t runs;                          /* of a CronJob: distinct Jobs seen with a sample */
-        int64_t last_run_ms;                   /* start of the newest run counted */
-        struct usage_kill kill[USAGE_KILLS];   /* newest first, and so smallest first; bytes 0: empty */
-        int64_t step_ms[USAGE_STEPS];          /* of the last kills that bumped, newest first; 0: long ago */
-        int64_t kills;                         /* counted ever */
+        uint32_t day_mi[USAGE_DAYS];         /* highest memory sample of the newest day - i, in Mi, rounded up; 0: none.
+                                                Kept of all, so that weeklyPeak counts from when it is turned on */
+        int64_t runs;                        /* of a CronJob: distinct Jobs seen with a sample */
+        int64_t last_run_ms;                 /* start of the newest run counted */
+        struct usage_kill kill[USAGE_KILLS]; /* newest first, and so smallest first; bytes 0: empty */
+        int64_t step_ms[USAGE_STEPS];        /* of the last kills that bumped, newest first; 0: long ago */
+        int64_t kills;                       /* counted ever */
 };
 
 void usage_init(struct usage *u, const struct resource_policy policy[static RESOURCES]);

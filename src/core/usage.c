@@ -102,22 +102,22 @@ static void note_peak(struct usage *u, double bytes, struct wall at)
         }
 }
 
-/* Days go by: what is older than the last of them is forgotten. */
-static void week_shift(struct usage_week *w, int64_t days)
+static int64_t newest_day(const struct usage *u)
 {
-        for (int i = USAGE_DAYS; i-- > 0;)
-                w->peak_mi[i] = i >= days ? w->peak_mi[i - days] : 0;
-        w->day += days;
+        return u->newest_ms / DAY_MS;
 }
 
-static void week_note(struct usage_week *w, double bytes, struct wall at)
+/* Days go by: what is older than the last of them is forgotten. */
+static void days_pass(struct usage *u, int64_t days)
 {
-        int64_t day = at.ms / DAY_MS;
-        if (day > w->day)
-                week_shift(w, day - w->day);
-        int64_t ago = w->day - day;
-        if (ago < USAGE_DAYS && bytes > w->peak_mi[ago] * mebi)
-                w->peak_mi[ago] = (uint32_t)ceil(bytes / mebi);
+        for (int i = USAGE_DAYS; i-- > 0;)
+                u->day_mi[i] = i >= days ? u->day_mi[i - days] : 0;
+}
+
+static void note_day(struct usage *u, double bytes, int64_t ago)
+{
+        if (ago < USAGE_DAYS && bytes > u->day_mi[ago] * mebi)
+                u->day_mi[ago] = (uint32_t)ceil(bytes / mebi);
 }
 
 static int bucket_of(const struct usage *u, enum resource r, double value)
@@ -224,8 +224,11 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
                 put(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
         if (f->closes)
                 close_window(u);
+        int64_t ahead = s->at.ms / DAY_MS - newest_day(u);
+        if (ahead > 0)
+                days_pass(u, ahead);
         if (f->of[MEMORY])
-                week_note(&u->week, s->value[MEMORY], s->at);
+                note_day(u, s->value[MEMORY], ahead < 0 ? -ahead : 0);
         if (f->of[MEMORY] && u->window_ms > 0)
                 note_peak(u, s->value[MEMORY], s->at);
         else if (f->of[MEMORY]) {
@@ -269,13 +272,12 @@ int usage_percentile(const struct usage *u, enum resource r, int p, double *ret)
 
 double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day)
 {
-        const struct usage_week *w = &u->week;
-        int64_t oldest = now.ms / DAY_MS - USAGE_DAYS + 1;
+        int64_t newest = newest_day(u), oldest = now.ms / DAY_MS - USAGE_DAYS + 1;
         uint32_t highest = 0;
-        for (int i = 0; i < USAGE_DAYS && w->day - i >= oldest; i++)
-                if (w->peak_mi[i] > highest) {
-                        highest = w->peak_mi[i];
-                        *ret_day = w->day - i;
+        for (int i = 0; i < USAGE_DAYS && newest - i >= oldest; i++)
+                if (u->day_mi[i] > highest) {
+                        highest = u->day_mi[i];
+                        *ret_day = newest - i;
                 }
         return highest * mebi;
 }
@@ -419,13 +421,15 @@ static void histories_join(struct usage *dst, const struct usage *src)
                 dst->last_run_ms = src->last_run_ms;
 }
 
-static void weeks_join(struct usage_week *dst, const struct usage_week *src)
+/* Before dst's newest sample is that of both. */
+static void days_join(struct usage *dst, const struct usage *src)
 {
-        if (src->day > dst->day)
-                week_shift(dst, src->day - dst->day);
-        for (int64_t i = 0, at = dst->day - src->day; at < USAGE_DAYS; i++, at++)
-                if (src->peak_mi[i] > dst->peak_mi[at])
-                        dst->peak_mi[at] = src->peak_mi[i];
+        int64_t ahead = newest_day(src) - newest_day(dst);
+        if (ahead > 0)
+                days_pass(dst, ahead);
+        for (int64_t i = 0, at = ahead > 0 ? 0 : -ahead; at < USAGE_DAYS; i++, at++)
+                if (src->day_mi[i] > dst->day_mi[at])
+                        dst->day_mi[at] = src->day_mi[i];
 }
 
 /* The newest bumps of both. */
@@ -460,7 +464,7 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
                 put_peak(dst, entered.bytes, entered.at_ms);
         dst->peak = open.bytes;
         dst->peak_at_ms = open.at_ms;
-        weeks_join(&dst->week, &src->week);
+        days_join(dst, src);
         histories_join(dst, src);
         for (int i = USAGE_KILLS; i-- > 0;)
                 if (src->kill[i].bytes > 0)

@@ -10,8 +10,8 @@
 /*
  * version 2: a byte of version; first and count of each histogram, a byte each; the fields below, 8 bytes each; the
  * daily peaks, 4 bytes each; the weights of CPU, then of memory; a CRC-32C of all before it. Version 1, which is read
- * as well, ends its fields with kills and has no peaks. In every version the CRC is the last four bytes, so that damage
- * is told from a version of the future.
+ * as well, has no peaks. In every version the CRC is the last four bytes, so that damage is told from a version of the
+ * future.
  */
 enum { VERSION = 2, OLDEST = 1, HEAD = 1 + 2 * RESOURCES, WORD = 8, CRC = 4 };
 
@@ -47,13 +47,12 @@ static const uint16_t fields[] = {
         offsetof(struct usage, step_ms[1]),
         offsetof(struct usage, step_ms[2]),
         offsetof(struct usage, kills),
-        offsetof(struct usage, week.day),
 };
-enum { FIELDS = sizeof(fields) / sizeof(fields[0]), FIELDS_1 = FIELDS - 1, PEAK_WORDS = USAGE_DAYS / 2 };
+enum { FIELDS = sizeof(fields) / sizeof(fields[0]), DAY_WORDS = USAGE_DAYS / 2 };
 _Static_assert(USAGE_KILLS == 4 && USAGE_STEPS == 3, "fields names each");
-_Static_assert(sizeof(struct usage) == RESOURCES * sizeof(struct histogram) + (FIELDS - 4 + PEAK_WORDS) * WORD,
+_Static_assert(sizeof(struct usage) == RESOURCES * sizeof(struct histogram) + (FIELDS - 4 + DAY_WORDS) * WORD,
                "a new field of struct usage wants a line in fields and a new version");
-_Static_assert(HEAD + (FIELDS + PEAK_WORDS + 2 * HISTOGRAM_BUCKETS) * WORD + CRC <= USAGE_PACK_MAX, "the longest fits");
+_Static_assert(HEAD + (FIELDS + DAY_WORDS + 2 * HISTOGRAM_BUCKETS) * WORD + CRC <= USAGE_PACK_MAX, "the longest fits");
 
 /* By the place of the byte among eight, and by its low and high half. */
 static const uint32_t crc_of[WORD][2][16] = {
@@ -154,7 +153,7 @@ size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
                 at = put_word(at, word);
         }
         for (int i = 0; i < USAGE_DAYS; i += 2)
-                at = put_word(at, u->week.peak_mi[i] | (uint64_t)u->week.peak_mi[i + 1] << 32);
+                at = put_word(at, u->day_mi[i] | (uint64_t)u->day_mi[i + 1] << 32);
         for (int r = 0; r < RESOURCES; r++) {
                 for (int n = 0; n < u->of[r].count; n++) {
                         memcpy(&word, &u->of[r].w[n], WORD);
@@ -164,7 +163,7 @@ size_t usage_pack(const struct usage *u, uint8_t out[static USAGE_PACK_MAX])
         uint32_t crc = crc32c(out, (size_t)(at - out));
         for (int i = 0; i < CRC; i++)
                 *at++ = (uint8_t)(crc >> 8 * i);
-        return packed_length(u, FIELDS + PEAK_WORDS);
+        return packed_length(u, FIELDS + DAY_WORDS);
 }
 
 /* --- loading --- */
@@ -219,13 +218,12 @@ static bool kills_hold(const struct usage *u)
         return true;
 }
 
-/* No later than the newest sample. */
-static bool week_holds(const struct usage *u)
+static bool days_hold(const struct usage *u)
 {
         for (int i = 0; i < USAGE_DAYS; i++)
-                if (u->week.peak_mi[i] > ceil(usage_absurd[MEMORY] / 0x1p20))
+                if (u->day_mi[i] > ceil(usage_absurd[MEMORY] / 0x1p20))
                         return false;
-        return u->week.day >= 0 && u->week.day <= u->newest_ms / DAY_MS;
+        return true;
 }
 
 static bool usage_holds(const struct usage *u)
@@ -237,15 +235,15 @@ static bool usage_holds(const struct usage *u)
                         return false;
         return histogram_holds(&u->of[CPU]) && histogram_holds(&u->of[MEMORY]) && u->first_ms <= u->newest_ms &&
                minutes_hold(&u->sampled) && minutes_hold(&u->running) && u->sampled.count <= u->running.count &&
-               bytes_hold(u->peak, u->peak_at_ms) && kills_hold(u) && week_holds(u);
+               bytes_hold(u->peak, u->peak_at_ms) && kills_hold(u) && days_hold(u);
 }
 
-static const uint8_t *get_peaks(const uint8_t *in, struct usage_week *ret)
+static const uint8_t *get_days(const uint8_t *in, struct usage *ret)
 {
         for (int i = 0; i < USAGE_DAYS; i += 2, in += WORD) {
                 uint64_t word = get_word(in);
-                ret->peak_mi[i] = (uint32_t)word;
-                ret->peak_mi[i + 1] = (uint32_t)(word >> 32);
+                ret->day_mi[i] = (uint32_t)word;
+                ret->day_mi[i + 1] = (uint32_t)(word >> 32);
         }
         return in;
 }
@@ -254,7 +252,7 @@ int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[s
 {
         if (!crc_holds(in, len))
                 return ERR_DAMAGED;
-        int version = *in++, field_count = version == VERSION ? FIELDS : FIELDS_1;
+        int version = *in++;
         if (version < OLDEST || version > VERSION)
                 return ERR_INVALID;
         struct usage u = {0};
@@ -267,14 +265,14 @@ int usage_unpack(const uint8_t *in, size_t len, struct usage *ret, double room[s
                 if (h->first + h->count > HISTOGRAM_BUCKETS)
                         return ERR_DAMAGED;
         }
-        if (len != packed_length(&u, version == VERSION ? FIELDS + PEAK_WORDS : FIELDS_1))
+        if (len != packed_length(&u, version == VERSION ? FIELDS + DAY_WORDS : FIELDS))
                 return ERR_DAMAGED;
-        for (int i = 0; i < field_count; i++, in += WORD) {
+        for (int i = 0; i < FIELDS; i++, in += WORD) {
                 uint64_t word = get_word(in);
                 memcpy((uint8_t *)&u + fields[i], &word, WORD);
         }
         if (version == VERSION)
-                in = get_peaks(in, &u.week);
+                in = get_days(in, &u);
         for (int r = 0; r < RESOURCES; r++) {
                 for (int n = 0; n < u.of[r].count; n++, in += WORD) {
                         uint64_t word = get_word(in);

@@ -80,7 +80,9 @@ static void weekly(struct fixture *f)
 {
         killed(f);
         f->spec.of[MEMORY].weekly_peak = true;
-        f->learned[0].usage.week = (struct usage_week){.day = 1700000000000 / DAY_MS, .peak_mi = {500, 0, 2100, 600}};
+        f->learned[0].usage.day_mi[0] = 500;
+        f->learned[0].usage.day_mi[2] = 2100;
+        f->learned[0].usage.day_mi[3] = 600;
 }
 
 static void unlearned(struct fixture *f)

@@ -112,16 +112,16 @@ static void test_layout(void **state)
         uint8_t packed[USAGE_PACK_MAX];
         roomy_init(&r);
         size_t len = usage_pack(&r.u, packed);
-        assert_int_equal(len, 1 + 4 + 32 * 8 + 8 * 4 + 4);
+        assert_int_equal(len, 1 + 4 + 31 * 8 + 8 * 4 + 4);
         assert_int_equal(packed[0], 2);
         r.u.of[CPU].first = 7;
         r.u.of[CPU].count = 2;
         r.u.of[CPU].ref_ms = 0x0102030405060708;
         r.u.of[CPU].w[0] = 1.5;
         r.u.of[CPU].w[1] = 2;
-        r.u.week.day = 0x1122;
+        r.u.kills = 0x1122;
         for (int i = 0; i < USAGE_DAYS; i++)
-                r.u.week.peak_mi[i] = 0x01020304u * (uint32_t)(i + 1);
+                r.u.day_mi[i] = 0x01020304u * (uint32_t)(i + 1);
         r.u.of[MEMORY].first = 9;
         r.u.of[MEMORY].count = 1;
         r.u.of[MEMORY].w[0] = -2;
@@ -152,7 +152,7 @@ static void test_save_then_load(void **state)
                 assert_memory_equal(r.u.step_ms, got.u.step_ms, sizeof(r.u.step_ms));
                 assert_memory_equal(&r.u.sampled, &got.u.sampled, sizeof(r.u.sampled));
                 assert_memory_equal(&r.u.running, &got.u.running, sizeof(r.u.running));
-                assert_memory_equal(&r.u.week, &got.u.week, sizeof(r.u.week));
+                assert_memory_equal(r.u.day_mi, got.u.day_mi, sizeof(r.u.day_mi));
                 for (int k = 0; k < RESOURCES; k++) {
                         struct histogram *a = &r.u.of[k], *b = &got.u.of[k];
                         assert_int_equal(b->cap, HISTOGRAM_BUCKETS);
@@ -163,11 +163,11 @@ static void test_save_then_load(void **state)
         }
 }
 
-/* A history as it was stored before there were daily peaks: without the last field and what follows it. */
+/* A history as it was stored before there were daily peaks: without them. */
 static void test_version_1(void **state)
 {
         (void)state;
-        enum { HEAD = 5, FIELDS = 31 * 8, SINCE = 8 + 4 * USAGE_DAYS };
+        enum { HEAD = 5, FIELDS = 31 * 8, SINCE = 4 * USAGE_DAYS };
         for (int round = 0; round < 50; round++) {
                 struct roomy r, got;
                 uint8_t packed[USAGE_PACK_MAX], again[USAGE_PACK_MAX], old[USAGE_PACK_MAX];
@@ -180,9 +180,9 @@ static void test_version_1(void **state)
                 seal(old, old_len);
                 memset(&got.u, 0x55, sizeof(got.u));
                 assert_int_equal(usage_unpack(old, old_len, &got.u, got.w), 0);
-                static const struct usage_week none;
-                assert_memory_equal(&got.u.week, &none, sizeof(none));
-                got.u.week = r.u.week;
+                static const uint32_t none[USAGE_DAYS];
+                assert_memory_equal(got.u.day_mi, none, sizeof(none));
+                memcpy(got.u.day_mi, r.u.day_mi, sizeof(none));
                 assert_int_equal(usage_pack(&got.u, again), len);
                 assert_memory_equal(packed, again, len);
                 old[0] = 2;
@@ -314,11 +314,9 @@ static void test_what_does_not_hold(void **state)
                 {FIELD(kill[1].bytes), 0, (double)INFINITY, REAL, ERR_DAMAGED},
                 {FIELD(kill[1].bytes), 0, 0, REAL, 0},
                 {FIELD(kill[3].bytes), 0, 1, REAL, ERR_DAMAGED},
-                {FIELD(week.day), -1, 0, WHOLE, ERR_DAMAGED},
-                {FIELD(week.day), 1, 0, WHOLE, ERR_DAMAGED}, /* the newest sample is of the first day */
-                {FIELD(week.peak_mi[0]), INT64_C(953674317) << 32 | 953674317, 0, WHOLE, 0},
-                {FIELD(week.peak_mi[0]), 953674318, 0, WHOLE, ERR_DAMAGED},
-                {FIELD(week.peak_mi[6]), INT64_C(953674318) << 32, 0, WHOLE, ERR_DAMAGED},
+                {FIELD(day_mi[0]), INT64_C(953674317) << 32 | 953674317, 0, WHOLE, 0},
+                {FIELD(day_mi[0]), 953674318, 0, WHOLE, ERR_DAMAGED},
+                {FIELD(day_mi[6]), INT64_C(953674318) << 32, 0, WHOLE, ERR_DAMAGED},
         };
         struct roomy r, got;
         uint8_t packed[USAGE_PACK_MAX];
@@ -352,10 +350,6 @@ static void test_what_does_not_hold(void **state)
         struct usage large = r.u;
         large.newest_ms = large.samples = large.running.count = large.running.last = large.kills = most;
         assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), 0);
-        large.week.day = most / DAY;
-        assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), 0);
-        large.week.day++;
-        assert_int_equal(usage_unpack(packed, usage_pack(&large, packed), &got.u, got.w), ERR_DAMAGED);
 }
 
 static void test_shapes(void **state)

@@ -68,24 +68,26 @@ static void test_days(void **state)
 static void test_kept(void **state)
 {
         (void)state;
-        static const struct usage_week want[] = {{20, {30, 0, 0, 20, 0, 0, 0, 0}},
-                                                 {26, {40, 0, 0, 0, 0, 0, 30, 0}},
-                                                 {34, {50, 0, 0, 0, 0, 0, 0, 0}},
-                                                 {34, {50, 0, 0, 0, 0, 0, 0, 7}}};
+        static const struct {
+                int64_t day;
+                double mi; /* 0: a sample of CPU alone */
+                uint32_t want[USAGE_DAYS];
+        } row[] = {
+                {10, 10, {10, 0, 0, 0, 0, 0, 0, 0}},  {17, 20, {20, 0, 0, 0, 0, 0, 0, 10}},
+                {20, 30, {30, 0, 0, 20, 0, 0, 0, 0}}, {21, 0, {0, 30, 0, 0, 20, 0, 0, 0}},
+                {20, 40, {0, 40, 0, 0, 20, 0, 0, 0}}, {27, 50, {50, 0, 0, 0, 0, 0, 0, 40}},
+                {35, 60, {60, 0, 0, 0, 0, 0, 0, 0}},  {27, 70, {60, 0, 0, 0, 0, 0, 0, 0}},
+                {28, 7, {60, 0, 0, 0, 0, 0, 0, 7}},   {34, 0, {60, 0, 0, 0, 0, 0, 0, 7}},
+        };
         struct roomy r;
         roomy_init(&r, 0);
-        add_memory(&r, 10 * DAY, 10 * MI);
-        add_memory(&r, 17 * DAY, 20 * MI);
-        add_memory(&r, 20 * DAY, 30 * MI);
-        assert_memory_equal(&r.u.week, &want[0], sizeof(struct usage_week));
-        add_memory(&r, 26 * DAY, 40 * MI);
-        assert_memory_equal(&r.u.week, &want[1], sizeof(struct usage_week));
-        add_memory(&r, 34 * DAY, 50 * MI);
-        assert_memory_equal(&r.u.week, &want[2], sizeof(struct usage_week));
-        add_memory(&r, 27 * DAY - 1, 60 * MI);
-        assert_memory_equal(&r.u.week, &want[2], sizeof(struct usage_week));
-        add_memory(&r, 27 * DAY, 7 * MI);
-        assert_memory_equal(&r.u.week, &want[3], sizeof(struct usage_week));
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                add(&r, &(struct sample_door){0},
+                    (struct sample){.at = {row[i].day * DAY + (row[i].day == 27 ? DAY - 1 : 0)},
+                                    .has = {true, row[i].mi > 0},
+                                    .value = {0.5, row[i].mi * MI}});
+                assert_memory_equal(r.u.day_mi, row[i].want, sizeof(row[i].want));
+        }
         assert_int_equal(r.u.runs, 0);
 }
 
@@ -157,7 +159,7 @@ static void test_merge(void **state)
                 for (int way = 0; way < 2; way++) {
                         roomy_copy(&merged, &part[way]);
                         assert_int_equal(usage_merge(&merged.u, &part[!way].u, &room), 0);
-                        assert_memory_equal(&merged.u.week, &whole.u.week, sizeof(struct usage_week));
+                        assert_memory_equal(merged.u.day_mi, whole.u.day_mi, sizeof(whole.u.day_mi));
                 }
         }
 }

@@ -379,21 +379,22 @@ static void test_explain_has_words(void **state)
 static void test_explain_weekly_peak(void **state)
 {
         (void)state;
-        enum { DAY = 1700000000000 / DAY_MS };
         static const struct {
-                struct usage_week week;
+                int64_t days_ago; /* the newest sample */
+                uint32_t mi[USAGE_DAYS];
                 const char *spoke, *value, *time;
         } row[] = {
-                {{.day = DAY, .peak_mi = {7, 2048}}, "true", "2Gi", "2023-11-13T00:00:00Z"},
-                {{.day = DAY, .peak_mi = {7}}, "false", "7Mi", "2023-11-14T00:00:00Z"},
-                {{.day = DAY - 8, .peak_mi = {2048}}, "false", "", ""},
+                {0, {7, 2048}, "true", "2Gi", "2023-11-13T00:00:00Z"},
+                {0, {7}, "false", "7Mi", "2023-11-14T00:00:00Z"},
+                {8, {2048}, "false", "", ""},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct fixture f;
                 char got[64];
                 fixture_init(&f);
                 f.spec.of[MEMORY].enabled = f.spec.of[MEMORY].weekly_peak = true;
-                f.learned[0].usage.week = row[i].week;
+                f.learned[0].usage.newest_ms = 1700000000000 - row[i].days_ago * DAY_MS;
+                memcpy(f.learned[0].usage.day_mi, row[i].mi, sizeof row[i].mi);
                 json_t *json AUTO(json_decref) = ask(&f, WEB "/explain?resource=memory&container=app");
                 assert_string_equal(at(json, "containers.0.memory.steps.3.step", got), "weeklyPeak");
                 assert_string_equal(at(json, "containers.0.memory.steps.3.spoke", got), row[i].spoke);

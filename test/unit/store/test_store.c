@@ -409,7 +409,7 @@ static void test_old_schemas(void **state)
                 make_old(schema[i], path);
                 image_fill(&want, 3, 1);
                 for (size_t n = 0; n < want.usages; n++)
-                        want.usage[n].usage.week = (struct usage_week){0}; /* packed as version 1: without */
+                        memset(want.usage[n].usage.day_mi, 0, sizeof want.usage[n].usage.day_mi); /* version 1 */
                 image_load(&got, path);
                 image_assert_equal(&want, &got);
                 image_save(&want, path); /* and is written to */
