@@ -12,7 +12,7 @@ struct front_proxy;
 
 /*
  * Does an APIService, as the API server has it, lead to the Service name in namespace ns? 0, or ERR_CONFLICT: to
- * another, which the text names with the way out.
+ * another, which the text names with the way out; ERR_RETRY: it is no APIService.
  */
 int custom_api_owner(const json_t *api_service, const char *ns, const char *name, struct err *err);
 

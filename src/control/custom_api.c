@@ -30,14 +30,18 @@ int custom_api_owner(const json_t *api_service, const char *ns, const char *name
         const char *is_ns = json_string_value(json_object_get(service, "namespace"));
         const char *is_name = json_string_value(json_object_get(service, "name"));
         const char *which = json_string_value(json_object_get(json_object_get(api_service, "metadata"), "name"));
+        if (!which)
+                return err_set(err, ERR_RETRY, "what the API server answered is no APIService");
         if (is_ns && is_name && strcmp(is_ns, ns) == 0 && strcmp(is_name, name) == 0)
                 return 0;
-        return err_set(
-                err, ERR_CONFLICT,
-                "APIService '%s' belongs to service '%s/%s', not to '%s/%s': custom metrics come from one place a "
-                "cluster; leave --custom-metrics-listen unset and let it read halflife's series "
-                "(manifests/prometheus-adapter), or take it away first",
-                which ? which : "?", is_ns ? is_ns : "", is_name ? is_name : "", ns, name);
+        AUTO(mem_free)
+        char *whose = is_ns && is_name ? mem_printf("belongs to service '%s/%s'", is_ns, is_name)
+                                       : mem_string("leads to no service");
+        return err_set(err, ERR_CONFLICT,
+                       "APIService '%s' %s, not to '%s/%s': custom metrics come from one place a cluster; leave "
+                       "--custom-metrics-listen unset and let it read halflife's series "
+                       "(manifests/prometheus-adapter), or take it away first",
+                       which, whose, ns, name);
 }
 
 int custom_api_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err)
@@ -218,8 +222,13 @@ static void service_read(void *arg, const struct client_answer *answer)
         }
         json_t *object = there ? json_loadb(answer->body.p, answer->body.len, 0, NULL) : NULL;
         a->service[a->version++] = object;
-        if (there && custom_api_owner(object, a->o.ns, a->o.service, &err) < 0) {
+        int rc = there ? custom_api_owner(object, a->o.ns, a->o.service, &err) : 0;
+        if (rc == ERR_CONFLICT) {
                 refuse(a, &err);
+                return;
+        }
+        if (rc < 0) {
+                fail(a, &err, name_of[a->version - 1]);
                 return;
         }
         a->ours += there;

@@ -234,6 +234,37 @@ static void test_forbidden(void **state)
         assert_true(until(is_trusting));
 }
 
+/* Whatever becomes of any one of its requests, the next look comes to the same end; and a half of an object is none. */
+static void test_every_request_may_fail(void **state)
+{
+        (void)state;
+        static const struct fake_fault ways[] = {
+                {.status = 500}, {.refuse = true}, {.cut = true, .cut_after = 20}, {.status = 200, .body = "[]"},
+                {.status = 403},
+        };
+        enum { REQUESTS = 5 }; /* the ConfigMap, two APIServices read, two written */
+        for (size_t way = 0; way < sizeof ways / sizeof ways[0]; way++)
+                for (unsigned nth = 0; nth < REQUESTS; nth++) {
+                        struct fake_fault fault = ways[way];
+                        fault.nth = nth;
+                        fake_faults_clear(stage.api.fake);
+                        put_config(stage.ca);
+                        put_service("v1beta1", "halflife", "");
+                        put_service("v1beta2", "halflife", "");
+                        stage.trusts = false;
+                        stage.why[0] = '\0';
+                        fake_fault(stage.api.fake, &fault);
+                        begin();
+                        api_turn(&stage.api, 50);
+                        fake_faults_clear(stage.api.fake);
+                        custom_api_look(stage.custom);
+                        if (stage.why[0] || !until(both_have_bundles) || !until(is_trusting))
+                                fail_msg("way %zu, request %u", way, nth);
+                        custom_api_free(stage.custom);
+                        stage.custom = NULL;
+                }
+}
+
 /* --- the program --- */
 
 static void expect_refusal(const char *command)
@@ -280,6 +311,7 @@ int main(void)
                 STORY(test_nobodys),
                 STORY(test_no_front_proxy),
                 STORY(test_forbidden),
+                STORY(test_every_request_may_fail),
                 STORY(test_the_program_refuses),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
