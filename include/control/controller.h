@@ -37,9 +37,9 @@ struct controller_options {
         const char *custom_listen;  /* of the API of custom metrics; NULL: none */
         const char *custom_service; /* in ns: whom its APIServices have to name */
         bool replica;
-        const char *learner_ca;     /* PEM; NULL: who vouches for our own certificate, or the system's */
-        const char *learner_url;    /* of a replica: who knows histograms; NULL: nobody */
-        const char *token_audience; /* of callers; NULL: the API server's own */
+        const char *learner_ca;               /* PEM; NULL: who vouches for our own certificate, or the system's */
+        const char *learner_url;              /* of a replica: who knows histograms; NULL: nobody */
+        const char *token_audience;           /* of callers; NULL: the API server's own */
         struct prometheus_options prometheus; /* url NULL: none */
         bool usage_from_prometheus;           /* each cycle, in place of metrics-server */
         int64_t prometheus_history_ms;        /* how far back histories of before are loaded; 0: not at all */

@@ -98,11 +98,11 @@ int usage_add(struct usage *u, struct sample_door *door, const struct sample *s,
 void usage_running(struct usage *u, struct wall at);
 
 /*
- * An out-of-memory kill. last_bytes: the container's last memory sample (0: none, the model stands for it); limit_bytes: its limit where the
- * limit is what killed it (0: not). Keeps the kill sample beside the histogram. Within a half-life of the newest kill
- * the model is what is bumped; at most USAGE_STEPS bumps in any half-life, further kills only renew what is held.
- * Kept are the kills that can still be the largest of some oomHold, which is exact up to USAGE_KILLS of them; beyond,
- * the two oldest become one, the larger at the later time.
+ * An out-of-memory kill. last_bytes: the container's last memory sample (0: none, the model stands for it);
+ * limit_bytes: its limit where the limit is what killed it (0: not). Keeps the kill sample beside the histogram. Within
+ * a half-life of the newest kill the model is what is bumped; at most USAGE_STEPS bumps in any half-life, further kills
+ * only renew what is held. Kept are the kills that can still be the largest of some oomHold, which is exact up to
+ * USAGE_KILLS of them; beyond, the two oldest become one, the larger at the later time.
  */
 void usage_oom(struct usage *u, const struct resource_policy *memory, struct wall at, double last_bytes,
                double limit_bytes);

@@ -28,8 +28,8 @@ struct stream {
         bool in_string, escaped; /* within that value; escaped: the byte before was a live backslash */
         bool items_seen;
         bool in_data; /* query: within its "data" */
-        int failed;  /* the code that ended the stream */
-        char key[8]; /* the key read last, to recognise "items", "data" and "result"; longer ones are cut */
+        int failed;   /* the code that ended the stream */
+        char key[8];  /* the key read last, to recognise "items", "data" and "result"; longer ones are cut */
         int key_len;
         int (*each)(void *arg, struct text value); /* < 0 ends the stream with that code */
         void *arg;

@@ -1,6 +1,6 @@
 /*
- * net/stream, as a watch, a list and the answer to a query: however the bytes are cut the same values come out, each one object with its
- * brackets even; and a list that jansson reads is read with the same items.
+ * net/stream, as a watch, a list and the answer to a query: however the bytes are cut the same values come out, each
+ * one object with its brackets even; and a list that jansson reads is read with the same items.
  */
 #include <jansson.h>
 #include <string.h>
