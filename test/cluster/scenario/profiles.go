@@ -181,5 +181,9 @@ func oom(t *T) {
 		t.Fatalf("the target is %s, above the original of 4Gi", got)
 	}
 	t.Cycles(t.halflife, 2)
-	t.RecWhen("deployment-web", "the kill counts once", soon, memory(killed))
+	rec = t.RecWhen("deployment-web", "the kill counts once", soon, memory(killed))
+	t.Check(condition(rec, "OutOfMemory", "True", "limit too low: raise it by hand"))
+	if got := rec.Int("status", "kills"); got != 1 {
+		t.Fatalf("%d kills are told, not 1", got)
+	}
 }
