@@ -79,6 +79,7 @@ struct container_status_view {
 
 struct pod_view {
         struct object_view meta;
+        struct text node;       /* "" : not scheduled yet */
         bool running, finished; /* phase Running; Succeeded or Failed */
         struct wall started;
         bool node_pressure; /* evicted or condition saying the node was short of memory */
@@ -215,6 +216,15 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
 int decode_resource_quota(struct text json, struct arena *a, struct resource_quota_view *ret, struct err *err);
 int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct err *err);
+/* An Event (core/v1) about a Node. */
+struct node_event_view {
+        struct object_view meta;
+        struct text node; /* "" : it is about something else */
+        struct text reason;
+        struct wall at; /* the newest that it tells of; ms 0: none */
+};
+int decode_node_event(struct text json, struct arena *a, struct node_event_view *ret, struct err *err);
+
 /* The container that an eviction's message names as the furthest above its request, and what it used then (bytes).
  * false: it names none. */
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used);

@@ -145,6 +145,7 @@ static const struct need needs[] = {
         READS("", "pods"),
         READS("", "limitranges"),
         READS("", "resourcequotas"),
+        READS("", "events"),
         READS("autoscaling", "horizontalpodautoscalers"),
         READS("apps", "deployments"),
         READS("apps", "statefulsets"),

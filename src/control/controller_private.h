@@ -46,6 +46,7 @@ struct watch {
         struct watched_kind *kind;  /* of workloads */
         bool cluster;               /* of profiles */
         bool needed_to_apply;       /* without it nothing may be changed */
+        bool hint;                  /* without it less is known, and nothing waits */
         bool guest;                 /* of a kind that others install */
         char trouble[ERR_TEXT_MAX]; /* "" : none */
         int trouble_code;

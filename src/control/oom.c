@@ -14,13 +14,14 @@ static bool near_limit(const struct pod_container *pc)
 }
 
 /* The peak reached 80 % of the limit, or no node was short of memory: the limit is what killed it. */
-static enum cause cause_of(const struct pod *p, const struct pod_container *pc, bool last_process)
+static enum cause cause_of(const struct world *w, const struct pod *p, const struct pod_container *pc, int which)
 {
+        struct wall at = {pc->kill_at_ms[which]};
         struct amount limit = pc->limit[MEMORY];
-        if (p->evicted && last_process)
+        if (p->evicted && which == 1)
                 return CAUSE_EVICTION;
         bool limited = limit.set && limit.value > 0;
-        return limited && (near_limit(pc) || !p->node_pressure) ? CAUSE_LIMIT : CAUSE_NODE;
+        return limited && (near_limit(pc) || !(p->node_pressure || shortage_of(w, p, at))) ? CAUSE_LIMIT : CAUSE_NODE;
 }
 
 /* Without a limit, or by a sample that tells of less: what the container asked for may be the cause. */
@@ -62,13 +63,13 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         bool ignore;
         struct wall at = {pc->kill_at_ms[which]};
         int64_t restarts = pc->kill_restarts + which;
+        enum cause cause = cause_of(&c->world, p, pc, which);
         pc->kill_at_ms[which] = 0;
         if (restarts <= pc->kills_counted) /* the store knew of it */
                 return;
         pc->kills_counted = restarts;
         if (counted_long_ago(c, pc, at.ms))
                 return;
-        enum cause cause = cause_of(p, pc, which == 1);
         const struct oom_kill k = {.container = pc->name,
                                    .at = at,
                                    .limit = cause == CAUSE_LIMIT ? (double)pc->limit[MEMORY].value : 0,

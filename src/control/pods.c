@@ -65,6 +65,7 @@ static void pod_free(struct world *w, struct pod *p)
         if (p->told)
                 labels_release(&p->told->labels);
         mem_free(p->told);
+        intern_drop(w->names, p->node);
         if (p->owner)
                 p->owner->children--;
         intern_drop(w->names, p->original);
@@ -222,6 +223,8 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->running = running;
         p->finished = v->finished;
         p->node_pressure = v->node_pressure;
+        if (v->node.len && !p->node) /* once there it stays */
+                p->node = intern_text(w->names, v->node);
         pod_describe(w, p, &v->meta);
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)

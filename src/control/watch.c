@@ -55,6 +55,7 @@ OWNER(quota, false)
 OWNER(hpa, true)
 OWNER(published, false)
 OWNER(rival, true)
+OWNER(shortage, false)
 
 /* A kill is counted and stored as it is seen: nobody else may be told of it again. */
 static int pod_in(void *arg, struct text object, uint32_t epoch, struct err *err)
@@ -152,7 +153,8 @@ static struct watch *watch_free(struct controller *c)
         return c->watches < WATCHES_MAX ? &c->watch[c->watches++] : NULL;
 }
 
-static struct watch *watch_add(struct controller *c, const char *what, char *path, struct informer_owner owner)
+static struct watch *watch_selected(struct controller *c, const char *what, char *path, const char *selector,
+                                    struct informer_owner owner)
 {
         struct watch *w = watch_free(c);
         if (!w) {
@@ -166,9 +168,14 @@ static struct watch *watch_add(struct controller *c, const char *what, char *pat
         *w = (struct watch){.controller = c, .what = what};
         owner.trouble = trouble;
         owner.arg = w;
-        w->informer = informer_new(c->client, path, NULL, &owner);
+        w->informer = informer_new(c->client, path, selector, &owner);
         mem_free(path);
         return w;
+}
+
+static struct watch *watch_add(struct controller *c, const char *what, char *path, struct informer_owner owner)
+{
+        return watch_selected(c, what, path, NULL, owner);
 }
 
 #define OWNED_BY(name) ((struct informer_owner){.upsert = name##_in, .remove = name##_out, .swept = name##_whole})
@@ -209,6 +216,12 @@ void watch_start(struct controller *c)
         watch_add(c, "resourcequotas", path_of("", "v1", NULL, "resourcequotas", NULL, NULL), OWNED_BY(quota))
                 ->needed_to_apply = true;
         watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
+        static const char *const of_nodes[] = {"fieldSelector=involvedObject.kind%3DNode%2Creason%3DSystemOOM",
+                                               "fieldSelector=involvedObject.kind%3DNode%2Creason%3DOOMKilling"};
+        for (int i = 0; i < 2; i++)
+                watch_selected(c, i ? "events of nodes (OOMKilling)" : "events of nodes (SystemOOM)",
+                               path_of("", "v1", NULL, "events", NULL, NULL), of_nodes[i], OWNED_BY(shortage))
+                        ->hint = true;
         for (struct watched_kind *k = c->world.kinds; k; k = k->next)
                 if (is_standard(k))
                         workloads_watch(c, k);
@@ -421,7 +434,7 @@ void watch_guests_forget(struct controller *c)
 static bool given_up(const struct watch *w)
 {
         bool lasting = w->trouble_code != ERR_RETRY || informer_stats(w->informer)->failures >= 2;
-        return w->trouble[0] && lasting && (w->kind || w->needed_to_apply);
+        return w->trouble[0] && lasting && (w->kind || w->needed_to_apply || w->hint);
 }
 
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size)

@@ -211,11 +211,12 @@ struct pod {
         struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
         bool running, finished, gone, node_pressure, stored;
-        bool evicted;   /* for lack of memory */
-        bool admitted;  /* came with requests of ours, and nobody was told yet */
-        bool ours;      /* its annotations record requests of ours */
-        uint8_t resize; /* enum resize_progress */
-        uint8_t basis;  /* enum basis: what its utilization is of */
+        const char *node; /* interned; NULL: it is on none */
+        bool evicted;     /* for lack of memory */
+        bool admitted;    /* came with requests of ours, and nobody was told yet */
+        bool ours;        /* its annotations record requests of ours */
+        uint8_t resize;   /* enum resize_progress */
+        uint8_t basis;    /* enum basis: what its utilization is of */
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct pod_told *told;     /* NULL: nobody is told of it */
@@ -424,6 +425,7 @@ struct world {
         struct map uids;       /* uid bytes -> struct workload */
         struct workload *gone; /* workloads that vanished but are still pointed to */
         struct map hpas;       /* "ns/name" -> struct autoscaler */
+        struct map shortages;  /* node -> struct shortage */
         struct map rivals;     /* "ns/name" -> struct rival */
         struct map profiles;   /* key -> struct profile */
         struct map published;  /* "ns/name" -> struct published */
@@ -458,6 +460,12 @@ int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
 int hpa_answer(struct world *w, struct text json, uint32_t events, struct err *err);
 void hpa_remove(struct world *w, struct text json);
 void hpa_swept(struct world *w, uint32_t epoch);
+int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void shortage_remove(struct world *w, struct text json); /* an Event that is over: what it told stands */
+void shortage_swept(struct world *w, uint32_t epoch);
+void shortages_release(struct world *w);
+/* Was its node short of memory about then? */
+bool shortage_of(const struct world *w, const struct pod *p, struct wall at);
 int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void rival_remove(struct world *w, struct text json);
 void rival_swept(struct world *w, uint32_t epoch);

@@ -174,16 +174,18 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
         memset(ret, 0, offsetof(struct pod_view, container));
         ret->containers = ret->statuses = 0;
         struct decoder d;
+        struct pod_place place = {{"", 0}, {"", 0}};
         struct text key;
         decoder_init(&d, json, a);
         DECODER_EACH (&d, key)
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks, NULL);
+                        decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks, &place);
                 else if (text_is(key, "status"))
                         read_status(&d, ret);
                 else
                         json_skip(&d.j);
+        ret->node = place.node;
         return decoder_end(&d, "pod", &ret->meta, err);
 }

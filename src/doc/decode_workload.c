@@ -266,6 +266,7 @@ static int read_document(struct workload_reader *r, struct text json, struct err
 static int read_template(struct workload_reader *r, const char *path_below_step, struct err *err)
 {
         struct workload_view *w = r->view;
+        struct pod_place place = {{"", 0}, {"", 0}};
         struct object_view meta = {0};
         struct decoder *d = &r->d;
         struct text key, template = decoder_find(r->branch, path_below_step, "");
@@ -276,9 +277,10 @@ static int read_template(struct workload_reader *r, const char *path_below_step,
                 if (text_is(key, "metadata"))
                         decoder_meta(d, &meta);
                 else if (text_is(key, "spec"))
-                        decoder_pod_spec(d, w->container, &w->containers, w->pod_asks, &w->priority_class);
+                        decoder_pod_spec(d, w->container, &w->containers, w->pod_asks, &place);
                 else
                         json_skip(&d->j);
+        w->priority_class = place.priority_class;
         w->template_annotation = meta.annotation;
         w->template_label = meta.label;
         w->template_labels = meta.labels;

@@ -333,7 +333,7 @@ static struct amount pod_asks(const struct amount request, const struct amount l
 }
 
 void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
-                      struct amount ret_pod_asks[RESOURCES], struct text *ret_priority_class)
+                      struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place)
 {
         bool seen[2] = {false, false};
         struct amount request[RESOURCES] = {0}, limit[RESOURCES] = {0};
@@ -343,8 +343,11 @@ void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINE
                         decoder_resources(d, request, limit);
                         continue;
                 }
-                if (ret_priority_class && text_is(key, "priorityClassName")) {
-                        *ret_priority_class = json_text(&d->j, d->arena);
+                struct text *place = text_is(key, "priorityClassName") ? &ret_place->priority_class
+                                     : text_is(key, "nodeName")        ? &ret_place->node
+                                                                       : NULL;
+                if (place) {
+                        *place = json_text(&d->j, d->arena);
                         continue;
                 }
                 bool init = text_is(key, "initContainers");

@@ -35,10 +35,13 @@ bool decoder_quantity(struct decoder *d, const char *field, int digits, int64_t 
 void decoder_amounts(struct decoder *d, const char *field, struct amount ret[RESOURCES]);
 /* {"requests":{…},"limits":{…}} */
 void decoder_resources(struct decoder *d, struct amount request[RESOURCES], struct amount limit[RESOURCES]);
-/* The containers and initContainers of a pod spec, what the pod as a whole asks for, and its priorityClassName (NULL:
- * unwanted); other members are skipped. */
+struct pod_place {
+        struct text node, priority_class; /* "" : none */
+};
+/* The containers and initContainers of a pod spec, what the pod as a whole asks for, and where it
+ * belongs; other members are skipped. */
 void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINERS], int *ret_count,
-                      struct amount ret_pod_asks[RESOURCES], struct text *ret_priority_class);
+                      struct amount ret_pod_asks[RESOURCES], struct pod_place *ret_place);
 /* One more element of an array that may hold max: false at its end, or over the bound (refused). */
 bool decoder_item(struct decoder *d, const char *list, int count, int max);
 /* The raw value that a JSON pointer leads to, each of its parts with a prefix ("f:" in managedFields); empty where

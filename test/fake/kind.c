@@ -17,6 +17,7 @@ static const struct {
         {"", "v1", "services", "service", "Service", true, true, false},
         {"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, false, false},
         {"", "v1", "limitranges", "limitrange", "LimitRange", true, false, false},
+        {"", "v1", "events", "event", "Event", true, false, false},
         {"", "v1", "resourcequotas", "resourcequota", "ResourceQuota", true, true, false},
         {"apps", "v1", "deployments", "deployment", "Deployment", true, true, true},
         {"apps", "v1", "statefulsets", "statefulset", "StatefulSet", true, true, true},

@@ -356,6 +356,33 @@ static void test_oom(void **state)
         close_stage(&s);
 }
 
+/* Far from its limit, on a node that was short of memory: the limit is not what killed it. */
+static void test_oom_of_a_node(void **state)
+{
+        struct stage s;
+        (void)state;
+        struct story one[] = {
+                STORY("killed", TEAM("{resources: {memory: {enabled: true}}, apply: {minHistory: 2s}}"),
+                      WEB("[{name: app, resources: {requests: {cpu: '1', memory: 4Gi}, limits: {memory: 4Gi}}}]"),
+                      EXPECT(REC, "status.containers[app].memory.target", "364Mi"))};
+        open_stage(&s, "oom-node.db", one, 1);
+        play(&s, one, 1);
+        char now[WALL_TEXT_MAX];
+        AUTO(mem_free)
+        char *event =
+                mem_printf("{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"node-0.1\","
+                           "\"namespace\":\"default\"},\"involvedObject\":{\"kind\":\"Node\",\"name\":\"node-0\"},"
+                           "\"reason\":\"SystemOOM\",\"lastTimestamp\":\"%s\"}",
+                           wall_print(now_read().wall, now));
+        fake_put(s.f, "kubelet", event);
+        assert_true(halflife_await_cycles(s.h, s.f, 2, LONG_MS));
+        AUTO(mem_free) char *pod = first_pod(s.f, "killed");
+        kill_container(s.f, pod, 1);
+        PLAY(&s, STORY("killed", EXPECT(REC, "status.containers[app].memory.model", "400Mi"),
+                       EXPECT(REC, "status.conditions[OutOfMemory].reason", "KillMakesModel")));
+        close_stage(&s);
+}
+
 /* Killed while we are down: pod status still shows it. */
 static void test_oom_while_down(void **state)
 {
@@ -386,6 +413,7 @@ int main(void)
                 BESIDE(test_kill_anywhere),
                 BESIDE(test_while_down),
                 BESIDE(test_oom),
+                BESIDE(test_oom_of_a_node),
                 BESIDE(test_oom_while_down),
         };
         return beside_run("restart", tests, sizeof tests / sizeof tests[0], NULL, NULL);

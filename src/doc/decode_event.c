@@ -1,0 +1,59 @@
+/*
+ * Events (core/v1) about Nodes: that a node was short of memory.
+ */
+#include "decoder.h"
+
+static void read_object(struct decoder *d, struct node_event_view *e)
+{
+        struct text key, kind = {"", 0}, name = {"", 0};
+        DECODER_EACH (d, key)
+                if (text_is(key, "kind"))
+                        kind = json_text(&d->j, d->arena);
+                else if (text_is(key, "name"))
+                        name = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+        if (text_is(kind, "Node"))
+                e->node = name;
+}
+
+static void read_time(struct decoder *d, const char *field, struct node_event_view *e)
+{
+        struct wall at = decoder_time(d, field);
+        if (at.ms > e->at.ms)
+                e->at = at;
+}
+
+static void read_series(struct decoder *d, struct node_event_view *e)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "lastObservedTime"))
+                        read_time(d, "series.lastObservedTime", e);
+                else
+                        json_skip(&d->j);
+}
+
+int decode_node_event(struct text json, struct arena *a, struct node_event_view *ret, struct err *err)
+{
+        memset(ret, 0, sizeof *ret);
+        struct decoder d;
+        struct text key;
+        decoder_init(&d, json, a);
+        DECODER_EACH (&d, key)
+                if (text_is(key, "metadata"))
+                        decoder_meta(&d, &ret->meta);
+                else if (text_is(key, "involvedObject"))
+                        read_object(&d, ret);
+                else if (text_is(key, "reason"))
+                        ret->reason = json_text(&d.j, d.arena);
+                else if (text_is(key, "series"))
+                        read_series(&d, ret);
+                else if (text_is(key, "lastTimestamp"))
+                        read_time(&d, "lastTimestamp", ret);
+                else if (text_is(key, "eventTime"))
+                        read_time(&d, "eventTime", ret);
+                else
+                        json_skip(&d.j);
+        return decoder_end(&d, "Event", &ret->meta, err);
+}
