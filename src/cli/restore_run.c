@@ -114,9 +114,8 @@ static bool step_scaler(struct restoring *r, struct restore_target *t)
         struct err err = {0};
         json_t *patch = NULL;
         AUTO(mem_free) char *text = restore_get(r, path, &err);
-        if (text && restore_hpa(text_of(text), &did, &patch, &err) == 0 && patch && !r->dry_run) {
-                AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, &err);
-        }
+        if (text && restore_hpa(text_of(text), &did, &patch, &err) == 0 && patch && !r->dry_run)
+                mem_free(restore_patch(r, path, JSON_PATCH, patch, &err));
         json_decref(patch);
         if (err.code && err.code != ERR_NOTFOUND)
                 return restore_troubled(t, &err, what);
