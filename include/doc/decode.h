@@ -17,6 +17,9 @@
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
 #define ANNOTATION_HOLD  "halflife.dev/hold"
+/* On a Recommendation: the one, of the same namespace, whose history is to go on here; and what became of it. */
+#define ANNOTATION_ADOPT   "halflife.dev/adopt"
+#define ANNOTATION_ADOPTED "halflife.dev/adopted"
 
 enum {
         VIEW_NAME = 253 /* bytes */,

@@ -25,6 +25,8 @@ const struct command commands[] = {
          "requests back as their owners had them; needs no controller"},
         {"resume", cmd_resume, cmd_resume_options, TAKES_WORKLOADS,
          "lift the holds that restore, or a person, has set"},
+        {"adopt", cmd_adopt, cmd_adopt_options, TAKES_WORKLOADS,
+         "what was learned of a workload goes on under another name"},
         {"check", cmd_check, setting_options, TAKES_NOTHING,
          "can halflife reach, may it do, what it needs? one line each"},
         {"replay", cmd_replay, cmd_replay_options, TAKES_FILES, "run usage traces through profiles and score them"},

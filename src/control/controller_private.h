@@ -233,6 +233,8 @@ void dimension_polled(struct controller *c); /* all of a poll is folded: the nam
 struct oom_kill;
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc,
                     const struct oom_kill *k);
+/* Once a cycle: histories that are to go on under another name. */
+void adopt_settle(struct controller *c);
 void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
 
 /* scrape.c: the same from Prometheus; calls done with the controller at the end */
@@ -270,6 +272,8 @@ void persist_deed(struct controller *c, struct target *t);
 void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
                   double bytes);
 void persist_budget(struct controller *c);
+/* t's histories and the end of old's, in one transaction. */
+void persist_adopted(struct controller *c, struct target *t, struct target *old);
 void persist_namespace(struct controller *c, const char *ns); /* what is new of its targets, in one transaction */
 bool persist_pack(struct controller *c);                      /* a slice of a checkpoint; true when it is handed over */
 void persist_retention(struct controller *c);

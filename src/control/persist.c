@@ -380,6 +380,20 @@ static void submit_rows(struct controller *c, struct store_batch *b)
                 store_batch_free(b);
 }
 
+/* A checkpoint under way may hold rows of the old one: it goes first. */
+void persist_adopted(struct controller *c, struct target *t, struct target *old)
+{
+        if (!c->store)
+                return;
+        while (c->packing && !persist_pack(c))
+                ;
+        struct store_batch *b = store_batch_new();
+        struct store_key key = key_of(old, "");
+        (void)pack_target(b, t);
+        store_batch_forget(b, &key);
+        submit(c, b);
+}
+
 void persist_namespace(struct controller *c, const char *ns)
 {
         struct target *t;

@@ -147,7 +147,7 @@ static void drop_loaded(struct world *w, struct target *t)
         t->kills = 0;
 }
 
-static void history_free(struct world *w, struct history *h)
+void history_free(struct world *w, struct history *h)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(h->usage.of[r].w);

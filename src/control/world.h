@@ -290,6 +290,10 @@ struct published {
         int64_t generation;
         enum state state;
         char *hold;              /* why a person holds it; NULL */
+        char *adopt;             /* the Recommendation whose history is to go on here; NULL */
+        char *adopted;           /* what became of that, until it is written; NULL: it was not looked at yet */
+        uint64_t adopted_batch;  /* of the store: the answer waits until it is on disk */
+        bool answering;          /* it is being written */
         uint64_t urgent;         /* digest of what is written at once (publish.h) */
         struct labels labels;    /* as the server has them */
         uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
@@ -499,7 +503,8 @@ struct workload *workload_find(struct world *w, const char *group, const char *k
 struct pod *pod_at(struct world *w, struct text ns, struct text name,
                    size_t *cursor); /* beside the order; NULL: unknown */
 struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind,
-                          struct text name); /* made when unknown */
+                          struct text name);           /* made when unknown */
+void history_free(struct world *w, struct history *h); /* off its target already */
 struct history *history_get(struct target *t, const char *container /* interned */,
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);

@@ -223,8 +223,21 @@ func restoreQuota(t *T) {
 	t.Check(t.podsAsk("web", "app", "cpu", "2", 2))
 }
 
+// resizable makes a pod's node one that resizes it: its kubelet tells what its containers have. Gives the pod's name.
+func (t *T) resizable(pod kube.Object) string {
+	var statuses L
+	for _, s := range pod.List("status", "containerStatuses") {
+		s["resources"] = container(pod.Object("spec"), s.Text("name")).Object("resources")
+		statuses = append(statuses, s)
+	}
+	_, err := t.Merge(t.path("pods", pod.Name())+"/status", M{"status": M{"containerStatuses": statuses}})
+	t.Check(err)
+	return pod.Name()
+}
+
 // Behind the doors: what admission lowered as it was written, or in its pods alone, is taken back while the API server
-// asks admission of each write; a pod that cannot be resized is told, and rolled when asked to.
+// asks admission of each write; a pod is resized where its node does that,
+// else told, and rolled when asked to.
 func restoreDoors(t *T) {
 	t.Namespace()
 	profile := quick("OnDeploy")
@@ -247,8 +260,15 @@ func restoreDoors(t *T) {
 			return err
 		})
 	}
+	resizable := t.resizable(t.Pods("pods")[0])
 	said := t.command(0, "restore", "-n", t.NS, "--timeout", "1m")
-	t.says(said, "deployment/template restored: app cpu "+cpu+" -> 2", "deployment/pods left; left: pod 'pods-")
+	t.says(said, "deployment/template restored: app cpu "+cpu+" -> 2", "pod '"+resizable+"' app cpu "+cpu+" -> 2",
+		"; left: pod 'pods-")
+	pod, err := t.Get(t.path("pods", resizable))
+	t.Check(err)
+	if got := container(pod.Object("spec"), "app").Text("resources", "requests", "cpu"); got != "2" || carries(pod) {
+		t.Fatalf("the pod that was resized asks for %s: %s", got, pod)
+	}
 	w := t.Workload("deployments", "template")
 	if got := request(w, "app", "cpu"); got != "2" || carries(w) {
 		t.Fatalf("the template asks for %s: %s", got, w)

@@ -1,0 +1,158 @@
+/*
+ * A history goes on under another name: who learns moves it, because he alone owns what was learned, and stores it and
+ * the end of the old one in one transaction. Asked for by an annotation on the new Recommendation, which stands until
+ * the answer is written beside it; so that it is done once, whenever this process ends.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+/* --- may it? --- */
+
+static struct target *find_old(struct controller *c, const struct target *t, const char *recommendation)
+{
+        struct target *old;
+        for (size_t at = 0; (old = map_each(&c->world.targets, &at));)
+                if (old->ns == t->ns && strcmp(old->recommendation, recommendation) == 0)
+                        return old;
+        return NULL;
+}
+
+static bool same_half_lives(const struct history *a, const struct history *b)
+{
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (a->usage.of[r].half_life_ms != b->usage.of[r].half_life_ms)
+                        return false;
+        return true;
+}
+
+static int check(const struct target *t, const struct target *old, const char *name, struct err *err)
+{
+        if (!old || !old->histories)
+                return err_set(err, ERR_NOTFOUND, "nothing was learned as '%.253s'", name);
+        if (old == t)
+                return err_set(err, ERR_INVALID, "it cannot adopt itself");
+        if (t->dimension || old->dimension)
+                return err_set(err, ERR_INVALID, "only what was learned of workloads is adopted, by workloads");
+        if (old->workload || old->pods || old->busy)
+                return err_set(err, ERR_INVALID, "'%.253s' still has its workload: both would learn of what one uses",
+                               name);
+        for (const struct history *h = old->histories; h; h = h->next) {
+                const struct history *n = history_find(t, h->container);
+                if (n && !same_half_lives(n, h))
+                        return err_set(err, ERR_INVALID, "container '%.253s': half-lives differ", h->container);
+        }
+        return 0;
+}
+
+/* --- doing --- */
+
+static void take(struct controller *c, struct target *t, struct history *h)
+{
+        struct history *n = history_find(t, h->container), **last = &t->histories;
+        struct usage_room room;
+        if (n) {
+                while (usage_merge(&n->usage, &h->usage, &room) == ERR_NOSPACE) /* half-lives were compared */
+                        ingest_lend(&n->usage, &room);
+                n->dirty = true;
+                history_free(&c->world, h);
+                return;
+        }
+        while (*last)
+                last = &(*last)->next;
+        h->next = NULL;
+        h->target = t;
+        h->dirty = true;
+        *last = h;
+}
+
+/* What is left of the old one goes as after its retention time, its Recommendation with it. */
+static int adopt(struct controller *c, struct target *t, struct target *old)
+{
+        int containers = 0;
+        for (struct history *h; (h = old->histories); containers++) {
+                old->histories = h->next;
+                mem_free(h->door); /* of pods that are gone */
+                h->door = NULL;
+                h->doors = 0;
+                take(c, t, h);
+        }
+        old->gone_ms = 1;
+        persist_adopted(c, t, old);
+        nudge(c);
+        return containers;
+}
+
+static char *judge(struct controller *c, struct target *t, const char *name)
+{
+        struct target *old = find_old(c, t, name);
+        struct err err = {0};
+        if (check(t, old, name, &err) < 0) {
+                tell_event(c, t, true, "NotAdopted", err.text);
+                return mem_printf("refused: %s", err.text);
+        }
+        char *done = mem_printf("%s: %d containers", name, adopt(c, t, old));
+        log_info("a history goes on under another name", KV("namespace", t->ns), KV("kind", t->kind),
+                 KV("name", t->name), KV("adopted", done));
+        tell_event(c, t, false, "Adopted", done);
+        return done;
+}
+
+/* --- answering --- */
+
+struct answering {
+        struct controller *controller;
+        char *key; /* of the Recommendation: it may go meanwhile */
+};
+
+static void answered(void *arg, const struct client_answer *a)
+{
+        struct answering *w = arg;
+        struct published *p = map_get(&w->controller->world.published, text_of(w->key));
+        w->controller->writing--;
+        if (p)
+                p->answering = false;
+        (void)a; /* what was not written is written in the next cycle, as long as it is asked for */
+        mem_free(w->key);
+        mem_free(w);
+}
+
+static void answer(struct controller *c, struct published *p)
+{
+        struct answering *w = MEM_NEW(struct answering);
+        const struct target *t = p->target;
+        AUTO(mem_free)
+        char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
+        AUTO(json_decref)
+        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", ANNOTATION_ADOPT, ANNOTATION_ADOPTED,
+                                 p->adopted);
+        char *text = json_dumps(body, JSON_COMPACT);
+        *w = (struct answering){c, mem_string(p->key)};
+        p->answering = true;
+        c->writing++;
+        client_start(c->client,
+                     &(struct call){.method = HTTP_PATCH,
+                                    .path = path,
+                                    .query = "fieldManager=" FIELD_MANAGER,
+                                    .content_type = "application/merge-patch+json",
+                                    .body = text_of(text)},
+                     answered, w);
+        free(text);
+}
+
+void adopt_settle(struct controller *c)
+{
+        struct published *p;
+        for (size_t at = 0; may_write(c) && (p = map_each(&c->world.published, &at));) {
+                if (!p->adopt || !p->known || !p->target || p->answering)
+                        continue;
+                if (!p->adopted) {
+                        p->adopted = judge(c, p->target, p->adopt);
+                        p->adopted_batch = c->batch_sent;
+                }
+                if (!c->store || c->batch_done >= p->adopted_batch)
+                        answer(c, p);
+        }
+}
