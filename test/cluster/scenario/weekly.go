@@ -1,0 +1,52 @@
+package scenario
+
+import (
+	"fmt"
+
+	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/model"
+)
+
+func init() {
+	shared = append(shared, scenario{"weekly-peak", weeklyPeak})
+}
+
+// The peak of one pod of three, which no median knows of: weeklyPeak holds it from when it is turned on, also once it is
+// over, and gives it back when it is turned off.
+func weeklyPeak(t *T) {
+	const peak = 700 * mi
+	t.Namespace()
+	profile := func(weekly bool) M {
+		spec := quick("Recommend")
+		spec["resources"] = M{"memory": M{"enabled": true, "percentile": 50, "weeklyPeak": weekly}}
+		return spec
+	}
+	model50, target50 := model.Memory.Model(usedMemory), model.MemoryDefault.Target(model.Memory.Model(usedMemory), 1024*mi)
+	memory := func(what string, want, target int64) {
+		t.RecWhen("statefulset-db", what, soon, func(r kube.Object) error {
+			m := r.Named("app", "status", "containers").Object("memory")
+			if m.Text("model") != model.Memory.Text(want) || m.Text("target") != model.Memory.Text(target) {
+				return fmt.Errorf("model %s and target %s, not %s and %s", m.Text("model"), m.Text("target"),
+					model.Memory.Text(want), model.Memory.Text(target))
+			}
+			return nil
+		})
+	}
+	uses := func(bytes int64) {
+		_, err := t.Merge(t.path("pods", "db-0"), M{"metadata": M{"annotations": M{"usage.halflife.dev/memory.app": fmt.Sprint(bytes)}}})
+		t.Check(err)
+	}
+	t.Profile(profile(false))
+	t.Apply(t.workload("StatefulSet", "db", 3, app(usedCPU, usedMemory)))
+	memory("the median", model50, target50)
+	uses(peak)
+	t.Cycles(t.halflife, 2)
+	memory("still the median", model50, target50)
+	t.Profile(profile(true))
+	memory("the peak of the week", peak, model.MemoryDefault.Target(peak, 1024*mi))
+	uses(usedMemory)
+	t.Cycles(t.halflife, 2)
+	memory("the peak, after it", peak, model.MemoryDefault.Target(peak, 1024*mi))
+	t.Profile(profile(false))
+	memory("the median again", model50, target50)
+}
