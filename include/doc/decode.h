@@ -214,6 +214,9 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
 /* template_path: JSON pointer of the pod template ("/spec/template"). */
 int decode_workload(struct text json, const char *template_path, const char *field_manager, struct arena *a,
                     struct workload_view *ret, struct err *err);
+/* KEDA's: its triggers of cpu and memory are metrics like an HPA's, the others are METRIC_OTHER. */
+int decode_scaled_object(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+                         struct err *err);
 int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
                struct err *err);
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);

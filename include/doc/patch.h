@@ -47,6 +47,7 @@ struct patch_target {
 struct patch_targets {
         struct text object; /* its JSON as it is */
         const char *version;
+        bool triggers; /* it is KEDA's ScaledObject */
         const struct patch_target *target;
         int targets;
         const char *original, *applied; /* its annotations (record.h); NULL to remove */

@@ -147,6 +147,8 @@ static const struct need needs[] = {
         READS("", "resourcequotas"),
         READS("", "events"),
         READS("autoscaling", "horizontalpodautoscalers"),
+        READS("autoscaling.k8s.io", "verticalpodautoscalers"),
+        READS("keda.sh", "scaledobjects"),
         READS("apps", "deployments"),
         READS("apps", "statefulsets"),
         READS("apps", "daemonsets"),
@@ -440,20 +442,26 @@ static bool any_applies(struct checking *c, const char *member, const char *valu
 
 static void check_autoscalers(struct checking *c)
 {
-        static const char *const verbs[] = {"get", "patch"};
+        static const struct need needed[] = {
+                {.group = "autoscaling", .resource = "horizontalpodautoscalers", .verb = "get"},
+                {.group = "autoscaling", .resource = "horizontalpodautoscalers", .verb = "patch"},
+                {.group = "keda.sh", .resource = "scaledobjects", .verb = "get"},
+                {.group = "keda.sh", .resource = "scaledobjects", .verb = "patch"},
+        };
         struct err err = {0};
         if (!any_applies(c, "hpa", "Retune"))
                 return;
-        for (int i = 0; i < 2; i++)
-                if (may(c,
-                        &(struct need){
-                                .group = "autoscaling", .resource = "horizontalpodautoscalers", .verb = verbs[i]},
-                        &err) != 1) {
-                        tell(c, BAD, "may not get and patch horizontalpodautoscalers, needed for apply.hpa Retune",
-                             "until then they are held; add manifests/components/retune, or kubectl apply -k "
-                             "manifests/overlays/retune");
-                        return;
-                }
+        for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
+                char line[256];
+                if (may(c, &needed[i], &err) == 1)
+                        continue;
+                snprintf(line, sizeof line, "may not %s %s.%s, needed for apply.hpa Retune", needed[i].verb,
+                         needed[i].resource, needed[i].group);
+                tell(c, BAD, line,
+                     "until then they are held; add manifests/components/retune, or kubectl apply -k "
+                     "manifests/overlays/retune");
+                return;
+        }
         tell(c, GOOD, "autoscalers of a profile with apply.hpa Retune", NULL);
 }
 

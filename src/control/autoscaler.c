@@ -1,9 +1,13 @@
 /*
- * What scales workloads: HorizontalPodAutoscalers, and which workload each of them scales.
+ * What scales workloads: HorizontalPodAutoscalers and ScaledObjects, and which workload each of them scales.
  */
 #include <string.h>
 
 #include "world.h"
+
+const struct autoscaler_kind
+        autoscaler_hpa = {"HPA", "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", false},
+        autoscaler_scaled_object = {"ScaledObject", "keda.sh", "v1alpha1", "ScaledObject", "scaledobjects", true};
 
 static void autoscaler_clear(struct world *w, struct autoscaler *s)
 {
@@ -38,22 +42,34 @@ static void autoscaler_free(struct world *w, struct autoscaler *s)
 {
         leave_workload(s);
         autoscaler_clear(w, s);
+        intern_drop(w->names, s->name);
         mem_free(s->denied);
         mem_free(s->key);
         mem_free(s);
 }
 
-static struct autoscaler *autoscaler_get(struct world *w, const struct object_view *meta)
+/* Names hold no '/'. */
+static struct text key_of(struct world *w, const struct autoscaler_kind *k, struct text ns, struct text name)
 {
-        struct text key = key_of_object(w, meta);
-        struct autoscaler *s = map_get(&w->hpas, key);
+        bool hpa = k == &autoscaler_hpa;
+        AUTO(mem_free)
+        char *key = mem_printf("%.*s/%.*s%s%s", TEXT_ARG(ns), TEXT_ARG(name), hpa ? "" : "/", hpa ? "" : k->kind);
+        return text_of(arena_text(&w->scratch, text_of(key)));
+}
+
+static struct autoscaler *autoscaler_get(struct world *w, const struct autoscaler_kind *k,
+                                         const struct object_view *meta)
+{
+        struct text key = key_of(w, k, meta->ns, meta->name);
+        struct autoscaler *s = map_get(&w->autoscalers, key);
         if (s)
                 return s;
         s = MEM_NEW(struct autoscaler);
+        s->kind = k;
         s->key = mem_string_n(key.p, key.len);
         s->ns = ns_get(w, meta->ns)->name;
-        s->name = s->key + meta->ns.len + 1;
-        map_put(&w->hpas, text_of(s->key), s);
+        s->name = intern_text(w->names, meta->name);
+        map_put(&w->autoscalers, text_of(s->key), s);
         w->changed = true;
         return s;
 }
@@ -150,12 +166,19 @@ static void autoscaler_set(struct world *w, const struct autoscaler_view *v, str
         autoscaler_clear(w, &was);
 }
 
-int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+static int decode(struct world *w, const struct autoscaler_kind *k, struct text json, struct autoscaler_view *view,
+                  struct err *err)
+{
+        return k == &autoscaler_hpa ? decode_hpa(json, w->field_manager, &w->scratch, view, err)
+                                    : decode_scaled_object(json, w->field_manager, &w->scratch, view, err);
+}
+
+static int upsert(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t epoch, struct err *err)
 {
         struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
-        int rc = decode_hpa(json, w->field_manager, &w->scratch, view, err);
+        int rc = decode(w, k, json, view, err);
         if (rc == 0) {
-                struct autoscaler *s = autoscaler_get(w, &view->meta);
+                struct autoscaler *s = autoscaler_get(w, k, &view->meta);
                 s->epoch = epoch;
                 s->events++;
                 autoscaler_set(w, view, s);
@@ -164,24 +187,25 @@ int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
         return rc;
 }
 
-int hpa_answer(struct world *w, struct text json, uint32_t events, struct err *err)
+int autoscaler_answer(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
+                      struct err *err)
 {
         struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
-        int rc = decode_hpa(json, w->field_manager, &w->scratch, view, err);
-        struct autoscaler *s = rc == 0 ? map_get(&w->hpas, key_of_object(w, &view->meta)) : NULL;
+        int rc = decode(w, k, json, view, err);
+        struct autoscaler *s = rc == 0 ? map_get(&w->autoscalers, key_of(w, k, view->meta.ns, view->meta.name)) : NULL;
         if (rc == 0 && !s)
-                rc = err_set(err, ERR_NOTFOUND, "HorizontalPodAutoscaler '%.*s' is gone", TEXT_ARG(view->meta.name));
+                rc = err_set(err, ERR_NOTFOUND, "%s '%.*s' is gone", k->kind, TEXT_ARG(view->meta.name));
         if (s && s->events == events)
                 autoscaler_set(w, view, s);
         arena_reset(&w->scratch);
         return rc;
 }
 
-void hpa_remove(struct world *w, struct text json)
+static void drop(struct world *w, const struct autoscaler_kind *k, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                struct autoscaler *s = map_drop(&w->hpas, key_of_object(w, &view));
+                struct autoscaler *s = map_drop(&w->autoscalers, key_of(w, k, view.ns, view.name));
                 if (s)
                         autoscaler_free(w, s);
                 w->changed = true;
@@ -189,23 +213,53 @@ void hpa_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void hpa_swept(struct world *w, uint32_t epoch)
+static void sweep(struct world *w, const struct autoscaler_kind *k, uint32_t epoch)
 {
         struct autoscaler *s;
-        for (size_t at = 0; (s = map_each(&w->hpas, &at));)
-                if (s->epoch != epoch) {
-                        map_drop(&w->hpas, text_of(s->key));
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
+                if (s->kind == k && s->epoch != epoch) {
+                        map_drop(&w->autoscalers, text_of(s->key));
                         autoscaler_free(w, s);
                         w->changed = true;
                 }
 }
 
+int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        return upsert(w, &autoscaler_hpa, json, epoch, err);
+}
+
+void hpa_remove(struct world *w, struct text json)
+{
+        drop(w, &autoscaler_hpa, json);
+}
+
+void hpa_swept(struct world *w, uint32_t epoch)
+{
+        sweep(w, &autoscaler_hpa, epoch);
+}
+
+int scaled_object_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        return upsert(w, &autoscaler_scaled_object, json, epoch, err);
+}
+
+void scaled_object_remove(struct world *w, struct text json)
+{
+        drop(w, &autoscaler_scaled_object, json);
+}
+
+void scaled_object_swept(struct world *w, uint32_t epoch)
+{
+        sweep(w, &autoscaler_scaled_object, epoch);
+}
+
 void autoscalers_release(struct world *w)
 {
         struct autoscaler *s;
-        for (size_t at = 0; (s = map_each(&w->hpas, &at));)
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
                 autoscaler_free(w, s);
-        map_release(&w->hpas);
+        map_release(&w->autoscalers);
 }
 
 /* --- links --- */
@@ -227,13 +281,23 @@ static void link_to(struct workload *wl, struct autoscaler *s)
         *link = s;
 }
 
+bool autoscaler_spoken_for(const struct world *w, const struct autoscaler *s)
+{
+        if (s->kind != &autoscaler_hpa || !s->owner.kind || strcmp(s->owner.kind, autoscaler_scaled_object.kind) != 0)
+                return false;
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s", s->ns, s->owner.name, autoscaler_scaled_object.kind);
+        return map_get(&w->autoscalers, text_of(key)) != NULL;
+}
+
 void autoscalers_settle(struct world *w)
 {
         struct autoscaler *s;
-        for (size_t at = 0; (s = map_each(&w->hpas, &at));) {
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
                 struct workload *wl = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
                 if (wl && wl->refers.kind && wl->owner)
                         wl = wl->owner; /* it scales whoever runs that one's template */
+                if (autoscaler_spoken_for(w, s))
+                        wl = NULL;
                 if (wl == s->workload)
                         continue;
                 leave_workload(s);

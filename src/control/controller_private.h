@@ -60,7 +60,7 @@ struct watch {
 };
 
 /* A kind of others that is watched where its CRD is installed, whenever that is (watch.c has the table). */
-enum { GUESTS = 1 };
+enum { GUESTS = 2 };
 struct guest {
         struct watch *watch; /* NULL: not installed, or not known yet */
         void *asking;        /* discovery is under way; NULL: it is not */

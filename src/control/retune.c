@@ -11,6 +11,7 @@
 struct retuning {
         struct controller *controller;
         struct target *target;
+        const struct autoscaler_kind *kind;
         char *key; /* of the autoscaler */
         char *path;
         uint32_t events;  /* brought by the watch before we asked */
@@ -32,7 +33,7 @@ static void retuning_end(struct retuning *r, const struct err *err, int64_t retr
 
 static struct autoscaler *autoscaler_of(const struct retuning *r)
 {
-        return map_get(&r->controller->world.hpas, text_of(r->key));
+        return map_get(&r->controller->world.autoscalers, text_of(r->key));
 }
 
 /* --- the patch --- */
@@ -51,7 +52,7 @@ static json_t *build(struct retuning *r, const struct plan_autoscaler *p, struct
         struct patch_target target[VIEW_METRICS];
         struct recorded_target original[VIEW_METRICS], applied[VIEW_METRICS];
         int targets = 0, records = 0;
-        snprintf(r->note, sizeof r->note, "HPA '%.100s'", p->of->name);
+        snprintf(r->note, sizeof r->note, "%s '%.100s'", p->of->kind->word, p->of->name);
         for (int i = 0; i < p->of->metrics; i++) {
                 const struct autoscaler_metric *m = &p->of->metric[i];
                 struct text container = text_of(m->container ? m->container : "");
@@ -69,7 +70,8 @@ static json_t *build(struct retuning *r, const struct plan_autoscaler *p, struct
         r->last = !records && p->of->records;
         AUTO(mem_free)
         char *was = record_targets_print(original, records), *now = record_targets_print(applied, records);
-        return patch_targets_build(&(struct patch_targets){object, version, target, targets, was, now}, err);
+        return patch_targets_build(
+                &(struct patch_targets){object, version, p->of->kind->triggers, target, targets, was, now}, err);
 }
 
 /* --- after the patch --- */
@@ -103,7 +105,7 @@ static void patched(void *arg, const struct client_answer *answer)
         } else if (s && err.code == 0) {
                 permit(s);
                 if (!r->asks)
-                        (void)hpa_answer(&c->world, answer->body, r->events, &err);
+                        (void)autoscaler_answer(&c->world, r->kind, answer->body, r->events, &err);
         }
         if (answer->err.code == 0 && !r->asks && r->moves) {
                 c->count.retuned++;
@@ -131,7 +133,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         if (err.code == 0 && !r->target->workload)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", r->target->kind, r->target->name);
         if (err.code == 0)
-                err.code = hpa_answer(&c->world, answer->body, r->events, &err);
+                err.code = autoscaler_answer(&c->world, r->kind, answer->body, r->events, &err);
         if (err.code == 0)
                 err.code = decode_object(answer->body, &c->plans, &view, &err);
         if (err.code != 0) {
@@ -147,7 +149,8 @@ static void fetched(void *arg, const struct client_answer *answer)
         r->asks = due->hold == AUTOSCALER_ASKING;
         AUTO(json_decref) json_t *patch = build(r, due, answer->body, arena_text(&c->plans, view.version), &err);
         if (patch && json_array_size(patch) == 0)
-                err_set(&err, ERR_STALE, "the patch of HPA '%s' would change nothing", due->of->name);
+                err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", due->of->kind->word,
+                        due->of->name);
         if (err.code != 0)
                 retuning_end(r, &err, 0);
         else
@@ -163,6 +166,7 @@ void retune_plan(struct controller *c, const struct plan *p)
         r->target = p->target;
         r->key = mem_string(s->key);
         r->events = s->events;
-        r->path = path_of("autoscaling", "v2", s->ns, "horizontalpodautoscalers", s->name, NULL);
+        r->kind = s->kind;
+        r->path = path_of(s->kind->group, s->kind->version, s->ns, s->kind->plural, s->name, NULL);
         client_start(c->client, &(struct call){.method = HTTP_GET, .path = r->path}, fetched, r);
 }

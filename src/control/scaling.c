@@ -313,8 +313,8 @@ static void say_retuned(struct plan *p)
                 struct plan_condition *c = &p->condition[p->conditions++];
                 *c = (struct plan_condition){.type = "Retuned", .status = true, .reason = "FollowsRequests"};
                 snprintf(c->message, sizeof c->message,
-                         "the targets of HPA '%.100s' follow the requests; its owner's are in its annotation %s",
-                         p->autoscaler[i].of->name, ANNOTATION_TARGETS);
+                         "the targets of %s '%.100s' follow the requests; its owner's are in its annotation %s",
+                         p->autoscaler[i].of->kind->word, p->autoscaler[i].of->name, ANNOTATION_TARGETS);
                 return;
         }
 }
@@ -359,24 +359,28 @@ static int say_hold(const struct plan_autoscaler *s, enum resource r, char *ret,
         const struct autoscaler *of = s->of;
         switch (s->hold) {
         case AUTOSCALER_RESET:
-                return snprintf(ret, size, "HPA '%.100s': somebody put its target of utilization back", of->name);
+                return snprintf(ret, size, "%s '%.100s': somebody put its target of utilization back", of->kind->word,
+                                of->name);
         case AUTOSCALER_OWNED:
-                return snprintf(ret, size, "HPA '%.60s' was made by %.60s '%.60s', which would put its targets back",
-                                of->name, of->owner.kind, of->owner.name);
+                return snprintf(ret, size, "%s '%.60s' was made by %.60s '%.60s', which would put its targets back",
+                                of->kind->word, of->name, of->owner.kind, of->owner.name);
         case AUTOSCALER_APPLIED:
-                return snprintf(ret, size, "HPA '%.100s': '%.60s' owns its metrics by server-side apply", of->name,
-                                of->applier);
+                return snprintf(ret, size, "%s '%.100s': '%.60s' owns its metrics by server-side apply", of->kind->word,
+                                of->name, of->applier);
         case AUTOSCALER_UNKNOWN:
-                return snprintf(ret, size, "HPA '%.100s' has a metric that halflife does not understand", of->name);
+                return snprintf(ret, size, "%s '%.100s' has a metric that halflife does not understand", of->kind->word,
+                                of->name);
         case AUTOSCALER_UNREADABLE:
-                return snprintf(ret, size, "HPA '%.100s': its annotation %s is not readable", of->name,
+                return snprintf(ret, size, "%s '%.100s': its annotation %s is not readable", of->kind->word, of->name,
                                 ANNOTATION_TARGETS);
         case AUTOSCALER_FORBIDDEN:
-                return snprintf(ret, size, "HPA '%.60s': %.160s", of->name, of->denied);
+                return snprintf(ret, size, "%s '%.60s': %.160s", of->kind->word, of->name, of->denied);
         case AUTOSCALER_ASKING:
-                return snprintf(ret, size, "HPA '%.100s': to be asked whether its targets may be written", of->name);
+                return snprintf(ret, size, "%s '%.100s': to be asked whether its targets may be written",
+                                of->kind->word, of->name);
         default:
-                return snprintf(ret, size, "HPA '%.64s' scales on %s utilization", of->name, resource_name(r));
+                return snprintf(ret, size, "%s '%.64s' scales on %s utilization", of->kind->word, of->name,
+                                resource_name(r));
         }
 }
 

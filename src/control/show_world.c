@@ -61,9 +61,11 @@ void show_namespaces(struct world *w, struct view *v)
 void show_hpas(struct world *w, struct view *v)
 {
         struct autoscaler *h;
-        struct view_hpa *to = arena_new(&v->arena, w->hpas.count * sizeof *to);
+        struct view_hpa *to = arena_new(&v->arena, w->autoscalers.count * sizeof *to);
         v->hpa = to;
-        for (size_t at = 0; (h = map_each(&w->hpas, &at)); to++, v->hpas++) {
+        for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
+                if (autoscaler_spoken_for(w, h))
+                        continue;
                 *to = (struct view_hpa){
                         .ns = view_name(v, h->ns),
                         .group = view_name(v, h->target_group),
@@ -73,6 +75,7 @@ void show_hpas(struct world *w, struct view *v)
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->utilization[r] = autoscaler_utilizes(h, r);
                 to->retunes = autoscaler_hold(h) == AUTOSCALER_FREE;
+                to++, v->hpas++;
         }
 }
 
@@ -253,7 +256,9 @@ struct scaled {
 static void scaled_read(struct world *w, struct arena *a, struct map *ret)
 {
         const struct autoscaler *h;
-        for (size_t at = 0; (h = map_each(&w->hpas, &at));) {
+        for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
+                if (autoscaler_spoken_for(w, h))
+                        continue;
                 char *key = scaled_key(a, text_of(h->ns), text_of(h->target_group), h->target_kind, h->target_name);
                 struct scaled *to = map_get(ret, text_of(key));
                 if (!to) {

@@ -355,7 +355,7 @@ static void mark_retuned(struct world *w)
         const struct autoscaler *s;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 ns->retunes = false;
-        for (size_t at = 0; (s = map_each(&w->hpas, &at));) {
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
                 const struct target *t = s->workload ? s->workload->target : NULL;
                 bool retuned = t && t->profile && t->profile->spec->apply.hpa == HPA_RETUNE;
                 if (retuned || s->records)

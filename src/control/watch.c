@@ -53,6 +53,7 @@ OWNER(ns, false)
 OWNER(range, false)
 OWNER(quota, false)
 OWNER(hpa, true)
+OWNER(scaled_object, true)
 OWNER(published, false)
 OWNER(rival, true)
 OWNER(shortage, false)
@@ -361,6 +362,10 @@ static const struct {
          "VerticalPodAutoscaler",
          "verticalpodautoscalers.autoscaling.k8s.io",
          {.upsert = rival_in, .remove = rival_out, .swept = rival_whole}},
+        {"keda.sh",
+         "ScaledObject",
+         "scaledobjects.keda.sh",
+         {.upsert = scaled_object_in, .remove = scaled_object_out, .swept = scaled_object_whole}},
 };
 
 struct asking_guest {

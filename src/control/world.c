@@ -301,7 +301,7 @@ void namespaces_sweep(struct world *w)
                 ns_use(w, wl->ns);
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
                 ns_use(w, t->ns);
-        for (size_t at = 0; (h = map_each(&w->hpas, &at));)
+        for (size_t at = 0; (h = map_each(&w->autoscalers, &at));)
                 ns_use(w, h->ns);
         for (size_t at = 0; (rival = map_each(&w->rivals, &at));)
                 ns_use(w, rival->ns);

@@ -234,9 +234,17 @@ struct autoscaler_metric {
         int64_t percent;
         struct amount recorded, applied; /* by our annotations: the owner's target, and what we made of it */
 };
+/* An HPA, or a ScaledObject of KEDA, which makes an HPA of its own that nobody else writes. */
+struct autoscaler_kind {
+        const char *word; /* for people */
+        const char *group, *version, *kind, *plural;
+        bool triggers; /* its metrics are triggers */
+};
+extern const struct autoscaler_kind autoscaler_hpa, autoscaler_scaled_object;
 struct autoscaler {
-        char *key; /* "ns/name"; name points into it */
-        const char *ns, *name;
+        const struct autoscaler_kind *kind;
+        char *key;             /* "ns/name", or "ns/name/ScaledObject" */
+        const char *ns, *name; /* name: interned */
         uint32_t epoch;
         uint32_t events;                        /* so many has the watch brought of it */
         const char *target_group, *target_kind; /* interned */
@@ -425,19 +433,19 @@ struct world {
         struct pod **dropped; /* pods gone, freed at the next settle */
         size_t droppeds, dropped_cap;
         struct watched_kind *kinds;
-        struct map workloads;  /* key -> struct workload */
-        struct map uids;       /* uid bytes -> struct workload */
-        struct workload *gone; /* workloads that vanished but are still pointed to */
-        struct map hpas;       /* "ns/name" -> struct autoscaler */
-        struct map shortages;  /* node -> struct shortage */
-        struct map rivals;     /* "ns/name" -> struct rival */
-        struct map profiles;   /* key -> struct profile */
-        struct map published;  /* "ns/name" -> struct published */
-        struct map targets;    /* key -> struct target */
-        struct pod *killed;    /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
-        bool ns_gone;          /* something that held a namespace went: look for those to forget */
-        bool changed;          /* links may be other than at the last settle */
-        bool turned;           /* a pod began or ended to run where targets follow */
+        struct map workloads;   /* key -> struct workload */
+        struct map uids;        /* uid bytes -> struct workload */
+        struct workload *gone;  /* workloads that vanished but are still pointed to */
+        struct map autoscalers; /* key -> struct autoscaler */
+        struct map shortages;   /* node -> struct shortage */
+        struct map rivals;      /* "ns/name" -> struct rival */
+        struct map profiles;    /* key -> struct profile */
+        struct map published;   /* "ns/name" -> struct published */
+        struct map targets;     /* key -> struct target */
+        struct pod *killed;     /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
+        bool ns_gone;           /* something that held a namespace went: look for those to forget */
+        bool changed;           /* links may be other than at the last settle */
+        bool turned;            /* a pod began or ended to run where targets follow */
         enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize; /* the server's pods/resize */
 
         /* of dimensions beside Workload (dimension.h) */
@@ -461,9 +469,13 @@ void quota_remove(struct world *w, struct text json);
 void quota_swept(struct world *w, uint32_t epoch);
 int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 /* The same by the answer to a request of ours: see workload_answer. */
-int hpa_answer(struct world *w, struct text json, uint32_t events, struct err *err);
+int autoscaler_answer(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
+                      struct err *err);
 void hpa_remove(struct world *w, struct text json);
 void hpa_swept(struct world *w, uint32_t epoch);
+int scaled_object_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void scaled_object_remove(struct world *w, struct text json);
+void scaled_object_swept(struct world *w, uint32_t epoch);
 int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void shortage_remove(struct world *w, struct text json); /* an Event that is over: what it told stands */
 void shortage_swept(struct world *w, uint32_t epoch);
@@ -550,6 +562,8 @@ void pods_free_dropped(struct world *w); /* last */
 void autoscalers_settle(struct world *w);
 void autoscalers_forget(struct workload *wl);
 void autoscalers_release(struct world *w);
+/* An HPA that KEDA made of a ScaledObject that is seen: that one speaks for it. */
+bool autoscaler_spoken_for(const struct world *w, const struct autoscaler *s);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? */
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
 /* Does it compare the utilization with a target that can be moved? */

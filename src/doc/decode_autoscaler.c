@@ -147,11 +147,82 @@ static int read_applier(struct text managed, const char *const pointer[], const 
         return decoder_end(&d, what, &s->meta, err);
 }
 
-int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
-               struct err *err)
+/* --- KEDA's ScaledObject --- */
+
+/* "60"; 0 where it is no whole number. */
+static int64_t read_percent(struct text t)
 {
-        static const char *const list[] = {"/spec/metrics", "/spec/targetCPUUtilizationPercentage", NULL};
-        static const char what[] = "HorizontalPodAutoscaler";
+        int64_t percent = 0;
+        if (t.len == 0 || t.len > 10)
+                return 0;
+        for (size_t i = 0; i < t.len; i++) {
+                if (t.p[i] < '0' || t.p[i] > '9')
+                        return 0;
+                percent = percent * 10 + (t.p[i] - '0');
+        }
+        return percent;
+}
+
+/* Texts, whatever the trigger. The type of its target stood here before KEDA 2.7. */
+static void read_trigger_metadata(struct decoder *d, struct metric_view *m)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (json_peek(&d->j) != '"')
+                        json_skip(&d->j);
+                else if (text_is(key, "value"))
+                        m->percent = read_percent(json_text(&d->j, d->arena));
+                else if (text_is(key, "containerName"))
+                        m->container = json_text(&d->j, d->arena);
+                else if (text_is(key, "type"))
+                        m->target = target_of(json_text(&d->j, d->arena));
+                else
+                        json_skip(&d->j);
+}
+
+static void read_trigger(struct decoder *d, struct metric_view *m)
+{
+        struct metric_view read = {.resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
+        struct text key, target = {"", 0};
+        DECODER_EACH (d, key)
+                if (text_is(key, "type"))
+                        read.resource = resource_of(json_text(&d->j, d->arena));
+                else if (text_is(key, "metricType"))
+                        target = json_text(&d->j, d->arena);
+                else if (text_is(key, "metadata"))
+                        read_trigger_metadata(d, &read);
+                else
+                        json_skip(&d->j);
+        *m = (struct metric_view){.source = METRIC_OTHER, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
+        if (read.resource == RESOURCES)
+                return;
+        *m = read;
+        m->source = read.container.len ? METRIC_CONTAINER : METRIC_RESOURCE;
+        if (target.len)
+                m->target = target_of(target);
+}
+
+static void read_scaled_object_spec(struct decoder *d, struct autoscaler_view *s)
+{
+        struct text key;
+        s->target_api_version = TEXT("apps/v1");
+        s->target_kind = TEXT("Deployment");
+        DECODER_EACH (d, key)
+                if (text_is(key, "scaleTargetRef"))
+                        read_target_ref(d, s);
+                else if (!text_is(key, "triggers"))
+                        json_skip(&d->j);
+                else if (json_enter(&d->j, '['))
+                        while (decoder_item(d, "triggers", s->metrics, VIEW_METRICS))
+                                read_trigger(d, &s->metric[s->metrics++]);
+}
+
+/* --- both --- */
+
+static int decode(struct text json, const char *what, void (*read_spec)(struct decoder *d, struct autoscaler_view *s),
+                  const char *const pointer[], const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+                  struct err *err)
+{
         memset(ret, 0, sizeof *ret);
         struct decoder d;
         struct text key;
@@ -160,10 +231,24 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "spec"))
-                        read_hpa_spec(&d, ret);
+                        read_spec(&d, ret);
                 else
                         json_skip(&d.j);
         struct text managed = d.managed;
         int rc = decoder_end(&d, what, &ret->meta, err);
-        return rc < 0 ? rc : read_applier(managed, list, field_manager, a, what, ret, err);
+        return rc < 0 ? rc : read_applier(managed, pointer, field_manager, a, what, ret, err);
+}
+
+int decode_hpa(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+               struct err *err)
+{
+        static const char *const list[] = {"/spec/metrics", "/spec/targetCPUUtilizationPercentage", NULL};
+        return decode(json, "HorizontalPodAutoscaler", read_hpa_spec, list, field_manager, a, ret, err);
+}
+
+int decode_scaled_object(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
+                         struct err *err)
+{
+        static const char *const list[] = {"/spec/triggers", NULL};
+        return decode(json, "ScaledObject", read_scaled_object_spec, list, field_manager, a, ret, err);
 }

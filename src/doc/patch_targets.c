@@ -1,6 +1,22 @@
+#include <stdio.h>
+
 #include "doc/patch.h"
 #include "doc/record.h"
 #include "patch_builder.h"
+
+/* A trigger's is a text. */
+static int set_trigger(struct builder *b, const struct patch_target *t)
+{
+        char value[24];
+        builder_stand_at(b, "/spec/triggers/%d/metadata", t->index);
+        json_t *of = builder_at(b->object, b->path.data), *old = json_object_get(of, "value");
+        if (!json_is_string(old))
+                return err_set(b->err, ERR_STALE, "there is no utilization at '%s'", b->path.data);
+        snprintf(value, sizeof value, "%lld", (long long)t->to);
+        if (strcmp(json_string_value(old), value) != 0)
+                builder_set(b, of, "value", json_string(value));
+        return 0;
+}
 
 static int set_target(struct builder *b, const struct patch_target *t)
 {
@@ -20,7 +36,7 @@ static int build(struct builder *b, const struct patch_targets *p)
         size_t nothing = json_array_size(b->ops);
         int rc = 0;
         for (int i = 0; i < p->targets && rc == 0; i++)
-                rc = set_target(b, &p->target[i]);
+                rc = p->triggers ? set_trigger(b, &p->target[i]) : set_target(b, &p->target[i]);
         if (rc == 0)
                 rc = builder_annotate(b, b->object, "", key, text, 2);
         return rc == 0 && json_array_size(b->ops) == nothing ? json_array_clear(b->ops) : rc;

@@ -25,6 +25,19 @@
                 EXPECT(REC, "status.conditions[Applied].message", message), CYCLES(2),                                 \
                 CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")
 
+#define SCALED_OBJECT(triggers)                                                                                        \
+        PUT("{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, metadata: {name: web}, spec: {scaleTargetRef: {name: " \
+            "web}, maxReplicaCount: 9, triggers: [" triggers "]}}")
+#define KEDAS_HPA                                                                                                      \
+        HPA_OF(", ownerReferences: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, name: web, uid: "               \
+               "11111111-2222-4333-8444-555555555555, controller: true}]",                                             \
+               ON("cpu", "70"))
+#define QUEUE             "{type: rabbitmq, metadata: {queueName: orders, value: '20'}}"
+#define CPU_OF(value)     "{type: cpu, metricType: Utilization, metadata: {value: '" value "'}}"
+#define SCALED_PATH       "scaledobjects/web"
+#define TRIGGER(n)        "spec.triggers[" #n "].metadata.value"
+#define HPA_IS_LEFT_ALONE CHECK(HPA_PATH, VALUE, "70"), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")
+
 static bool forbid(struct fake *f, struct story *s)
 {
         fake_deny(f, &(struct fake_rule){"patch", "autoscaling", "horizontalpodautoscalers", s->name});
@@ -72,16 +85,34 @@ static struct story stories[] = {
         STORY("forbidden", CALL(forbid), RETUNE, HPA, WEB(LIMITED),
               HOLDS("~horizontalpodautoscalers.autoscaling \"web\" is forbidden")),
         STORY("made-by-another", RETUNE,
-              HPA_OF(", ownerReferences: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, name: web, uid: "
+              HPA_OF(", ownerReferences: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, name: gone, uid: "
                      "11111111-2222-4333-8444-555555555555, controller: true}]",
                      ON("cpu", "70")),
-              WEB(LIMITED), HOLDS("~was made by ScaledObject 'web'")),
+              WEB(LIMITED), HOLDS("~was made by ScaledObject 'gone'")),
         STORY("not-understood", RETUNE, HPA_OF("", ON("cpu", "70") ", " ON("cpu", "60")), WEB(LIMITED),
               HOLDS("~has a metric that halflife does not understand")),
         STORY("unreadable", RETUNE, HPA_OF(", annotations: {halflife.dev/original-targets: '[70]'}", ON("cpu", "70")),
               WEB(LIMITED), EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"),
               EXPECT(REC, "status.conditions[Applied].message", "~halflife.dev/original-targets is not readable"),
               CYCLES(2), CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(HPA_PATH, VALUE, "70")),
+        STORY("keda-held", AT_ONCE(", cooldown: 0s"), SCALED_OBJECT(CPU_OF("70")), KEDAS_HPA, WEB(LIMITED),
+              HOLDS("ScaledObject 'web' scales on cpu utilization")),
+        STORY("keda-retuned", RETUNE, SCALED_OBJECT(QUEUE ", " CPU_OF("70")), KEDAS_HPA, WEB(LIMITED), LOWERED,
+              EXPECT(SCALED_PATH, TRIGGER(1), "246"), CHECK(SCALED_PATH, ORIGINAL_NOTE, "{\"Resource/cpu\":70}"),
+              CHECK(SCALED_PATH, TRIGGER(0), "20"),
+              EXPECT(REC, "status.conditions[Retuned].message", "~the targets of ScaledObject 'web'"), CYCLES(2),
+              HPA_IS_LEFT_ALONE, MERGE("profiles/team", "{spec: {apply: {hpa: Hold}}}"), PUT_BACK,
+              EXPECT(SCALED_PATH, TRIGGER(1), "70"), EXPECT(SCALED_PATH, ORIGINAL_NOTE, "-"), HPA_IS_LEFT_ALONE),
+        STORY("keda-put-back", RETUNE, SCALED_OBJECT(CPU_OF("70")), KEDAS_HPA, WEB(LIMITED), LOWERED,
+              EXPECT(SCALED_PATH, TRIGGER(0), "246"), MERGE(SCALED_PATH, "{spec: {triggers: [" CPU_OF("70") "]}}"),
+              PUT_BACK, EXPECT(REC, "status.conditions[Contested].status", "True"),
+              EXPECT(SCALED_PATH, ORIGINAL_NOTE, "-"), HPA_IS_LEFT_ALONE),
+        STORY("keda-on-a-queue", RETUNE, SCALED_OBJECT(QUEUE), WEB(LIMITED), LOWERED, CYCLES(1),
+              CHECK(SCALED_PATH, ORIGINAL_NOTE, "-"), CHECK(SCALED_PATH, TRIGGER(0), "20")),
+        STORY("keda-not-understood", RETUNE, SCALED_OBJECT(CPU_OF("many")), WEB(LIMITED),
+              EXPECT(REC, "status.containers[app].cpu.reason", "HPAHold"),
+              CHECK(REC, "status.conditions[Applied].message", "~ScaledObject 'web' has a metric"), CYCLES(2),
+              CHECK("deployments/web", CPU_REQUEST, "1"), CHECK(SCALED_PATH, TRIGGER(0), "many")),
         STORY("on-average-value", RETUNE,
               HPA_OF("", "{type: Resource, resource: {name: cpu, target: {type: AverageValue, averageValue: 500m}}}"),
               WEB(LIMITED), LOWERED, CYCLES(1), CHECK(HPA_PATH, ORIGINAL_NOTE, "-")),
@@ -91,7 +122,18 @@ static struct story stories[] = {
               MERGE("deployments/web", "{spec: {template: {spec: {containers: " LIMITED "}}}}"), AS_ITS_OWNERS),
 };
 
+static void install_keda(struct fake *f)
+{
+        fake_put(f, "kubectl-create",
+                 "{\"apiVersion\":\"apiextensions.k8s.io/"
+                 "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"
+                 "\"scaledobjects.keda.sh\"},\"spec\":{\"group\":\"keda.sh\",\"scope\":\"Namespaced\",\"names\":{"
+                 "\"plural\":\"scaledobjects\",\"singular\":\"scaledobject\",\"kind\":\"ScaledObject\"},\"versions\":[{"
+                 "\"name\":\"v1alpha1\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":"
+                 "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
+}
+
 int main(void)
 {
-        return stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, NULL);
+        return stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, install_keda);
 }

@@ -326,7 +326,7 @@ static void test_check_prints_the_rule(void **state)
                 {"kind workers.example.com of a profile", "names Ghost of example.com/v1, which", "ok ",
                  "ok    autoscalers of a profile with apply.hpa Retune"},
                 {"may not read and patch workers.example.com", "name: halflife-controller-workers.example.com",
-                 "verbs: [get, list, watch, patch]", "may not get and patch horizontalpodautoscalers"}};
+                 "verbs: [get, list, watch, patch]", "may not patch horizontalpodautoscalers.autoscaling"}};
         for (int denied = 0; denied < 2; denied++) {
                 if (denied) {
                         fake_deny(f, &(struct fake_rule){"patch", "example.com", "workers", NULL});

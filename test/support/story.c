@@ -80,6 +80,7 @@ static const struct place {
         {"events", "Event", "events.k8s.io/v1"},
         {"horizontalpodautoscalers", "HorizontalPodAutoscaler", "autoscaling/v2"},
         {"verticalpodautoscalers", "VerticalPodAutoscaler", "autoscaling.k8s.io/v1"},
+        {"scaledobjects", "ScaledObject", "keda.sh/v1alpha1"},
         {"profiles", "Profile", "halflife.dev/v1alpha1"},
         {"recommendations", "Recommendation", "halflife.dev/v1alpha1"},
         {"widgets", "Widget", "example.org/v1"},

@@ -38,11 +38,11 @@ static void test_what_of_an_hpa_is_a_change(void **state)
                 if (w.changed != row[i].changes)
                         fail_msg("%s: %s", row[i].what, w.changed ? "a change" : "no change");
         }
-        assert_int_equal(w.hpas.count, 1);
+        assert_int_equal(w.autoscalers.count, 1);
         hpa_swept(&w, 4); /* seen by the list */
-        assert_int_equal(w.hpas.count, 1);
+        assert_int_equal(w.autoscalers.count, 1);
         hpa_swept(&w, 5);
-        assert_int_equal(w.hpas.count, 0);
+        assert_int_equal(w.autoscalers.count, 0);
         world_release(&w);
 }
 

@@ -59,6 +59,53 @@ static const struct {
         {"{\"spec\":{}}", "!HorizontalPodAutoscaler '': metadata.name is missing"},
 };
 
+#define SCALED(meta, ref, triggers)                                                                                    \
+        META(meta) "\"spec\":{\"scaleTargetRef\":{" ref "\"name\":\"w\"},\"triggers\":[" triggers "]}}"
+#define TRIGGER(type, more, metadata) "{\"type\":\"" type "\"," more "\"metadata\":{" metadata "}}"
+#define BY_UTILIZATION                "\"metricType\":\"Utilization\","
+
+static const struct {
+        const char *in, *want;
+} scaled_row[] = {
+        {SCALED("", "", TRIGGER("cpu", BY_UTILIZATION, "\"value\":\"60\"")), TO " | Resource cpu utilization 60"},
+        {SCALED("", "\"apiVersion\":\"argoproj.io/v1alpha1\",\"kind\":\"Rollout\",",
+                TRIGGER("memory", "\"metricType\":\"AverageValue\",", "\"value\":\"1Gi\"")),
+         "n/h -> argoproj.io/v1alpha1/Rollout/w | Resource memory average"},
+        {SCALED("", "",
+                TRIGGER("cron", "", "\"start\":\"0 6 * * *\",\"value\":\"4\",\"containerName\":\"x\"") "," TRIGGER(
+                        "cpu", BY_UTILIZATION, "\"containerName\":\"app\",\"value\":\"75\"")),
+         TO " | other - ? | ContainerResource cpu utilization 75 container=app"},
+        {SCALED("", "", TRIGGER("cpu", "", "\"type\":\"Utilization\",\"value\":\"50\"")),
+         TO " | Resource cpu utilization 50"},
+        {SCALED("", "", TRIGGER("cpu", BY_UTILIZATION, "\"value\":\"60%\"")), TO " | Resource cpu utilization"},
+        {SCALED("", "", TRIGGER("cpu", BY_UTILIZATION, "\"value\":60")), TO " | Resource cpu utilization"},
+        {SCALED("", "", TRIGGER("cpu", BY_UTILIZATION, "\"value\":\"99999999999\"")), TO " | Resource cpu utilization"},
+        {SCALED("", "", TRIGGER("cpu", "", "")), TO " | Resource cpu ?"},
+        {SCALED(",\"managedFields\":[" ENTRY("flux", "Apply", "\"f:triggers\":{}") "]", "",
+                TRIGGER("cpu", BY_UTILIZATION, "\"value\":\"60\"")),
+         TO " | Resource cpu utilization 60 applier=flux"},
+        {"{\"spec\":{}}", "!ScaledObject '': metadata.name is missing"},
+};
+
+static void scaled_objects_are_read_as_the_table_says(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        static struct autoscaler_view view;
+        struct buf got;
+        buf_init(&got, 1 << 16);
+        for (size_t i = 0; i < sizeof scaled_row / sizeof *scaled_row; i++) {
+                struct err err = {0};
+                buf_reset(&got);
+                int rc = decode_scaled_object(text_of(scaled_row[i].in), "halflife", &a, &view, &err);
+                if (rc == 0)
+                        say_autoscaler(&got, &view);
+                expect(scaled_row[i].in, scaled_row[i].want, rc, &err, &got);
+        }
+        buf_release(&got);
+        arena_release(&a);
+}
+
 static void autoscalers_are_read_as_the_table_says(void **state)
 {
         (void)state;
@@ -80,6 +127,9 @@ static void autoscalers_are_read_as_the_table_says(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(autoscalers_are_read_as_the_table_says)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(autoscalers_are_read_as_the_table_says),
+                cmocka_unit_test(scaled_objects_are_read_as_the_table_says),
+        };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

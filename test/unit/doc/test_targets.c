@@ -91,12 +91,33 @@ static void the_patch_sets_targets_and_nothing_else(void **state)
                  "\",\"value\":\"x\"},{\"op\":\"remove\",\"path\":\"/metadata/annotations/" NOTE "\"}]"},
                 {"no such metric", OBJECT(""), {{7, false, 30}}, 1, NULL, NULL, "!there is no utilization at"},
                 {"of another kind", OBJECT(""), {{0, false, 30}}, 1, NULL, NULL, "!there is no utilization at"},
+                {"a trigger",
+                 "{\"metadata\":{\"resourceVersion\":\"5\"},\"spec\":{\"triggers\":[{\"type\":\"cron\"},{\"type\":"
+                 "\"cpu\",\"metadata\":{\"value\":\"60\"}}]}}",
+                 {{1, false, 120}},
+                 1,
+                 NULL,
+                 NULL,
+                 "[" TEST_VERSION ",{\"op\":\"test\",\"path\":\"/spec/triggers/1/metadata/value\",\"value\":\"60\"},"
+                 "{\"op\":\"replace\",\"path\":\"/spec/triggers/1/metadata/value\",\"value\":\"120\"}]"},
+                {"no such trigger",
+                 "{\"spec\":{\"triggers\":[{\"type\":\"cron\"}]}}",
+                 {{0, false, 120}},
+                 1,
+                 NULL,
+                 NULL,
+                 "!there is no utilization at"},
                 {"no object", "[", {{0}}, 0, NULL, NULL, "!read the object to patch"},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct err err = {0};
-                struct patch_targets p = {text_of(row[i].object), "5",           row[i].to, row[i].targets,
-                                          row[i].original,        row[i].applied};
+                struct patch_targets p = {.object = text_of(row[i].object),
+                                          .version = "5",
+                                          .triggers = strstr(row[i].object, "triggers"),
+                                          .target = row[i].to,
+                                          .targets = row[i].targets,
+                                          .original = row[i].original,
+                                          .applied = row[i].applied};
                 AUTO(json_decref) json_t *patch = patch_targets_build(&p, &err);
                 char *got = patch ? json_dumps(patch, JSON_COMPACT) : NULL;
                 bool as_wanted = got ? strcmp(got, row[i].want) == 0
