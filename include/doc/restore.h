@@ -36,8 +36,8 @@ int restore_template(struct text object, const char *template_path, struct resto
 int restore_pod_requests(struct text pod, struct restore *ret, json_t **ret_patch, struct err *err);
 int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err);
 
-/* Of a HorizontalPodAutoscaler (autoscaling/v2): the targets as its owner had them, our annotations gone. One that is
- * not what we made of it is his. */
-int restore_hpa(struct text hpa, struct restore *ret, json_t **ret_patch, struct err *err);
+/* Of a HorizontalPodAutoscaler (autoscaling/v2), or (triggers) a ScaledObject: the targets as its owner had them, our
+ * annotations gone. One that is not what we made of it is his. */
+int restore_autoscaler(struct text object, bool triggers, struct restore *ret, json_t **ret_patch, struct err *err);
 
 #endif

@@ -80,7 +80,11 @@ struct restore_target {
         bool rolling;         /* it was held already, and its last rollout has not come to its end */
         struct restore_pod *pod;
         int pods;
-        char **scaler; /* names of HorizontalPodAutoscalers */
+        struct restore_scaler {
+                const char *word; /* "HPA" or "ScaledObject" */
+                bool triggers;
+                char *name, *path;
+        } * scaler;
         int scalers;
         /* what becomes of it */
         enum restore_step step;

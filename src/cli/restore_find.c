@@ -443,16 +443,18 @@ static int take_pod(void *arg, json_t *item, struct err *err)
 
 /* --- autoscalers --- */
 
-static int take_hpa(void *arg, json_t *item, struct err *err)
+/* KEDA leaves out what it takes for granted. */
+static int take_scaler(struct restoring *r, const json_t *item, const char *word, struct err *err)
 {
-        struct restoring *r = arg;
         const json_t *meta = json_object_get(item, "metadata");
         const char *ns = restore_text(meta, "namespace"), *name = restore_text(item, "spec.scaleTargetRef.name");
+        const char *api = restore_text(item, "spec.scaleTargetRef.apiVersion"),
+                   *kind = restore_text(item, "spec.scaleTargetRef.kind"), *own = restore_text(meta, "name");
+        bool hpa = strcmp(word, "HPA") == 0;
         if (!note(meta, ANNOTATION_TARGETS))
                 return 0;
-        struct text group = kind_group(text_of(restore_text(item, "spec.scaleTargetRef.apiVersion")));
-        struct restore_kind *k =
-                restore_kind_get(r, group, text_of(restore_text(item, "spec.scaleTargetRef.kind")), err);
+        struct restore_kind *k = restore_kind_get(r, kind_group(text_of(*api ? api : "apps/v1")),
+                                                  text_of(*kind ? kind : "Deployment"), err);
         if (!k)
                 return err->code;
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
@@ -461,8 +463,24 @@ static int take_hpa(void *arg, json_t *item, struct err *err)
                 return 0;
         t = t ? t : restore_target_get(r, ns, k, name);
         t->scaler = mem_resize(t->scaler, (size_t)t->scalers + 1, sizeof *t->scaler);
-        t->scaler[t->scalers++] = mem_string(restore_text(meta, "name"));
+        t->scaler[t->scalers++] = (struct restore_scaler){
+                .word = word,
+                .triggers = !hpa,
+                .name = mem_string(own),
+                .path = hpa ? path_of("autoscaling", "v2", ns, "horizontalpodautoscalers", own, NULL)
+                            : path_of("keda.sh", "v1alpha1", ns, "scaledobjects", own, NULL),
+        };
         return 0;
+}
+
+static int take_hpa(void *arg, json_t *item, struct err *err)
+{
+        return take_scaler(arg, item, "HPA", err);
+}
+
+static int take_scaled_object(void *arg, json_t *item, struct err *err)
+{
+        return take_scaler(arg, item, "ScaledObject", err);
 }
 
 /* --- all of it --- */
@@ -482,11 +500,14 @@ static void pods_clear(struct restore_target *t)
         t->pods = 0;
 }
 
-static void scalers_clear(struct restore_target *t)
+/* Those of one kind, listed last; NULL: all. */
+static void scalers_clear(struct restore_target *t, const char *word)
 {
-        for (int i = 0; i < t->scalers; i++)
-                mem_free(t->scaler[i]);
-        t->scalers = 0;
+        while (t->scalers && (!word || strcmp(t->scaler[t->scalers - 1].word, word) == 0)) {
+                struct restore_scaler *s = &t->scaler[--t->scalers];
+                mem_free(s->name);
+                mem_free(s->path);
+        }
 }
 
 /* A list that begins anew brings what it brought before. */
@@ -501,7 +522,14 @@ static void forget_scalers(void *arg)
 {
         const struct restoring *r = arg;
         for (size_t i = 0; i < r->targets; i++)
-                scalers_clear(r->target[i]);
+                scalers_clear(r->target[i], NULL);
+}
+
+static void forget_scaled_objects(void *arg)
+{
+        const struct restoring *r = arg;
+        for (size_t i = 0; i < r->targets; i++)
+                scalers_clear(r->target[i], "ScaledObject");
 }
 
 static void sort(struct restoring *r)
@@ -510,12 +538,25 @@ static void sort(struct restoring *r)
                 qsort(r->target, r->targets, sizeof *r->target, compare);
 }
 
+/* KEDA need not be there; who may not list its objects is told so only where it is. */
+static int find_scaled_objects(struct restoring *r, struct err *err)
+{
+        AUTO(mem_free) char *objects = path_of("keda.sh", "v1alpha1", r->scope.ns, "scaledobjects", NULL, NULL);
+        const struct listing all = {objects, NULL, forget_scaled_objects, take_scaled_object, r};
+        struct err none = {0};
+        AUTO(json_decref)
+        json_t *served = listing_ask(r->session.client, "/apis/keda.sh/v1alpha1", NULL, LISTING_ITEM_BYTES, &none);
+        if (!served && none.code == ERR_NOTFOUND)
+                return 0;
+        return listing_read(r->session.client, &all, err);
+}
+
 int restore_find(struct restoring *r, struct err *err)
 {
         AUTO(mem_free) char *pods = path_of("", "v1", r->scope.ns, "pods", NULL, NULL);
         AUTO(mem_free) char *hpas = path_of("autoscaling", "v2", r->scope.ns, "horizontalpodautoscalers", NULL, NULL);
-        const struct listing all_pods = {pods, NULL, forget_pods, take_pod, r};
         const struct listing all_hpas = {hpas, NULL, forget_scalers, take_hpa, r};
+        const struct listing all_pods = {pods, NULL, forget_pods, take_pod, r};
         int rc = restore_find_recommendations(r, err);
         if (rc == 0)
                 rc = find_workloads(r, err);
@@ -523,6 +564,8 @@ int restore_find(struct restoring *r, struct err *err)
                 rc = listing_read(r->session.client, &all_pods, err);
         if (rc == 0)
                 rc = listing_read(r->session.client, &all_hpas, err);
+        if (rc == 0)
+                rc = find_scaled_objects(r, err);
         sort(r);
         r->bare = 0;
         for (size_t i = 0; i < r->targets; i++)
@@ -556,7 +599,7 @@ int restore_find_again(struct restoring *r, struct err *err)
 static void target_free(struct restore_target *t)
 {
         pods_clear(t);
-        scalers_clear(t);
+        scalers_clear(t, NULL);
         mem_free(t->pod);
         mem_free(t->scaler);
         mem_free(t->key);

@@ -107,22 +107,22 @@ static bool step_scaler(struct restoring *r, struct restore_target *t)
 {
         if (t->next_pod == t->scalers)
                 return go(t, STEP_TEMPLATE);
-        const char *name = t->scaler[t->next_pod];
-        AUTO(mem_free) char *path = path_of("autoscaling", "v2", t->ns, "horizontalpodautoscalers", name, NULL);
-        AUTO(mem_free) char *what = mem_printf("HPA '%s'", name);
+        const struct restore_scaler *scaler = &t->scaler[t->next_pod];
+        AUTO(mem_free) char *what = mem_printf("%s '%s'", scaler->word, scaler->name);
         struct restore did = {0};
         struct err err = {0};
         json_t *patch = NULL;
-        AUTO(mem_free) char *text = restore_get(r, path, &err);
-        if (text && restore_hpa(text_of(text), &did, &patch, &err) == 0 && patch && !r->dry_run)
-                mem_free(restore_patch(r, path, JSON_PATCH, patch, &err));
+        AUTO(mem_free) char *text = restore_get(r, scaler->path, &err);
+        if (text && restore_autoscaler(text_of(text), scaler->triggers, &did, &patch, &err) == 0 && patch &&
+            !r->dry_run)
+                mem_free(restore_patch(r, scaler->path, JSON_PATCH, patch, &err));
         json_decref(patch);
         if (err.code && err.code != ERR_NOTFOUND)
                 return restore_troubled(t, &err, what);
         if (did.back > 0)
-                restore_add(&t->changes, "HPA '%s' %s", name, did.changes);
+                restore_add(&t->changes, "%s %s", what, did.changes);
         if (did.stand > 0)
-                restore_add(&t->left, "HPA '%s' %s: its owner's value stands", name, did.stands);
+                restore_add(&t->left, "%s %s: its owner's value stands", what, did.stands);
         t->next_pod++;
         return true;
 }

@@ -253,10 +253,11 @@ static void judge_metric(struct scaler *s, int i, struct restore *ret)
                 s->target[s->targets++] = (struct patch_target){i, container, was.value};
 }
 
-static int restore_scaler(struct scaler *s, struct text object, struct restore *ret, json_t **ret_patch,
-                          struct err *err)
+static int restore_targets(struct scaler *s, struct text object, bool triggers, struct restore *ret, json_t **ret_patch,
+                           struct err *err)
 {
-        int rc = decode_hpa(object, FIELD_MANAGER, &s->arena, &s->view, err);
+        int rc = triggers ? decode_scaled_object(object, FIELD_MANAGER, &s->arena, &s->view, err)
+                          : decode_hpa(object, FIELD_MANAGER, &s->arena, &s->view, err);
         const struct our_annotations *note = &s->view.meta.annotation;
         if (rc == 0)
                 rc = read_targets(s, note->targets, s->was, &s->wases, err);
@@ -269,18 +270,19 @@ static int restore_scaler(struct scaler *s, struct text object, struct restore *
                 judge_metric(s, i, ret);
         *ret_patch = patch_targets_build(&(struct patch_targets){.object = object,
                                                                  .version = arena_text(&s->arena, s->view.meta.version),
+                                                                 .triggers = triggers,
                                                                  .target = s->target,
                                                                  .targets = s->targets},
                                          err);
         return *ret_patch ? 0 : err->code;
 }
 
-int restore_hpa(struct text hpa, struct restore *ret, json_t **ret_patch, struct err *err)
+int restore_autoscaler(struct text object, bool triggers, struct restore *ret, json_t **ret_patch, struct err *err)
 {
         struct scaler *s = MEM_NEW(struct scaler);
         memset(ret, 0, sizeof *ret);
         *ret_patch = NULL;
-        int rc = restore_scaler(s, hpa, ret, ret_patch, err);
+        int rc = restore_targets(s, object, triggers, ret, ret_patch, err);
         arena_release(&s->arena);
         mem_free(s);
         return rc;

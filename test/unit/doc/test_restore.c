@@ -223,6 +223,12 @@ static void test_pods(void **state)
         "\"averageValue\":\"1Gi\"}}}]}}"
 #define TARGETS ",\"halflife.dev/original-targets\":\"{\\\"Resource/cpu\\\":70,\\\"ContainerResource/app/cpu\\\":60}\""
 
+#define SCALED(note, cpu, app)                                                                                         \
+        "{\"metadata\":{\"name\":\"web\",\"resourceVersion\":\"9\",\"annotations\":{\"a\":\"b\"" note                  \
+        "}},\"spec\":{\"triggers\":[{\"type\":\"cron\",\"metadata\":{\"value\":\"210\"}},{\"type\":\"cpu\","           \
+        "\"metadata\":{"                                                                                               \
+        "\"value\":\"" cpu "\"}},{\"type\":\"cpu\",\"metadata\":{\"containerName\":\"app\",\"value\":\"" app "\"}}]}}"
+
 #define MADE ",\"halflife.dev/applied-targets\":\"{\\\"Resource/cpu\\\":210,\\\"ContainerResource/app/cpu\\\":180}\""
 
 static void test_autoscalers(void **state)
@@ -235,6 +241,8 @@ static void test_autoscalers(void **state)
                 {"both follow", HPA(TARGETS, "210", "180"), HPA("", "70", "60"), 2},
                 {"one is back already", HPA(TARGETS, "70", "180"), HPA("", "70", "60"), 1},
                 {"one is its owner's by now", HPA(TARGETS MADE, "80", "180"), HPA("", "80", "60"), 1},
+                {"triggers, both follow", SCALED(TARGETS, "210", "180"), SCALED("", "70", "60"), 2},
+                {"a trigger is its owner's by now", SCALED(TARGETS MADE, "80", "180"), SCALED("", "80", "60"), 1},
                 {"metrics of others now",
                  HPA(",\"halflife.dev/original-targets\":\"{\\\"Resource/memory\\\":70}\"", "50", "40"),
                  HPA("", "50", "40"), 0},
@@ -244,7 +252,8 @@ static void test_autoscalers(void **state)
                 struct restore got;
                 struct err err = {0};
                 json_t *patch;
-                assert_int_equal(restore_hpa(text_of(hpa[i].hpa), &got, &patch, &err), 0);
+                assert_int_equal(
+                        restore_autoscaler(text_of(hpa[i].hpa), strstr(hpa[i].hpa, "triggers"), &got, &patch, &err), 0);
                 AUTO(json_decref) json_t *after = after_of(hpa[i].hpa, patch);
                 AUTO(json_decref) json_t *want = json_loads(hpa[i].after ? hpa[i].after : hpa[i].hpa, 0, NULL);
                 if (!json_equal(after, want) || got.back != hpa[i].back || (patch != NULL) != (hpa[i].after != NULL))
@@ -255,8 +264,8 @@ static void test_autoscalers(void **state)
         struct err err = {0};
         json_t *patch;
         const char *broken = HPA(",\"halflife.dev/original-targets\":\"x\"", "70", "60");
-        assert_int_equal(restore_hpa(text_of(broken), &got, &patch, &err), ERR_INVALID);
-        assert_int_equal(restore_hpa(text_of("["), &got, &patch, &err), ERR_INVALID);
+        assert_int_equal(restore_autoscaler(text_of(broken), false, &got, &patch, &err), ERR_INVALID);
+        assert_int_equal(restore_autoscaler(text_of("["), false, &got, &patch, &err), ERR_INVALID);
 }
 
 int main(void)
