@@ -90,6 +90,17 @@ static struct story stories[] = {
               EXPECT("pods/db-0", CPU_OF_POD, "1"), EXPECT("pods/db-1", CPU_OF_POD, "1"),
               EXPECT("pods/db-0", NOTE("original-resources"), "-"), EXPECT("pods/db-1", NOTE("applied-resources"), "-"),
               APPLIED("HPAHold"), DELETE("horizontalpodautoscalers/db"), EXPECT("pods/db-1", CPU_OF_POD, "285m")),
+        STORY("hpa-follows", IN(", cooldown: 0s, hpa: Retune"),
+              PUT("{apiVersion: autoscaling/v2, kind: HorizontalPodAutoscaler, metadata: {name: db}, spec: "
+                  "{scaleTargetRef: {apiVersion: apps/v1, kind: StatefulSet, name: db}, maxReplicas: 4, metrics: "
+                  "[{type: "
+                  "Resource, resource: {name: cpu, target: {type: Utilization, averageUtilization: 70}}}]}}"),
+              DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"), EXPECT("pods/db-1", CPU_OF_POD, "285m"),
+              EXPECT("horizontalpodautoscalers/db", "spec.metrics[0].resource.target.averageUtilization", "246"),
+              MERGE("profiles/team", "{spec: {apply: {hpa: Hold}}}"), EXPECT("pods/db-0", CPU_OF_POD, "1"),
+              CHECK("horizontalpodautoscalers/db", "spec.metrics[0].resource.target.averageUtilization", "70"),
+              EXPECT("pods/db-1", CPU_OF_POD, "1"),
+              EXPECT("horizontalpodautoscalers/db", NOTE("original-targets"), "-")),
         STORY("infeasible", IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"), APPLIED("UpToDate"),
               KUBELET("db-1", "PodResizePending", "Infeasible", "node has 2 cpu"), APPLIED("Infeasible"),
               CHECK(DB_REC, "status.conditions[Applied].message", "~1 of 2 pods"),

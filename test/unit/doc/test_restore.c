@@ -226,8 +226,10 @@ static void test_pods(void **state)
 #define SCALED(note, cpu, app)                                                                                         \
         "{\"metadata\":{\"name\":\"web\",\"resourceVersion\":\"9\",\"annotations\":{\"a\":\"b\"" note                  \
         "}},\"spec\":{\"triggers\":[{\"type\":\"cron\",\"metadata\":{\"value\":\"210\"}},{\"type\":\"cpu\","           \
+        "\"metricType\":\"Utilization\","                                                                              \
         "\"metadata\":{"                                                                                               \
-        "\"value\":\"" cpu "\"}},{\"type\":\"cpu\",\"metadata\":{\"containerName\":\"app\",\"value\":\"" app "\"}}]}}"
+        "\"value\":\"" cpu "\"}},{\"type\":\"cpu\",\"metricType\":\"Utilization\",\"metadata\":{\"containerName\":"    \
+        "\"app\",\"value\":\"" app "\"}}]}}"
 
 #define MADE ",\"halflife.dev/applied-targets\":\"{\\\"Resource/cpu\\\":210,\\\"ContainerResource/app/cpu\\\":180}\""
 
