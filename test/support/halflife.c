@@ -57,7 +57,7 @@ static int count_of(const struct buf *log, const char *text)
 {
         int count = 0;
         size_t len = strlen(text);
-        const char *at = log->data, *end = at + log->len;
+        const char *at = log->data, *end = at ? at + log->len : at;
         while (at && (at = memmem(at, (size_t)(end - at), text, len))) {
                 count++;
                 at += len;
