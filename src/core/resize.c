@@ -72,11 +72,10 @@ static void step_back(struct resize_container *c, size_t n)
 {
         for (size_t i = 0; i < n; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        struct amount *to = &c[i].to[r];
-                        if (!to->set || to->value <= c[i].request[r].value)
+                        if (!c[i].to[r].set || c[i].to[r].value <= c[i].request[r].value)
                                 continue;
-                        to->value -= r == CPU ? 1 : MEBIBYTE;
-                        to->set = to->value > c[i].request[r].value;
+                        c[i].to[r].value -= r == CPU ? 1 : MEBIBYTE;
+                        c[i].to[r].set = c[i].to[r].value > c[i].request[r].value;
                         return;
                 }
 }

@@ -216,8 +216,8 @@ func inPlaceRefused(t *T) {
 // What the API server itself refuses is told in its words, and tried again; the other pods are resized meanwhile.
 func inPlaceQuota(t *T) {
 	t.Namespace()
-	profile := quick("InPlace")
-	t.Profile(profile)
+	t.Apply(t.workload("StatefulSet", "db", 3, app(usedCPU, usedMemory)))
+	t.Eventually("they run", soon, func() error { return t.podsAsk("db", "app", "cpu", "2", 3) })
 	t.Apply(M{"apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingAdmissionPolicy",
 		"metadata": M{"name": "e2e-in-place", "labels": M{"e2e": t.Name}}, "spec": M{"failurePolicy": "Fail",
 			"matchConstraints": M{"namespaceSelector": M{"matchLabels": M{"e2e": t.Name}}, "resourceRules": L{M{
@@ -230,8 +230,15 @@ func inPlaceQuota(t *T) {
 		_, _ = t.ctl.Run("", "delete", "validatingadmissionpolicy,validatingadmissionpolicybinding", "e2e-in-place", "--ignore-not-found")
 	}
 	defer clean()
-	time.Sleep(2 * time.Second) // a policy takes a moment to be known, and nothing tells when it is
-	t.Apply(t.workload("StatefulSet", "db", 3, app(usedCPU, usedMemory)))
+	t.Eventually("the policy denies", soon, func() error {
+		_, err := t.Patch(t.path("pods", "db-1")+"/resize?dryRun=All", L{M{"op": "replace",
+			"path": "/spec/containers/0/resources/requests/cpu", "value": "1"}})
+		if err == nil {
+			return fmt.Errorf("it does not")
+		}
+		return nil
+	})
+	t.Profile(quick("InPlace"))
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.applies("statefulset-db", "False", "ResizeRefused", "db-1 is not to be touched")
 	for _, p := range t.Pods("db") {

@@ -69,12 +69,26 @@ static void test_cpu(void **state)
                  2,
                  RESIZE_WRITES},
                 {"a limit of none is none", {{ROLE_MAIN, 500, 500, 200, 0, false, 200}}, 1, RESIZE_WRITES},
+                {"one that asks for nothing is not equal to its limit",
+                 {{ROLE_MAIN, 500, 500, 200, MI, false, 200}, {ROLE_MAIN, NONE, 1, NONE, MI, false, NONE}},
+                 2,
+                 RESIZE_WRITES},
                 {"an init container counts",
                  {{ROLE_INIT, 100, 200, NONE, MI, false, NONE}, {ROLE_MAIN, 500, 500, 200, MI, false, 200}},
                  2,
                  RESIZE_WRITES},
                 {"lowered before it was Guaranteed", {{ROLE_MAIN, 200, 500, 500, MI, false, 499}}, 1, RESIZE_WRITES},
                 {"as far as it goes", {{ROLE_MAIN, 499, 500, 500, MI, false, NONE}}, 1, RESIZE_STANDS},
+                {"the second of two was lowered before it was",
+                 {{ROLE_MAIN, 300, 300, NONE, MI, false, NONE}, {ROLE_MAIN, 200, 500, 500, MI, false, 499}},
+                 2,
+                 RESIZE_WRITES},
+                {"Guaranteed, all three",
+                 {{ROLE_MAIN, 500, 500, 200, MI, false, NONE},
+                  {ROLE_MAIN, 500, 500, 200, MI, false, NONE},
+                  {ROLE_MAIN, 500, 500, 200, MI, false, NONE}},
+                 3,
+                 RESIZE_QOS},
                 {"another keeps it Burstable",
                  {{ROLE_MAIN, 200, 500, 500, MI, false, 500}, {ROLE_MAIN, 100, 300, NONE, MI, false, NONE}},
                  2,
@@ -120,6 +134,8 @@ static void test_nothing_asked_for_is_best_effort(void **state)
         c.request[CPU] = (struct amount){true, 0}; /* a request of zero is none */
         assert_int_equal(resize_judge(&c, 1), RESIZE_QOS);
         assert_false(c.to[CPU].set);
+        c.request[CPU].value = 1;
+        assert_int_equal(resize_judge(&c, 1), RESIZE_WRITES);
 }
 
 int main(void)
