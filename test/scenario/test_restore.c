@@ -503,7 +503,7 @@ static void test_stands_still(void **state)
                 for (int i = 0; i < OBJECTS; i++)
                         back += is_back(i);
         }
-        AUTO(mem_free) char *last = RUN(0, "restore", "--all");
+        mem_free(RUN(0, "restore", "--all"));
         expect_back("begun again and again");
         end();
 }
@@ -569,7 +569,7 @@ static void test_faults(void **state)
                                 fail_msg("fault %zu at %u: exit %d\n%s", i, nth, code, said);
                         if (code == 0 && !(is_back(0) && is_back(1)))
                                 fail_msg("fault %zu at %u: said it was done\n%s", i, nth, said);
-                        AUTO(mem_free) char *again = RUN(0, "restore", "--all");
+                        mem_free(RUN(0, "restore", "--all"));
                         expect_back(said);
                         end();
                 }

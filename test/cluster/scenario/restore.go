@@ -13,7 +13,7 @@ import (
 func init() {
 	without = append(without, scenario{"restore-changed", restoreChanged}, scenario{"restore-full", restoreFull},
 		scenario{"restore-quota", restoreQuota})
-	shared = append(shared, scenario{"restore", restoreAll})
+	shared = append(shared, scenario{"restore", restoreAll}, scenario{"adopt", adopt})
 	doored = append(doored, scenario{"restore-doors", restoreDoors})
 	apart = append(apart, scenario{"uninstall", uninstall})
 }
@@ -328,4 +328,35 @@ func (t *T) reinstall() {
 	_, _ = t.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0")
 	_, _ = t.ctl.Run("", "wait", "--for=condition=Established", "--timeout=30s", "crd",
 		"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev")
+}
+
+// A Deployment goes and comes back under another name: what was learned goes on there, told by who asks, and by its own
+// Recommendation; the old one goes.
+func adopt(t *T) {
+	t.Namespace()
+	t.Profile(quick("Recommend"))
+	t.Apply(t.deployment("old", 2, app(usedCPU, usedMemory)))
+	t.RecIn("deployment-old", "Ready", soon)
+	t.command(1, "adopt", "deploy/old", "deploy/new", "-n", t.NS)
+	t.Ctl("-n", t.NS, "delete", "deployment", "old")
+	t.Apply(t.deployment("new", 2, app(usedCPU, usedMemory)))
+	t.RecIn("deployment-new", "Ready", soon)
+	t.Eventually("the old pods are gone", soon, func() error {
+		if n := len(t.Pods("old")); n > 0 {
+			return fmt.Errorf("%d are there", n)
+		}
+		return nil
+	})
+	t.says(t.command(0, "adopt", "deploy/old", "deploy/new", "-n", t.NS), "deployment-new adopted deployment-old: 1 containers")
+	t.Eventually("the old recommendation goes", soon, func() error {
+		if _, err := t.Rec("deployment-old"); kube.Code(err) != 404 {
+			return fmt.Errorf("it is still there (%v)", err)
+		}
+		return nil
+	})
+	rec, err := t.Rec("deployment-new")
+	t.Check(err)
+	if !strings.HasPrefix(rec.Annotation("halflife.dev/adopted"), "deployment-old: ") || rec.Annotation("halflife.dev/adopt") != "" {
+		t.Fatalf("its annotations are %s", rec.Object("metadata", "annotations"))
+	}
 }
