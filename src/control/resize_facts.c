@@ -169,7 +169,7 @@ static bool may_follow(const struct plan *p, const struct plan_facts *f)
 {
         const struct target *t = p->target;
         return p->state == STATE_READY && !f->source_away && !p->opted_out && !t->profile->spec->paused &&
-               !t->profile->error && !p->held && !p->contested;
+               !t->profile->error && !p->held && !p->contested && !t->workload->rival;
 }
 
 void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p)

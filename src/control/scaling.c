@@ -261,7 +261,8 @@ static bool may_raise(const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
         return mode_of(p) == HPA_RETUNE && profile->spec->apply.mode != APPLY_RECOMMEND && !profile->spec->paused &&
-               !profile->error && !p->held && !p->contested && !p->opted_out && !p->orphaned;
+               !profile->error && !p->held && !p->contested && !p->opted_out && !p->orphaned &&
+               !p->target->workload->rival;
 }
 
 static void want_target(const struct plan *p, const struct range_facts *range, struct arena *a,

@@ -167,6 +167,37 @@ static void test_rows(void **state)
         }
 }
 
+/* What a VPA sizes by now is not followed, though it was set before. */
+static void test_beside_a_vpa(void **state)
+{
+        (void)state;
+        static const struct row behind = {"beside a VPA", SET,   "1",   "2",   "",        "",           "",
+                                          false,          false, false, false, "Waiting", "1 of 2 pods"};
+        struct world w;
+        struct arena a = {0};
+        struct plan plan;
+        struct err err = {0};
+        make_world(&w, &behind);
+        assert_int_equal(rival_upsert(&w,
+                                      TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"sizer\"},\"spec\":{"
+                                           "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
+                                           "\"name\":\"db\"}}}"),
+                                      1, &err),
+                         0);
+        world_settle(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        t->profile->window_open = true;
+        learn(t);
+        t->deed.changed_ms = set_ms;
+        target_set_applied(&w, t, mem_string(SET), true);
+        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000, .budget_left = true};
+        reconcile(&w, t, &facts, &a, &plan);
+        check(&behind, &plan);
+        assert_non_null(plan_condition(&plan, "OtherAutoscaler"));
+        arena_release(&a);
+        world_release(&w);
+}
+
 static void test_settings_are_read(void **state)
 {
         (void)state;
@@ -267,6 +298,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_rows),
+                cmocka_unit_test(test_beside_a_vpa),
                 cmocka_unit_test(test_settings_are_read),
                 cmocka_unit_test(test_a_pod_that_uses_more_is_raised),
                 cmocka_unit_test(test_who_is_raised_comes_first),
