@@ -1,5 +1,6 @@
 /* apply.hpa: Retune. The target is 285m of 1 everywhere, so a target of 70 per cent becomes 246. */
 #include "../support/story.h"
+#include "base/mem.h"
 
 #define LIMITED     "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]"
 #define CPU_REQUEST "spec.template.spec.containers[app].resources.requests.cpu"
@@ -44,6 +45,18 @@ static bool forbid(struct fake *f, struct story *s)
         return true;
 }
 
+/* Every other request about the autoscaler goes wrong, each in its way: also done, and the answer lost. */
+static bool trouble(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *path = story_path(s, HPA_PATH);
+        fake_fault(f, &(struct fake_fault){.verb = "get", .path = path, .status = 503});
+        fake_fault(f, &(struct fake_fault){.verb = "get", .path = path, .nth = 1, .cut = true, .cut_after = 100});
+        fake_fault(f, &(struct fake_fault){.verb = "patch", .path = path, .status = 500});
+        fake_fault(f, &(struct fake_fault){.verb = "patch", .path = path, .nth = 1, .status = 409});
+        fake_fault(f, &(struct fake_fault){.verb = "patch", .path = path, .nth = 2, .cut = true, .cut_after = 10});
+        return true;
+}
+
 static struct story stories[] = {
         STORY("retuned", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED,
               EXPECT(HPA_PATH, APPLIED_NOTE, "{\"Resource/cpu\":246}"),
@@ -84,6 +97,8 @@ static struct story stories[] = {
               WEB(LIMITED), HOLDS("HPA 'web': 'flux' owns its metrics by server-side apply")),
         STORY("forbidden", CALL(forbid), RETUNE, HPA, WEB(LIMITED),
               HOLDS("~horizontalpodautoscalers.autoscaling \"web\" is forbidden")),
+        STORY("troubled", CALL(trouble), RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED, CYCLES(2),
+              CHECK(HPA_PATH, VALUE, "246"), CHECK(HPA_PATH, APPLIED_NOTE, "{\"Resource/cpu\":246}")),
         STORY("made-by-another", RETUNE,
               HPA_OF(", ownerReferences: [{apiVersion: keda.sh/v1alpha1, kind: ScaledObject, name: gone, uid: "
                      "11111111-2222-4333-8444-555555555555, controller: true}]",
