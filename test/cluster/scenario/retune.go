@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"halflife.dev/cluster/kube"
@@ -11,6 +12,9 @@ import (
 
 func init() {
 	shared = append(shared, scenario{"hpa-retune", hpaRetune}, scenario{"hpa-contested", hpaContested})
+	for _, at := range []string{"Pod", "Workload"} {
+		doored = append(doored, scenario{"hpa-retune-" + strings.ToLower(at), func(t *T) { hpaRetuneDeploy(t, at) }})
+	}
 }
 
 const (
@@ -141,4 +145,36 @@ func hpaContested(t *T) {
 	t.asItsOwners("web", "2")
 	t.Cycles(t.halflife, 2)
 	t.asItsOwners("web", "2")
+}
+
+// A deploy that gets less is followed by the target as its pods come, wherever the request is written; one that gets its
+// owner's again brings the target back.
+func hpaRetuneDeploy(t *T, at string) {
+	t.Namespace()
+	profile := halves(at)
+	profile["apply"].(M)["hpa"] = t.retuning("OnDeploy")["apply"].(M)["hpa"]
+	profile["resources"] = M{"memory": M{"enabled": false}}
+	t.Profile(profile)
+	t.Apply(t.hpa("web", M{"type": "Utilization", "averageUtilization": ownersTarget}))
+	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
+	comes := func(cpu string, target int64) {
+		t.Eventually(fmt.Sprintf("pods come with %s, and the target is %d", cpu, target), soon, func() error {
+			if err := t.podsAsk("web", "app", "cpu", cpu, 2); err != nil {
+				t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
+				t.Ctl("-n", t.NS, "rollout", "status", "deployment/web", "--timeout=60s")
+				return err
+			}
+			if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "web")); got != target {
+				return fmt.Errorf("the target is %d", got)
+			}
+			return nil
+		})
+	}
+	comes("1", 2*ownersTarget)
+	profile["apply"].(M)["hpa"] = "Hold"
+	t.Profile(profile)
+	comes("2", ownersTarget)
+	if got := t.Workload("horizontalpodautoscalers", "web").Annotation(originalTargets); got != "" {
+		t.Fatalf("still recorded: %s", got)
+	}
 }
