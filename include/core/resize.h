@@ -21,8 +21,8 @@ struct resize_container {
         enum container_role role;
         struct amount request[RESOURCES], limit[RESOURCES]; /* of the pod */
         struct amount want[RESOURCES];                      /* unset: the request stays as it is */
-        bool restarts[RESOURCES];                           /* a change would restart the container */
         struct amount to[RESOURCES];                        /* the answer: what to write; unset: nothing */
+        bool restarts[RESOURCES];                           /* a change would restart the container */
 };
 
 enum resize_verdict {
