@@ -294,7 +294,7 @@ void autoscalers_settle(struct world *w)
         struct autoscaler *s;
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
                 struct workload *wl = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
-                if (wl && wl->refers.kind && wl->owner)
+                if (wl && workload_more(wl)->refers.kind && wl->owner)
                         wl = wl->owner; /* it scales whoever runs that one's template */
                 if (autoscaler_spoken_for(w, s))
                         wl = NULL;

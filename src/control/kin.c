@@ -119,7 +119,8 @@ static const struct workload *known(struct world *w, struct text group, struct t
 /* Whoever holds the template that it runs, else its controller. */
 static const struct controller_owner *above(const struct workload *wl)
 {
-        return wl->refers.kind ? &wl->refers : &wl->owner_ref;
+        const struct controller_owner *refers = &workload_more(wl)->refers;
+        return refers->kind ? refers : &wl->owner_ref;
 }
 
 /* Upwards from a workload that is known, as far as the chain is told. */

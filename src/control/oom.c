@@ -16,7 +16,7 @@ static bool near_limit(const struct pod_container *pc)
 /* The peak reached 80 % of the limit, or no node was short of memory: the limit is what killed it. */
 static enum cause cause_of(const struct world *w, const struct pod *p, const struct pod_container *pc, int which)
 {
-        struct wall at = {pc->kill_at_ms[which]};
+        struct wall at = {pc->kills->at_ms[which]};
         struct amount limit = pc->limit[MEMORY];
         if (p->evicted && which == 1)
                 return CAUSE_EVICTION;
@@ -61,10 +61,9 @@ static bool counted_long_ago(const struct controller *c, const struct pod_contai
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
 {
         bool ignore;
-        struct wall at = {pc->kill_at_ms[which]};
-        int64_t restarts = pc->kill_restarts + which;
+        struct wall at = {pc->kills->at_ms[which]};
+        int64_t restarts = pc->kills->restarts + which;
         enum cause cause = cause_of(&c->world, p, pc, which);
-        pc->kill_at_ms[which] = 0;
         if (restarts <= pc->kills_counted) /* the store knew of it */
                 return;
         pc->kills_counted = restarts;
@@ -96,10 +95,13 @@ static void count_pod(struct controller *c, struct pod *p)
 {
         if (!p->target && !(p->more && p->more->single))
                 return;
-        for (int i = 0; i < p->containers; i++)
-                for (int which = 0; which < 2; which++)
-                        if (p->container[i].kill_at_ms[which])
-                                count_kill(c, p, &p->container[i], which);
+        for (int i = 0; i < p->containers; i++) {
+                struct pod_container *pc = &p->container[i];
+                for (int which = 0; pc->kills && which < 2; which++)
+                        if (pc->kills->at_ms[which])
+                                count_kill(c, p, pc, which);
+                pod_kills_forget(pc);
+        }
 }
 
 /* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only

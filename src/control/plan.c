@@ -30,8 +30,8 @@ struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_a
         const struct workload *wl = p->target->workload;
         bool told = which == PLAN_ORIGINAL || which == PLAN_CURRENT || which == PLAN_TARGET;
         struct pod_sum sum = {0};
-        if (told && wl && wl->pod_asks[r].set)
-                return wl->pod_asks[r];
+        if (told && wl && workload_more(wl)->pod_asks[r].set)
+                return workload_more(wl)->pod_asks[r];
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
                 struct amount a = plan_amount_of(c, r, which);

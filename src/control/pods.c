@@ -60,8 +60,10 @@ static void resize_set(struct pod *p, const struct pod_view *v)
 static void pod_free(struct world *w, struct pod *p)
 {
         pod_more_free(w, p);
-        for (int i = 0; i < p->containers; i++)
+        for (int i = 0; i < p->containers; i++) {
                 intern_drop(w->names, p->container[i].name);
+                mem_free(p->container[i].kills);
+        }
         if (p->told)
                 labels_release(&p->told->labels);
         mem_free(p->told);
@@ -109,10 +111,20 @@ static const struct container_status_view *status_of(const struct pod_view *v, s
         return NULL;
 }
 
+void pod_kills_forget(struct pod_container *c)
+{
+        mem_free(c->kills);
+        c->kills = NULL;
+}
+
 static void note_kill(struct pod_container *c, int which, int64_t restarts, struct wall at)
 {
-        if (restarts > c->kills_counted)
-                c->kill_at_ms[which] = at.ms ? at.ms : 1;
+        if (restarts <= c->kills_counted)
+                return;
+        if (!c->kills)
+                c->kills = MEM_NEW(struct pod_kills);
+        c->kills->at_ms[which] = at.ms ? at.ms : 1;
+        c->kills->restarts = restarts - which;
 }
 
 /*
@@ -123,8 +135,7 @@ static void container_kill(struct pod_container *c, const struct container_statu
 {
         if (!s->now.seen && !s->last.seen)
                 return;
-        c->kill_at_ms[0] = c->kill_at_ms[1] = 0; /* what is not counted yet is told again, or by a later one */
-        c->kill_restarts = s->restarts;
+        pod_kills_forget(c); /* what is not counted yet is told again, or by a later one */
         if (s->last.seen)
                 note_kill(c, 0, s->restarts, s->last.at);
         if (s->now.seen)
@@ -167,11 +178,10 @@ static void pod_evicted(struct pod *p, const struct pod_view *v)
                 return;
         const struct container_status_view *s = status_of(v, text_of(c->name));
         p->evicted = true;
-        if (c->kill_at_ms[1])
+        if (c->kills && c->kills->at_ms[1])
                 return;
-        if (!c->kill_at_ms[0])
-                c->kill_restarts = s ? s->restarts : 0;
-        note_kill(c, 1, c->kill_restarts + 1, v->eviction.at);
+        int64_t restarts = c->kills ? c->kills->restarts : s ? s->restarts : 0;
+        note_kill(c, 1, restarts + 1, v->eviction.at);
 }
 
 static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
@@ -179,7 +189,7 @@ static void container_set(struct world *w, struct pod_container *c, const struct
 {
         if (!c->name)
                 c->name = intern_text(w->names, v->name);
-        c->role = v->role;
+        c->role = (uint8_t)v->role;
         memcpy(c->request, v->request, sizeof c->request);
         memcpy(c->limit, v->limit, sizeof c->limit);
         memcpy(c->restarts, v->restarts, sizeof c->restarts);
@@ -256,7 +266,7 @@ static bool pod_same(const struct pod *p, const struct pod_view *v)
 static bool tells_of_kill(const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].kill_at_ms[0] || p->container[i].kill_at_ms[1])
+                if (p->container[i].kills)
                         return true;
         return false;
 }

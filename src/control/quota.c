@@ -141,7 +141,7 @@ static struct pod_cost cost_of(const struct plan *p, bool after)
                         pod_sum_add(&requests, c->role, request_of(c, r, after));
                         pod_sum_add(&limits, c->role, c->facts.limit[r]);
                 }
-                struct amount whole = wl->pod_asks[r];
+                struct amount whole = workload_more(wl)->pod_asks[r];
                 cost.of[r == CPU ? QUOTA_CPU : QUOTA_MEMORY] = whole.set ? whole.value : pod_sum_total(&requests).value;
                 cost.of[r == CPU ? QUOTA_LIMITS_CPU : QUOTA_LIMITS_MEMORY] = pod_sum_total(&limits).value;
         }
@@ -162,9 +162,9 @@ static __int128 most_added(int64_t replicas, int64_t surge, int64_t from, int64_
 
 int64_t rollout_surge(const struct workload *wl, int64_t replicas)
 {
-        const struct watched_kind *k = wl->stand_in.kind ? wl->stand_in.kind : wl->kind;
+        const struct watched_kind *by = workload_more(wl)->stand_in.kind, *k = by ? by : wl->kind;
         bool quarter = strcmp(k->kind, "Deployment") == 0 || strcmp(k->kind, "Rollout") == 0;
-        struct share s = wl->surge.set && !wl->stand_in.kind ? wl->surge : (struct share){true, true, quarter ? 25 : 0};
+        struct share s = wl->surge.set && !by ? wl->surge : (struct share){true, true, quarter ? 25 : 0};
         __int128 pods = s.percent ? ((__int128)replicas * s.value + 99) / 100 : s.value;
         return pods > INT64_MAX ? INT64_MAX : (int64_t)pods;
 }

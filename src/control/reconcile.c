@@ -275,7 +275,7 @@ static void summarize(struct plan *plan)
 static bool is_named(const struct target *t)
 {
         const struct workload *wl = t->workload;
-        const struct watched_kind *k = wl->stand_in.kind ? wl->stand_in.kind : wl->kind;
+        const struct watched_kind *by = workload_more(wl)->stand_in.kind, *k = by ? by : wl->kind;
         for (int i = 0; t->profile && i < t->profile->spec->targets; i++) {
                 struct text group = kind_group(text_of(t->profile->spec->target[i].api_version));
                 if (text_is(group, k->group) && strcmp(t->profile->spec->target[i].kind, k->kind) == 0)
@@ -405,7 +405,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 facts.hpa_holds[r] = plan->hpa_holds[r];
                 facts.hpa_stands[r] = plan->hpa_stands[r];
-                facts.pod_asks[r] = wl->pod_asks[r].set;
+                facts.pod_asks[r] = workload_more(wl)->pod_asks[r].set;
                 facts.range_min[r] = range->min[r];
                 facts.range_ratio[r] = range->ratio[r];
                 facts.pod_min[r] = range->pod_min[r];
@@ -557,7 +557,7 @@ static void resource_conditions(struct plan *plan)
 /* A missing rule, or an admission that says no: in the API server's own words. */
 static void denied_condition(struct plan *plan)
 {
-        const char *refused = plan->carries ? plan->target->workload->refused : NULL;
+        const char *refused = plan->carries ? workload_more(plan->target->workload)->refused : NULL;
         if (refused) {
                 struct plan_condition *c = say(plan, "Degraded", true, "Quota");
                 snprintf(c->message, sizeof c->message, "new pods are refused: %.200s", refused);

@@ -88,7 +88,7 @@ void show_target(struct controller *c, const struct plan *p)
         to->in_place_only = wl->in_place_only;
         to->never_written = !dimension_writes(t);
         for (enum resource r = CPU; r < RESOURCES; r++)
-                to->pod_asks[r] = wl->pod_asks[r].set;
+                to->pod_asks[r] = workload_more(wl)->pod_asks[r].set;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->hpa_holds[r] = plan_deploys_original(p, r);
         to->quota = show_quota(v, p->quota_hard, p->quota_used);

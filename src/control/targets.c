@@ -196,7 +196,8 @@ static void choose_profiles(struct world *w)
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
                 const struct profile_subject s = profile_subject_of(w, wl, DIMENSION_WORKLOAD);
-                wl->chosen = workload_is_link(wl) ? NULL : profile_choose(w, &s, wl->stand_in.kind, true);
+                wl->chosen =
+                        workload_is_link(wl) ? NULL : profile_choose(w, &s, workload_more(wl)->stand_in.kind, true);
         }
 }
 

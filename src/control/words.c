@@ -68,18 +68,20 @@ void words_of_rival(const struct rival *r, char out[static PLAN_WORDS])
 
 const char *pod_asks_word(const struct workload *wl)
 {
-        if (wl->pod_asks[CPU].set)
-                return wl->pod_asks[MEMORY].set ? "CPUAndMemory" : "CPU";
-        return wl->pod_asks[MEMORY].set ? "Memory" : NULL;
+        const struct amount *asks = workload_more(wl)->pod_asks;
+        if (asks[CPU].set)
+                return asks[MEMORY].set ? "CPUAndMemory" : "CPU";
+        return asks[MEMORY].set ? "Memory" : NULL;
 }
 
 void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS])
 {
+        const struct amount *asks = workload_more(wl)->pod_asks;
         snprintf(out, PLAN_WORDS,
                  "the template asks for %s for the pod as a whole (spec.resources): schedulers and quotas count that, "
                  "so "
                  "the containers' requests are left alone; lower it there by hand, status.pod has the model",
-                 !wl->pod_asks[MEMORY].set ? "cpu"
-                 : wl->pod_asks[CPU].set   ? "cpu and memory"
-                                           : "memory");
+                 !asks[MEMORY].set ? "cpu"
+                 : asks[CPU].set   ? "cpu and memory"
+                                   : "memory");
 }

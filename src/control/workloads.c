@@ -37,6 +37,30 @@ void record_set_release(struct world *w, struct record_set *s)
         *s = (struct record_set){0};
 }
 
+struct workload_more *workload_more_made(struct workload *wl)
+{
+        if (!wl->more)
+                wl->more = MEM_NEW(struct workload_more);
+        return wl->more;
+}
+
+/* But for what others say: that stands until the next settle. */
+static void more_clear(struct world *w, struct workload *wl)
+{
+        if (!wl->more)
+                return;
+        struct stand_in by = wl->more->stand_in;
+        mem_free(wl->more->refused);
+        intern_drop(w->names, wl->more->refers.api_version);
+        intern_drop(w->names, wl->more->refers.kind);
+        intern_drop(w->names, wl->more->refers.name);
+        intern_drop(w->names, wl->more->phase);
+        mem_free(wl->more);
+        wl->more = NULL;
+        if (by.kind)
+                workload_more_made(wl)->stand_in = by;
+}
+
 /* What a template or an update replaces. */
 static void workload_clear(struct world *w, struct workload *wl)
 {
@@ -53,21 +77,15 @@ static void workload_clear(struct world *w, struct workload *wl)
         record_set_release(w, &wl->original);
         record_set_release(w, &wl->applied);
         intern_drop(w->names, wl->priority_class);
-        mem_free(wl->refused);
         wl->priority_class = NULL;
-        wl->refused = NULL;
         intern_drop(w->names, wl->owner_ref.api_version);
         intern_drop(w->names, wl->owner_ref.kind);
         intern_drop(w->names, wl->owner_ref.name);
-        intern_drop(w->names, wl->refers.api_version);
-        intern_drop(w->names, wl->refers.kind);
-        intern_drop(w->names, wl->refers.name);
-        intern_drop(w->names, wl->phase);
+        more_clear(w, wl);
         wl->container = NULL;
         wl->foreign = NULL;
         wl->containers = wl->foreigns = 0;
-        wl->owner_ref = wl->refers = (struct controller_owner){0};
-        wl->phase = NULL;
+        wl->owner_ref = (struct controller_owner){0};
 }
 
 static void workload_free(struct world *w, struct workload *wl)
@@ -76,6 +94,7 @@ static void workload_free(struct world *w, struct workload *wl)
         autoscalers_forget(wl);
         if (wl->owner)
                 wl->owner->children--;
+        mem_free(wl->more);
         mem_free(wl->uid_text);
         mem_free(wl->key);
         mem_free(wl);
@@ -198,10 +217,12 @@ static void containers_set(struct world *w, struct workload *wl, const struct wo
 
 static void rollout_set(struct world *w, struct workload *wl, const struct workload_view *v)
 {
-        wl->phase = v->phase.len ? intern_text(w->names, v->phase) : NULL;
+        if (v->phase.len)
+                workload_more_made(wl)->phase = intern_text(w->names, v->phase);
         wl->in_place_only = v->in_place_only;
         wl->needs_person = v->needs_person;
-        wl->observed_referred = v->observed_referred;
+        if (v->observed_referred)
+                workload_more_made(wl)->observed_referred = v->observed_referred;
         wl->replicas = v->replicas;
         wl->paused = v->paused;
         wl->on_delete = v->on_delete;
@@ -241,18 +262,19 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
         if (v->meta.owner.kind.len)
                 owner_set(w, &wl->owner_ref, &v->meta.owner);
         if (kind_runs_by_reference(kind_group(v->refers.api_version), v->refers.kind))
-                owner_set(w, &wl->refers, &v->refers);
-        owner_unlink(&wl->owner, wl->refers.kind ? wl->refers.uid : wl->owner_ref.uid);
+                owner_set(w, &workload_more_made(wl)->refers, &v->refers);
+        owner_unlink(&wl->owner, workload_more(wl)->refers.kind ? workload_more(wl)->refers.uid : wl->owner_ref.uid);
         rollout_set(w, wl, v);
         if (workload_is_link(wl))
                 return;
         labels_join(w, wl, v);
         containers_set(w, wl, v);
-        memcpy(wl->pod_asks, v->pod_asks, sizeof wl->pod_asks);
+        if (v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
+                memcpy(workload_more_made(wl)->pod_asks, v->pod_asks, sizeof wl->more->pod_asks);
         wl->surge = v->surge;
         wl->priority_class = v->priority_class.len ? intern_text(w->names, v->priority_class) : NULL;
         if (v->replica_failure.len && memmem(v->replica_failure.p, v->replica_failure.len, "exceeded quota", 14))
-                wl->refused = mem_string_n(v->replica_failure.p, v->replica_failure.len);
+                workload_more_made(wl)->refused = mem_string_n(v->replica_failure.p, v->replica_failure.len);
         wl->original = record_set_read(w, v->template_annotation.original);
         wl->applied = record_set_read(w, v->template_annotation.applied);
 }
@@ -361,11 +383,12 @@ static struct workload *owner_by_uid(struct world *w, const uint8_t uid[static U
 /* A reference by name is nobody's for long: another may be made by that name. */
 static struct workload *owner_find(struct world *w, const struct workload *wl)
 {
-        struct text group = kind_group(text_of(wl->refers.api_version));
-        if (!wl->refers.kind)
+        const struct controller_owner *refers = &workload_more(wl)->refers;
+        if (!refers->kind)
                 return owner_by_uid(w, wl->owner_ref.uid);
+        struct text group = kind_group(text_of(refers->api_version));
         AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
-        return workload_find(w, own_group, wl->refers.kind, wl->ns, wl->refers.name);
+        return workload_find(w, own_group, refers->kind, wl->ns, refers->name);
 }
 
 /* Owners that lead back to their own object are somebody's mistake: such a link is not made, so that every walk up a
@@ -397,14 +420,15 @@ void workloads_settle(struct world *w)
                 leave_gone(&p->owner);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
                 struct workload *owner = wl->owner ? NULL : owner_find(w, wl);
-                wl->stand_in = (struct stand_in){0};
+                if (wl->more)
+                        wl->more->stand_in = (struct stand_in){0};
                 if (!owner || leads_to(owner, wl))
                         continue;
                 wl->owner = owner;
                 owner->children++;
         }
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                if (wl->refers.kind && wl->owner)
+                if (workload_more(wl)->refers.kind && wl->owner)
                         rollout_stand_in(wl->owner, wl);
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (!p->owner && (p->owner = owner_by_uid(w, p->owner_uid)))

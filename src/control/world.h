@@ -123,38 +123,42 @@ struct stand_in {
         bool under_way, needs_person;
 };
 
+/* What few workloads have. */
+struct workload_more {
+        struct amount pod_asks[RESOURCES]; /* what its pods ask for as a whole (spec.resources) */
+        char *refused;                     /* why new pods of it are refused by a quota; NULL */
+        struct controller_owner refers;    /* whose template it runs (a Rollout's workloadRef), by name; kind NULL:
+                                              its own */
+        struct stand_in stand_in;          /* by the last world_settle */
+        int64_t observed_referred;
+        const char *phase; /* interned; NULL: it tells none */
+};
+
 struct workload {
         struct watched_kind *kind;
         char *key; /* "ns/group/Kind/name"; name points into it */
         const char *ns, *name;
-        struct amount pod_asks[RESOURCES]; /* what its pods ask for as a whole (spec.resources) */
-        struct share surge;                /* of a rollout; not set: its kind's default */
-        const char *priority_class;        /* of its pods; interned; NULL: none */
-        char *refused;                     /* why new pods of it are refused by a quota; NULL */
+        struct workload_more *more; /* NULL: most have none; read by workload_more */
+        struct share surge;         /* of a rollout; not set: its kind's default */
+        const char *priority_class; /* of its pods; interned; NULL: none */
         uint8_t uid[UID_BYTES];
         char *uid_text;
         uint32_t epoch;
-        bool gone; /* kept while pods or workloads still point to it */
         int children;
         uint32_t events; /* so many has the watch brought of it */
         int64_t generation, created_ms;
         struct labels labels; /* the union with the template's: what selectors see */
         size_t own_labels;    /* so many of them, the first, are its own: copied to the Recommendation */
         struct controller_owner owner_ref;
-        struct controller_owner
-                refers;           /* whose template it runs (a Rollout's workloadRef), by name; kind NULL: its own */
-        struct workload *owner;   /* the one or the other; linked by world_settle; counted in children */
-        struct stand_in stand_in; /* by the last world_settle */
+        struct workload *owner; /* that one, or whom it refers to; linked by world_settle; counted in children */
         struct container_spec *container;
-        int containers;
-        bool apply_never;
-        struct record_set original, applied;
         struct foreign_owner *foreign;
-        int foreigns;
+        int containers, foreigns;
+        struct record_set original, applied;
         int64_t replicas;
-        bool paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
-        int64_t partition, observed_generation, updated, available, status_replicas, observed_referred;
-        const char *phase;             /* interned; NULL: it tells none */
+        bool gone; /* kept while pods or workloads still point to it */
+        bool apply_never, paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
+        int64_t partition, observed_generation, updated, available, status_replicas;
         struct autoscaler *autoscaler; /* the first, by name, of those that scale it */
         const struct rival *rival;     /* the first, by name, that sets the requests of it or of an owner; NULL: none */
         uint64_t digest;               /* of the template without requests and our annotations */
@@ -164,17 +168,21 @@ struct workload {
         struct workload *next_gone;
 };
 
+/* Kills to be counted, ms 0: none: of the process before the present one, and of the present one. */
+struct pod_kills {
+        int64_t at_ms[2];
+        int64_t restarts; /* the count that the first of them led to; the second's is one more */
+};
+
 struct pod_container {
         const char *name; /* interned */
-        enum container_role role;
         struct history *history;
         struct sample_door door;
         struct amount request[RESOURCES], limit[RESOURCES];
-        int64_t last_memory;   /* bytes, the last sample */
-        int64_t kills_counted; /* restart count of the newest kill counted; -1: none */
-        /* Kills to be counted, ms 0: none: of the process before the present one, and of the present one. */
-        int64_t kill_at_ms[2];
-        int64_t kill_restarts;    /* the restart count that the first of them led to; the second's is one more */
+        int64_t last_memory;      /* bytes, the last sample */
+        int64_t kills_counted;    /* restart count of the newest kill counted; -1: none */
+        struct pod_kills *kills;  /* NULL: none that is not counted */
+        uint8_t role;             /* enum container_role */
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
 };
 
@@ -205,23 +213,23 @@ struct pod {
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
+        int containers;
         struct workload *owner; /* counted in children */
         struct target *target;
         struct pod *next_of_target;
         struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
-        bool running, finished, gone, node_pressure, stored;
         const char *node; /* interned; NULL: it is on none */
-        bool evicted;     /* for lack of memory */
-        bool admitted;    /* came with requests of ours, and nobody was told yet */
-        bool ours;        /* its annotations record requests of ours */
-        uint8_t resize;   /* enum resize_progress */
-        uint8_t basis;    /* enum basis: what its utilization is of */
+        bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
+        bool evicted : 1;  /* for lack of memory */
+        bool admitted : 1; /* came with requests of ours, and nobody was told yet */
+        bool ours : 1;     /* its annotations record requests of ours */
+        uint8_t resize;    /* enum resize_progress */
+        uint8_t basis;     /* enum basis: what its utilization is of */
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct pod_told *told;     /* NULL: nobody is told of it */
         struct resizing *resizing; /* NULL: nothing is kept */
-        int containers;
         struct pod_container container[];
 };
 
@@ -533,7 +541,9 @@ struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);
 
-struct pod_told *pod_tell(struct pod *p); /* made where there is none */
+void pod_kills_forget(struct pod_container *c);                /* they are counted, or told of otherwise */
+struct pod_told *pod_tell(struct pod *p);                      /* made where there is none */
+struct workload_more *workload_more_made(struct workload *wl); /* the same */
 
 /* What the namespace's LimitRanges say, the strictest of several. */
 void range_facts(struct world *w, const char *ns, struct range_facts *ret);
@@ -592,17 +602,24 @@ static inline struct labels workload_own_labels(const struct workload *wl)
         return (struct labels){wl->labels.pair, wl->own_labels};
 }
 
+/* What few have, to be read: nothing of it where there is none. */
+static inline const struct workload_more *workload_more(const struct workload *wl)
+{
+        static const struct workload_more none;
+        return wl->more ? wl->more : &none;
+}
+
 /* Never a target of its own: only a link between pods and whoever holds their template, so no more is kept of it. */
 static inline bool workload_is_link(const struct workload *wl)
 {
-        return ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind) || wl->refers.kind;
+        return ((wl->kind->flags & KIND_UNOWNED_ONLY) && wl->owner_ref.kind) || workload_more(wl)->refers.kind;
 }
 
 /* Pods that are to run by its template, whoever runs them. */
 static inline int64_t workload_replicas(const struct workload *wl)
 {
         int64_t sum;
-        return __builtin_add_overflow(wl->replicas, wl->stand_in.replicas, &sum) ? INT64_MAX : sum;
+        return __builtin_add_overflow(wl->replicas, workload_more(wl)->stand_in.replicas, &sum) ? INT64_MAX : sum;
 }
 
 /* rollout.c: is a workload's rollout done, and that of those that stand in for it? */

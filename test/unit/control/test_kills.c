@@ -58,18 +58,19 @@ static void print_kills(struct pod *p, bool counted, char *out, size_t size)
 {
         size_t at = 0;
         out[0] = '\0';
-        for (int i = 0; i < p->containers; i++)
+        for (int i = 0; i < p->containers; i++) {
+                struct pod_container *c = &p->container[i];
                 for (int k = 0; k < 2; k++) {
-                        struct pod_container *c = &p->container[i];
-                        if (!c->kill_at_ms[k] || c->kill_restarts + k <= c->kills_counted)
+                        if (!c->kills || !c->kills->at_ms[k] || c->kills->restarts + k <= c->kills_counted)
                                 continue;
                         at += (size_t)snprintf(out + at, size - at, "%s%s:%lld@%lld", at ? " " : "", c->name,
-                                               (long long)c->kill_restarts + k,
-                                               (long long)(c->kill_at_ms[k] / 1000 % 60));
+                                               (long long)c->kills->restarts + k,
+                                               (long long)(c->kills->at_ms[k] / 1000 % 60));
                         if (counted)
-                                c->kills_counted = c->kill_restarts + k;
-                        c->kill_at_ms[k] = 0;
+                                c->kills_counted = c->kills->restarts + k;
                 }
+                pod_kills_forget(c);
+        }
 }
 
 static void each_kill_is_told_once(void **state)

@@ -191,7 +191,7 @@ static void test_a_reference_that_changes(void **state)
         world_settle(&w, start);
         assert_ptr_equal(r->owner, e);
         assert_int_equal(d->children, 0);
-        assert_null(d->stand_in.kind);
+        assert_null(workload_more(d)->stand_in.kind);
         put(&w, "argoproj.io", "Rollout", "r", "2", CANARY TEMPLATE, ""); /* a template of its own */
         world_settle(&w, start);
         assert_null(r->owner);
