@@ -3,7 +3,6 @@
  */
 #include "dimension.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void dimension_init(struct world *w)
@@ -116,15 +115,6 @@ void pod_more_read(struct world *w, struct pod *p, const struct object_view *met
 
 /* --- likenesses --- */
 
-/* "7d44…-…": as the API server writes a UID, of its bytes. */
-static char *uid_text(const uint8_t uid[static UID_BYTES])
-{
-        char text[40], *at = text;
-        for (int i = 0; i < UID_BYTES; i++)
-                at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", uid[i]);
-        return mem_string(text);
-}
-
 static struct workload *likeness_of(struct world *w, struct target *t)
 {
         struct workload *wl = t->likeness;
@@ -146,7 +136,6 @@ static void likeness_free(struct workload *wl)
                 return;
         labels_release(&wl->labels);
         mem_free(wl->container);
-        mem_free(wl->uid_text);
         mem_free(wl);
 }
 
@@ -157,11 +146,7 @@ static void likeness_of_pod(struct world *w, struct target *t, const struct pod 
         struct labels own = more ? more->labels : workload_own_labels(p->owner);
         (void)labels_keep(&wl->labels, own.pair, own.count);
         wl->own_labels = own.count;
-        if (!wl->uid_text || memcmp(wl->uid, p->uid, UID_BYTES) != 0) {
-                memcpy(wl->uid, p->uid, UID_BYTES);
-                mem_free(wl->uid_text);
-                wl->uid_text = uid_text(p->uid);
-        }
+        memcpy(wl->uid, p->uid, UID_BYTES);
         wl->created_ms = p->created_ms;
         wl->generation = more ? p->created_ms : 0; /* what it was made with is looked at once */
         wl->apply_never = more ? more->apply_never : p->owner->apply_never;

@@ -11,9 +11,9 @@ static struct pod *pod_new(struct world *w, const struct object_view *meta, int 
 {
         struct text key = key_of_object(w, meta);
         struct pod *p = mem_new(sizeof *p + (size_t)containers * sizeof p->container[0] + key.len + 1);
-        p->key = (char *)(p->container + containers);
-        memcpy(p->key, key.p, key.len);
-        p->name = p->key + meta->ns.len + 1;
+        char *behind = (char *)(p->container + containers);
+        memcpy(behind, key.p, key.len);
+        p->name = behind + meta->ns.len + 1;
         p->ns = ns_get(w, meta->ns)->name;
         uid_bytes(meta->uid, p->uid);
         p->containers = containers;
@@ -87,7 +87,7 @@ static void pod_drop(struct world *w, struct pod *p)
         p->gone = true;
         if (p->running)
                 pod_turns(w, p);
-        map_drop(&w->pods, text_of(p->key));
+        map_drop(&w->pods, text_of(pod_key(p)));
         if (w->droppeds == w->dropped_cap)
                 w->dropped = mem_resize(w->dropped, w->dropped_cap = w->dropped_cap * 2 + 64, sizeof *w->dropped);
         w->dropped[w->droppeds++] = p;
@@ -96,7 +96,7 @@ static void pod_drop(struct world *w, struct pod *p)
 
 static void pod_keep(struct world *w, struct pod *p)
 {
-        map_put(&w->pods, text_of(p->key), p);
+        map_put(&w->pods, text_of(pod_key(p)), p);
         if (w->freshes == w->fresh_cap)
                 w->fresh = mem_resize(w->fresh, w->fresh_cap = w->fresh_cap * 2 + 64, sizeof *w->fresh);
         w->fresh[w->freshes++] = p;
@@ -425,7 +425,7 @@ void pods_release(struct world *w)
         struct pod *p;
         pods_free_dropped(w);
         for (size_t at = 0; (p = map_each(&w->pods, &at));) {
-                map_drop(&w->pods, text_of(p->key));
+                map_drop(&w->pods, text_of(pod_key(p)));
                 pod_free(w, p);
         }
         map_release(&w->pods);

@@ -584,7 +584,7 @@ void resize_pod(struct controller *c, const struct plan *p)
         *z = (struct resize){
                 .controller = c,
                 .target = p->target,
-                .key = mem_string(pod->key),
+                .key = mem_string(pod_key(pod)),
                 .path = path_of("", "v1", pod->ns, "pods", pod->name, NULL),
                 .raises = p->resize.raises,
                 .set_ms = p->target->deed.changed_ms,

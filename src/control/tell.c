@@ -8,13 +8,14 @@
 
 void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note)
 {
+        AUTO(mem_free) char *uid = t->workload ? workload_uid(t->workload) : NULL;
         char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
         struct event e = {
                 .api_version = api_version,
                 .kind = t->kind,
                 .ns = t->ns,
                 .name = t->name,
-                .uid = t->workload ? t->workload->uid_text : NULL,
+                .uid = uid,
                 .warning = warning,
                 .reason = reason,
                 .action = "Apply",

@@ -37,6 +37,17 @@ void record_set_release(struct world *w, struct record_set *s)
         *s = (struct record_set){0};
 }
 
+/* "7d44…-…" of its bytes. */
+char *workload_uid(const struct workload *wl)
+{
+        char text[40], *at = text;
+        if (wl->uid_text || uid_none(wl->uid))
+                return wl->uid_text ? mem_string(wl->uid_text) : NULL;
+        for (int i = 0; i < UID_BYTES; i++)
+                at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", wl->uid[i]);
+        return mem_string(text);
+}
+
 struct workload_more *workload_more_made(struct workload *wl)
 {
         if (!wl->more)
@@ -138,8 +149,9 @@ static struct workload *workload_new(struct world *w, struct watched_kind *k, co
         wl->key = mem_string(workload_key(w, k->group, k->kind, meta->ns, meta->name));
         wl->name = strrchr(wl->key, '/') + 1;
         wl->ns = ns_get(w, meta->ns)->name;
-        wl->uid_text = mem_string_n(meta->uid.p, meta->uid.len);
         uid_bytes(meta->uid, wl->uid);
+        AUTO(mem_free) char *plain = workload_uid(wl);
+        wl->uid_text = text_is(meta->uid, plain) ? NULL : mem_string_n(meta->uid.p, meta->uid.len);
         map_put(&w->workloads, text_of(wl->key), wl);
         map_put(&w->uids, uid_key(wl->uid), wl);
         return wl;

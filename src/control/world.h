@@ -142,7 +142,7 @@ struct workload {
         struct share surge;         /* of a rollout; not set: its kind's default */
         const char *priority_class; /* of its pods; interned; NULL: none */
         uint8_t uid[UID_BYTES];
-        char *uid_text;
+        char *uid_text; /* where its bytes do not say it; NULL: they do (workload_uid) */
         uint32_t epoch;
         int children;
         uint32_t events; /* so many has the watch brought of it */
@@ -208,8 +208,7 @@ struct pod_told {
 };
 
 struct pod {
-        char *key; /* "ns/name", behind the containers; name points into it */
-        const char *ns, *name;
+        const char *ns, *name; /* name: the end of its key, which is behind the containers */
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
@@ -543,6 +542,7 @@ void record_set_release(struct world *w, struct record_set *s);
 
 void pod_kills_forget(struct pod_container *c);                /* they are counted, or told of otherwise */
 struct pod_told *pod_tell(struct pod *p);                      /* made where there is none */
+char *workload_uid(const struct workload *wl);                 /* as the API server writes it; NULL: it has none */
 struct workload_more *workload_more_made(struct workload *wl); /* the same */
 
 /* What the namespace's LimitRanges say, the strictest of several. */
@@ -590,6 +590,12 @@ struct profile_subject profile_subject_of(struct world *w, const struct workload
 bool profile_unread(const struct world *w, const struct target *t);
 /* One that cluster profiles reach only by its name. */
 bool profile_system_namespace(const struct world *w, const char *ns);
+
+/* "ns/name" */
+static inline const char *pod_key(const struct pod *p)
+{
+        return (const char *)(p->container + p->containers);
+}
 
 /* The next of a target's pods; one of dimension Pod has one. */
 static inline struct pod *target_next_pod(const struct target *t, const struct pod *p)

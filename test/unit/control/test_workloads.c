@@ -126,6 +126,30 @@ static void test_an_answer_makes_nothing(void **state)
         world_release(&w);
 }
 
+static void test_its_uid_is_told_as_it_came(void **state)
+{
+        (void)state;
+        static const char *const uid[] = {"7d44b3c2-0a1e-4f5b-9c8d-112233445566",
+                                          "7D44B3C2-0A1E-4F5B-9C8D-112233445566", "7d44b3c20a1e4f5b9c8d112233445566",
+                                          "00000000-0000-0000-0000-000000000000", "not-of-that-form"};
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        for (size_t i = 0; i < sizeof uid / sizeof *uid; i++) {
+                char json[256];
+                struct err err = {0};
+                snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"n%zu\",\"uid\":\"%s\"}}",
+                         i, uid[i]);
+                if (workload_upsert(&w, kind_watched(&w, TEXT("apps"), TEXT("Deployment")), text_of(json), 1, &err) < 0)
+                        fail_msg("%s: %s", uid[i], err.text);
+                snprintf(json, sizeof json, "n%zu", i);
+                const struct workload *wl = workload_find(&w, "apps", "Deployment", "web", json);
+                AUTO(mem_free) char *told = workload_uid(wl);
+                assert_string_equal(told, uid[i]);
+                assert_int_equal(wl->uid_text == NULL, i == 0); /* no memory for the usual form */
+        }
+        world_release(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -133,6 +157,7 @@ int main(void)
                 cmocka_unit_test(test_adopted_by_another),
                 cmocka_unit_test(test_gone_chains_are_freed),
                 cmocka_unit_test(test_an_answer_makes_nothing),
+                cmocka_unit_test(test_its_uid_is_told_as_it_came),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
