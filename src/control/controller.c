@@ -121,8 +121,10 @@ static void remember_weights(struct target *t, const struct plan *p)
                 if (!h)
                         continue;
                 h->cpu_weight = original.set ? (double)original.value / 1e3 : 0;
-                h->raises = in_place(t) && t->profile->spec->apply.raise.enabled;
-                memcpy(h->original, p->container[i].facts.original, sizeof h->original);
+                bool raises = in_place(t) && t->profile->spec->apply.raise.enabled;
+                h->original = mem_resize(h->original, raises ? RESOURCES : 0, sizeof *h->original);
+                if (raises)
+                        memcpy(h->original, p->container[i].facts.original, RESOURCES * sizeof *h->original);
         }
 }
 

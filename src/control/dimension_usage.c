@@ -64,7 +64,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
                 c->count.samples[verdict]++;
         if (verdict == SAMPLE_ACCEPTED && s->has[MEMORY])
                 pc->last_memory = (int64_t)s->value[MEMORY];
-        if (verdict == SAMPLE_ACCEPTED && h->raises)
+        if (verdict == SAMPLE_ACCEPTED && h->original)
                 raise_see(h, p, (int)(pc - p->container), v, s->at);
 }
 

@@ -77,7 +77,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
                 pc->last_memory = v->memory_bytes;
         if (v->has[CPU] && p->told)
                 p->told->cpu[pc - p->container] = v->cpu_nano;
-        if (h->raises && h->target->profile)
+        if (h->original && h->target->profile)
                 raise_see(h, p, (int)(pc - p->container), v, at);
         count_run(h, p);
 }

@@ -151,6 +151,7 @@ void history_free(struct world *w, struct history *h)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(h->usage.of[r].w);
+        mem_free(h->original);
         intern_drop(w->names, h->container);
         mem_free(h);
 }

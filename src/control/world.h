@@ -301,27 +301,26 @@ struct published_amount {
 struct published {
         char *key; /* "ns/name" */
         uint32_t epoch;
-        bool known; /* seen by the watch, or written by us and not yet seen */
-        int64_t generation;
         enum state state;
+        bool known;     /* seen by the watch, or written by us and not yet seen */
+        bool answering; /* what became of adopting is being written */
+        bool in_place;  /* what is applied is what pods are set to */
+        int confidence_percent;
+        int64_t generation;
         char *hold;              /* why a person holds it; NULL */
         char *adopt;             /* the Recommendation whose history is to go on here; NULL */
         char *adopted;           /* what became of that, until it is written; NULL: it was not looked at yet */
         uint64_t adopted_batch;  /* of the store: the answer waits until it is on disk */
-        bool answering;          /* it is being written */
         uint64_t urgent;         /* digest of what is written at once (publish.h) */
         struct labels labels;    /* as the server has them */
         uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
         struct published_condition *condition;
-        int conditions;
+        struct published_amount *row;
+        int conditions, rows;
         int64_t applied_ms; /* status.applied: what a lost database does not know any more; 0: none */
         char *applied;      /* its containers, as JSON */
-        bool in_place;      /* they are what pods are set to */
         int64_t samples, since_ms, last_ms, saving[RESOURCES];
-        int confidence_percent;
-        struct published_quota *quota; /* NULL: none */
-        struct published_amount *row;
-        int rows;
+        struct published_quota *quota;                                              /* NULL: none */
         struct target *target;                                                      /* linked by world_settle */
         const char *profile_kind, *profile_name, *target_api_version, *target_kind; /* interned */
         char *target_name;
@@ -335,11 +334,12 @@ struct history {
         struct store_door *door; /* loaded, until the pods have come */
         size_t doors;
         struct usage usage;
-        double cpu_weight;                 /* original CPU request in cores; 0: none */
-        struct amount original[RESOURCES]; /* effective, where raises; as of the last decision */
-        bool raises;                       /* its pods are raised when they use more than they ask for */
-        bool dirty;                        /* since the last checkpoint */
-        uint8_t jumped;                    /* cycles in a row that its newest sample was ahead of every clock */
+        double cpu_weight; /* original CPU request in cores; 0: none */
+        /* [RESOURCES] of pods that are raised when they use more than they ask for: effective, as of the last decision;
+         * NULL: they are not. */
+        struct amount *original;
+        bool dirty;     /* since the last checkpoint */
+        uint8_t jumped; /* cycles in a row that its newest sample was ahead of every clock */
 };
 
 /* What the controller did to a target and saw done to it; stored at once. Times are wall ms, 0: never. */
@@ -347,8 +347,8 @@ struct deed {
         int64_t changed_ms;    /* our last change */
         uint64_t digest;       /* of the template we changed */
         char *containers;      /* JSON of status.applied.containers; NULL */
-        bool in_place;         /* they are a setting that pods have or get, and no template */
         struct record_set set; /* the same, read; only where in_place */
+        bool in_place;         /* they are a setting that pods have or get, and no template */
         int resets;            /* in a row, within cooldown */
         int64_t reset_seen_ms;
         int64_t contested_ms;    /* until then; 0: not contested */
@@ -378,6 +378,7 @@ struct target {
         struct deed deed;
         struct loaded_kill *killed;
         int kills;
+        int failures;             /* writes refused in a row: the next waits for its back-off */
         int64_t gone_ms;          /* when its workload vanished or its profile was lost; 0: it lives */
         int64_t kill_ms;          /* newest kill, or eviction for memory */
         int64_t under_ms;         /* newest of them with usage clearly under the limit (oom_since) */
@@ -392,7 +393,6 @@ struct target {
         bool rolling;             /* a rollout that we started is not yet done */
         bool resizing;            /* some pod is yet to be resized */
         uint64_t admitted_digest; /* of what its pods were admitted with, as told last; 0: nothing */
-        int failures;             /* writes refused in a row: the next waits for its back-off */
         char *denied;             /* what the API server forbade to write into the workload; NULL */
         char key[];               /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
 };
