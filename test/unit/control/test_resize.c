@@ -243,6 +243,7 @@ static void test_a_pod_that_uses_more_is_raised(void **state)
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
         struct pod *p = t->pods;
         struct history *h = history_get(t, p->container[0].name, t->profile->spec->of);
+        h->original = mem_new_array(RESOURCES, sizeof *h->original); /* none of either */
         p->container[0].history = h;
         h->original[CPU] = (struct amount){true, 1000};
         h->original[MEMORY] = (struct amount){true, INT64_C(4096) * MI};
