@@ -22,6 +22,13 @@ func quotaSurge(t *T) {
 	t.Profile(profile)
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
 	t.Apply(t.workload("StatefulSet", "db", 1, app(usedCPU, usedMemory)))
+	// A pod made while the quota is new may be counted by nobody until minutes later.
+	t.Eventually("all its pods are there", soon, func() error {
+		if err := t.podsAsk("web", "app", "cpu", "2", 2); err != nil {
+			return err
+		}
+		return t.podsAsk("db", "app", "cpu", "2", 1)
+	})
 	t.Apply(t.quota(M{"requests.cpu": "8", "pods": "3"})) // as many pods as there are
 	t.Eventually("the quota counts", soon, func() error {
 		got, err := t.Get(t.path("resourcequotas", "room"))

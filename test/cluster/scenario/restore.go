@@ -121,7 +121,7 @@ func restoreChanged(t *T) {
 	said := t.command(0, "restore", "--all", "-l", "app in ("+strings.Join(names, ",")+")", "--timeout", "1m")
 	t.says(said, "deployment/alone restored: app cpu 454m -> 2", "deployment/scaled restored", "deployment/image restored",
 		"deployment/request left; left: app cpu is 700m, not the 454m that halflife set: its owner's value stands",
-		"deployment/paused restored: app cpu 454m -> 2; left: its rollout is paused")
+		"deployment/paused restored: app cpu 454m -> 2;", "left: its rollout is paused")
 	if now := t.spec("deployments", "alone"); now != before["alone"] {
 		t.Fatalf("alone was\n%s\nand is\n%s", before["alone"], now)
 	}
