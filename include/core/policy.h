@@ -41,6 +41,11 @@ struct raise_policy {
         int most;         /* thousandths of the request in force, 1000..100000 */
 };
 
+/* How a change of ours is watched once it is made. */
+struct guard_policy {
+        int64_t watch_ms; /* 1 min .. 24 h: so long after a change what happens to its pods counts as its doing */
+};
+
 /* Which factors may lower a request: what was learned, the static one, or the static one until something is learned. */
 enum overcommit { OVERCOMMIT_DYNAMIC, OVERCOMMIT_STATIC, OVERCOMMIT_STATIC_THEN_DYNAMIC };
 enum apply_mode { APPLY_RECOMMEND, APPLY_ROLLOUT, APPLY_ON_DEPLOY, APPLY_IN_PLACE, APPLY_MODES };
@@ -60,6 +65,7 @@ struct apply_policy {
         int min_replicas;
         bool keep_guaranteed;
         struct raise_policy raise; /* InPlace */
+        struct guard_policy guard;
 };
 
 /* The defaults of the CRDs (a test holds the two together); minChangePercent and cooldown depend on the mode. */

@@ -342,6 +342,17 @@ static int read_raise(const struct field *f, const json_t *v, void *at, struct e
         return field_object(table, v, at, err);
 }
 
+static int read_guard(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("watch", field_duration, APPLY(guard.watch_ms), MINUTES(1), HOURS(24),
+                      "a duration from 1m to 24h" DURATION_CURE),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
+
 #define TIME_CURE "a duration from 0s to 8760h" DURATION_CURE
 
 static const char *const apply_modes[] = {"Recommend", "Rollout", "OnDeploy", "InPlace", NULL};
@@ -362,6 +373,7 @@ static const struct field apply_field[] = {
         FIELD("budget", read_budget, 0, 0, 0, NULL),
         FIELD("keepGuaranteed", field_bool, APPLY(keep_guaranteed), 0, 0, BOOL_CURE),
         FIELD("raise", read_raise, 0, 0, 0, NULL),
+        FIELD("guard", read_guard, 0, 0, 0, NULL),
         {0},
 };
 

@@ -184,7 +184,8 @@ static void test_modes(void **state)
 {
         (void)state;
         struct profile_spec p;
-        read_good("{apply: {cooldown: 1h, mode: Rollout}}", &p);
+        read_good("{apply: {cooldown: 1h, mode: Rollout, guard: {watch: 20m}}}", &p);
+        assert_int_equal(p.apply.guard.watch_ms, 20 * MINUTE_MS);
         assert_int_equal(p.apply.min_change_percent, 20);
         assert_int_equal(p.apply.cooldown_ms, HOUR_MS);
         profile_spec_release(&p);
