@@ -126,6 +126,9 @@ void scaling_facts(struct plan *p, struct wall now, struct arena *a)
         for (const struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next)
                 count++;
         p->autoscaler = arena_new(a, (size_t)(count + 1) * sizeof *p->autoscaler);
+        p->autoscalers = 0; /* it is judged a second time where a quota has no room */
+        memset(p->hpa_holds, 0, sizeof p->hpa_holds);
+        memset(p->hpa_stands, 0, sizeof p->hpa_stands);
         for (struct autoscaler *s = p->target->workload->autoscaler; s; s = s->next) {
                 if (!autoscaler_concerns(s, CPU) && !autoscaler_concerns(s, MEMORY) && !s->records)
                         continue;
@@ -311,8 +314,7 @@ static void say_retuned(struct plan *p)
         for (int i = 0; i < p->autoscalers; i++) {
                 if (!p->autoscaler[i].raised)
                         continue;
-                struct plan_condition *c = &p->condition[p->conditions++];
-                *c = (struct plan_condition){.type = "Retuned", .status = true, .reason = "FollowsRequests"};
+                struct plan_condition *c = plan_say(p, "Retuned", true, "FollowsRequests");
                 snprintf(c->message, sizeof c->message,
                          "the targets of %s '%.100s' follow the requests; its owner's are in its annotation %s",
                          p->autoscaler[i].of->kind->word, p->autoscaler[i].of->name, ANNOTATION_TARGETS);
