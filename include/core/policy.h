@@ -41,8 +41,10 @@ struct raise_policy {
         int most;         /* thousandths of the request in force, 1000..100000 */
 };
 
-/* How a change of ours is watched once it is made. */
+/* How a change of ours is watched once it is made, and taken back: core/guard.h. */
 struct guard_policy {
+        bool enabled;     /* it is taken back */
+        int restarts;     /* so many take it back; 0: they do not count; at most 100000 */
         int64_t watch_ms; /* 1 min .. 24 h: so long after a change what happens to its pods counts as its doing */
 };
 

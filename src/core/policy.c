@@ -31,7 +31,7 @@ static const struct apply_policy apply_default = {
         .max_decrease_percent = 50,
         .cooldown_ms = INT64_C(12) * HOUR_MS,
         .min_replicas = 2,
-        .guard = {.watch_ms = HOUR_MS},
+        .guard = {.enabled = true, .restarts = 2, .watch_ms = HOUR_MS},
 };
 
 static const struct raise_policy raise_default = {

@@ -1,0 +1,85 @@
+#include "core/guard.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { PATIENCE_SHARE = 4 };
+static const int64_t step_least_ms = DAY_MS, step_most_ms = INT64_C(7) * DAY_MS;
+
+static const char *const names[GUARD_CAUSES] = {
+        [GUARD_NONE] = "",
+        [GUARD_EVICTED] = "Evicted",
+        [GUARD_OUT_OF_MEMORY] = "OutOfMemory",
+        [GUARD_RESTARTS] = "Restarts",
+        [GUARD_NOT_READY] = "NotReady",
+};
+
+const char *guard_cause_name(enum guard_cause c)
+{
+        assert(c < GUARD_CAUSES);
+        return names[c];
+}
+
+enum guard_cause guard_cause_find(const char *name)
+{
+        enum guard_cause c = GUARD_CAUSES - 1;
+        while (c > GUARD_NONE && strcmp(name, names[c]) != 0)
+                c--;
+        return c;
+}
+
+bool guard_watches(const struct guard_policy *p, struct wall change, struct wall at)
+{
+        return change.ms > 0 && at.ms >= change.ms && at.ms - change.ms <= p->watch_ms;
+}
+
+/* In 128 bits: nobody says how many pods a world that was made up has. */
+bool guard_below(struct guard_pods before, struct guard_pods pods)
+{
+        if (before.count <= 0 || pods.count <= 0)
+                return false;
+        return (__int128)pods.ready * before.count < (__int128)before.ready * pods.count;
+}
+
+int64_t guard_patience_ms(const struct guard_policy *p)
+{
+        return p->watch_ms / PATIENCE_SHARE;
+}
+
+static bool is_killed(const struct guard_facts *f, bool evicted)
+{
+        const struct guard_kill *k = &f->kill;
+        return k->at.ms > 0 && k->evicted == evicted && guard_watches(f->policy, k->since, k->at);
+}
+
+static bool restarts(const struct guard_facts *f)
+{
+        return f->policy->restarts > 0 && f->restarts >= f->policy->restarts;
+}
+
+static bool is_not_ready(const struct guard_facts *f)
+{
+        return f->below.ms > 0 && f->now.ms - f->below.ms >= guard_patience_ms(f->policy) &&
+               guard_below(f->before, f->pods);
+}
+
+enum guard_cause guard_judge(const struct guard_facts *f)
+{
+        bool watches = guard_watches(f->policy, f->changed, f->now);
+        if (!f->policy->enabled)
+                return GUARD_NONE;
+        if (is_killed(f, true))
+                return GUARD_EVICTED;
+        if (is_killed(f, false))
+                return GUARD_OUT_OF_MEMORY;
+        if (watches && restarts(f))
+                return GUARD_RESTARTS;
+        return watches && is_not_ready(f) ? GUARD_NOT_READY : GUARD_NONE;
+}
+
+int64_t guard_step_ms(int64_t before_ms)
+{
+        if (before_ms <= 0)
+                return step_least_ms;
+        return before_ms < step_most_ms / 2 ? before_ms * 2 : step_most_ms;
+}
