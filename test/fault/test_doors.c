@@ -118,6 +118,7 @@ static void test_an_end_told_twice(void **state)
                                    "Content-Type: application/yaml\r\n%s\r\n\r\n%s";
         static const struct {
                 const char *headers, *body, *status;
+                bool other; /* an encoding that libmicrohttpd, from 1.0 on, refuses with a page of its own */
         } row[] = {
                 {"Content-Length: 5\r\nContent-Length: 3", "a: 1\n", "400"},
                 {"Content-Length: 5\r\nContent-Length: 5", "a: 1\n", "400"},
@@ -125,9 +126,9 @@ static void test_an_end_told_twice(void **state)
                 {"Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
                 {"Content-Length: 0\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
                 {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
-                {"Transfer-Encoding: gzip", "x", "400"},
-                {"Transfer-Encoding: gzip, chunked", "0\r\n\r\n", "400"},
-                {"Transfer-Encoding: identity", "a: 1\n", "400"},
+                {"Transfer-Encoding: gzip", "x", "400", true},
+                {"Transfer-Encoding: gzip, chunked", "0\r\n\r\n", "400", true},
+                {"Transfer-Encoding: identity", "a: 1\n", "400", true},
                 {"Content-Length: 5\r\nConnection: close", "a: 1\n", "200"},
                 {"Transfer-Encoding: Chunked\r\nConnection: close", "5\r\na: 1\n\r\n0\r\n\r\n", "200"},
         };
@@ -138,9 +139,8 @@ static void test_an_end_told_twice(void **state)
                 AUTO(mem_free) char *answer = answer_to(&s, bytes);
                 if (strncmp(answer + 9, row[i].status, 3) != 0 || wire_count(answer, "HTTP/1.1 ") != 1)
                         fail_msg("%s: not %s but %s", row[i].headers, row[i].status, answer);
-                /* Releases of libmicrohttpd from 1.0 on may refuse an encoding before we are asked. */
                 if (*row[i].status == '4' && !strstr(answer, "problems/invalid-body") &&
-                    !strstr(answer, "Unsupported Transfer-Encoding"))
+                    !(row[i].other && strstr(answer, "Unsupported Transfer-Encoding")))
                         fail_msg("%s: %s", row[i].headers, answer);
         }
         stand_end(&s);
