@@ -19,7 +19,7 @@ import (
 // e2e runs the scenarios of those names, or all.
 func e2e(names []string) error {
 	if scenario.NeedArgo(names) { // now, not while others wait for their minutes
-		if _, err := programs.Build(scenario.ArgoModule(root()), programs.Argo, os.Stderr); err != nil {
+		if _, err := buildAll(); err != nil {
 			return err
 		}
 	}
@@ -45,8 +45,9 @@ func withPlanes(work func(begin func(string) (*scenario.World, error)) error) (e
 		if err == nil {
 			err = os.RemoveAll(dir)
 		} else {
-			for _, data := range []string{"together/etcd", "apart/etcd", "patient/etcd"} {
-				_ = os.RemoveAll(filepath.Join(dir, data))
+			data, _ := filepath.Glob(filepath.Join(dir, "*", "etcd"))
+			for _, d := range data {
+				_ = os.RemoveAll(d)
 			}
 			fmt.Fprintln(os.Stderr, "the logs are in", dir)
 		}
@@ -77,7 +78,7 @@ func withPlanes(work func(begin func(string) (*scenario.World, error)) error) (e
 		}
 		w, err := scenario.NewWorld(ctx, pl, root())
 		if err == nil {
-			err = pl.WaitForMetrics(90 * time.Second)
+			err = pl.WaitForMetrics()
 		}
 		fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
 		return w, err

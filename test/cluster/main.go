@@ -8,15 +8,15 @@ import (
 	"os/signal"
 	"path/filepath"
 	"syscall"
-	"time"
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/plane"
 	"halflife.dev/cluster/programs"
+	"halflife.dev/cluster/scenario"
 	"halflife.dev/cluster/usage"
 )
 
-const misuse = "usage: up | down | e2e [scenario...] | peer"
+const misuse = "usage: build | up | down | e2e [scenario...] | peer"
 
 func main() {
 	if len(os.Args) < 2 {
@@ -24,6 +24,8 @@ func main() {
 	}
 	var err error
 	switch os.Args[1] {
+	case "build": // what e2e runs, ahead of it
+		_, err = buildAll()
 	case "up":
 		err = up()
 	case "down":
@@ -74,7 +76,7 @@ func up() error {
 	if err != nil {
 		return err
 	}
-	if err := pl.WaitForMetrics(90 * time.Second); err != nil {
+	if err := pl.WaitForMetrics(); err != nil {
 		pl.Stop()
 		return err
 	}
@@ -89,6 +91,15 @@ func down() error {
 		fmt.Fprintf(os.Stderr, "%d processes ended\n", count)
 	}
 	return err
+}
+
+// buildAll builds the programs of a control plane and the controllers of others that scenarios run beside it.
+func buildAll() (programs.Set, error) {
+	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+	if err == nil {
+		_, err = programs.Build(scenario.ArgoModule(root()), programs.Argo, os.Stderr)
+	}
+	return set, err
 }
 
 func startIn(dir string, set programs.Set, detach bool) (*plane.Plane, error) {

@@ -56,7 +56,7 @@ func New(server, ca, cert, key string) (*Client, error) {
 	}
 	transport := &http.Transport{
 		TLSClientConfig:     &tls.Config{RootCAs: pool, Certificates: []tls.Certificate{pair}},
-		MaxIdleConnsPerHost: 16,
+		MaxIdleConnsPerHost: 64,
 	}
 	return &Client{Server: server, http: &http.Client{Transport: transport}}, nil
 }

@@ -1,7 +1,5 @@
 package plane
 
-import "time"
-
 // StartBeside starts one more controller of others, under the administrator's account, and waits until it listens where
 // its last port tells. args gets as many free ports as it asks for. It ends with the control plane.
 func (pl *Plane) StartBeside(name, path string, ports int, args func(port []int) []string) error {
@@ -21,5 +19,5 @@ func (pl *Plane) StartAt(name, path string, port int, args ...string) error {
 	pl.mu.Lock()
 	pl.beside = append(pl.beside, p)
 	pl.mu.Unlock()
-	return ready(p, 60*time.Second, func() error { return listening(port) })
+	return ready(p, patience, func() error { return listening(port) })
 }

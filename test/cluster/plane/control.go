@@ -53,7 +53,7 @@ func (pl *Plane) StartAPIServer() error {
 	if err != nil {
 		return err
 	}
-	return ready(pl.APIServer, 60*time.Second, func() error { return c.Healthy("/readyz") })
+	return ready(pl.APIServer, patience, func() error { return c.Healthy("/readyz") })
 }
 
 // startControllers starts what makes of workloads pods and places them. A slow machine's late lease must not make a node

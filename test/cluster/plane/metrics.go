@@ -2,7 +2,6 @@ package plane
 
 import (
 	"fmt"
-	"time"
 
 	"halflife.dev/cluster/kube"
 )
@@ -64,12 +63,12 @@ func (pl *Plane) RemoveMetricsAPI() error {
 }
 
 // WaitForMetrics waits until metrics-server tells the usage of the nodes.
-func (pl *Plane) WaitForMetrics(limit time.Duration) error {
+func (pl *Plane) WaitForMetrics() error {
 	c, err := pl.Client()
 	if err != nil {
 		return err
 	}
-	return ready(pl.Metrics, limit, func() error {
+	return ready(pl.Metrics, patience, func() error {
 		list, err := c.Get("/apis/metrics.k8s.io/v1beta1/nodes")
 		if err != nil {
 			return err

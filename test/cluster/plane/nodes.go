@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 
 	"halflife.dev/cluster/programs"
 )
@@ -32,7 +31,7 @@ func (pl *Plane) startNodes(self string, kwokPort, usagePort int) error {
 	if err := pl.Usage.Start(pl.detach); err != nil {
 		return err
 	}
-	if err := ready(pl.Usage, 30*time.Second, func() error { return listening(usagePort) }); err != nil {
+	if err := ready(pl.Usage, patience, func() error { return listening(usagePort) }); err != nil {
 		return err
 	}
 	pl.Kwok = pl.process("kwok", pl.Set.Path("kwok"),
@@ -89,7 +88,7 @@ func (pl *Plane) createNodes() error {
 			return err
 		}
 	}
-	return ready(pl.Kwok, 60*time.Second, func() error {
+	return ready(pl.Kwok, patience, func() error {
 		list, err := c.Get("/api/v1/nodes")
 		if err != nil {
 			return err

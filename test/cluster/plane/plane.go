@@ -190,6 +190,9 @@ func (pl *Plane) KubeconfigFor(path, token string) error {
 	return WriteKubeconfig(path, pl.Server, ca, map[string]any{"token": token})
 }
 
+// patience is for how long a program that starts is waited for: a machine may have much else to do.
+const patience = 5 * time.Minute
+
 // ready asks until the answer is yes; a process that ended meanwhile is an error that tells the end of its log.
 func ready(p *Process, limit time.Duration, ask func() error) error {
 	deadline := time.Now().Add(limit)

@@ -216,7 +216,7 @@ func (t *T) deploysWith(token, what, cpu string) {
 	o := t.deployment("web", 2, app(usedCPU, usedMemory))
 	kube.Object(o).Object("spec", "template", "metadata", "labels")["version"] = strings.ReplaceAll(what, " ", "-")
 	t.Apply(o)
-	t.Ctl("-n", t.NS, "rollout", "status", "--timeout=60s", "deployment/web")
+	t.Ctl("-n", t.NS, "rollout", "status", "--timeout=300s", "deployment/web")
 	t.Eventually(what+": its pods ask for "+cpu, soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	for _, p := range t.Pods("web") {
 		if ours := p.Annotation(applied) != ""; ours != (cpu != "2") && what != asItIs {

@@ -99,6 +99,16 @@ func (t *T) image(plural, name, image, cpu string) {
 	t.Check(err)
 }
 
+// goOn ends the pause that a Rollout is in, as `kubectl argo rollouts promote` does.
+func (t *T) goOn(name string) kube.Object {
+	r := t.Workload("rollouts", name)
+	if r.Text("status", "phase") == "Paused" {
+		_, err := t.Merge(t.path("rollouts", name)+"/status", M{"status": M{"pauseConditions": nil}})
+		t.Check(err)
+	}
+	return r
+}
+
 // stableImage is what most pods of a Rollout still run.
 func (t *T) stableImage(r kube.Object) string {
 	set := t.Workload("replicasets", r.Name()+"-"+r.Text("status", "stableRS"))
@@ -121,7 +131,7 @@ func canary(t *T) {
 	t.Argo()
 	t.Namespace()
 	t.Profile(quick("Recommend"))
-	steps := L{M{"setWeight": 34}, M{"pause": M{"duration": "12s"}}, M{"setWeight": 67}, M{"pause": M{"duration": "1s"}}}
+	steps := L{M{"setWeight": 34}, M{"pause": M{"duration": "10m"}}, M{"setWeight": 67}, M{"pause": M{"duration": "1s"}}}
 	t.Apply(t.rolled("web", 3, M{"canary": M{"steps": steps}}, app(usedCPU, usedMemory)))
 	t.RecIn(rolloutRec, "Ready", soon)
 	t.inPhase("web", "Healthy")
@@ -132,7 +142,7 @@ func canary(t *T) {
 	t.blocked(rolloutRec, "rollout")
 	cpu, memory := targets(usedCPU, usedMemory)
 	t.Eventually("the template asks for the target", soon, func() error {
-		r := t.Workload("rollouts", "web")
+		r := t.goOn("web")
 		if got := request(r, "app", "cpu"); got != cpu {
 			return fmt.Errorf("it asks for %s", got)
 		}
@@ -142,6 +152,7 @@ func canary(t *T) {
 		return nil
 	})
 	t.Eventually("its pods run with the target", soon, func() error {
+		t.goOn("web")
 		if err := t.podsAsk("web", "app", "cpu", cpu, 3); err != nil {
 			return err
 		}
@@ -271,8 +282,7 @@ func pausing(t *T) {
 	t.inPhase("web", "Paused")
 	t.generation("rollouts", "web", 2)
 	cpu, _ := targets(usedCPU, usedMemory)
-	_, err := t.Merge(t.path("rollouts", "web")+"/status", M{"status": M{"pauseConditions": nil}}) // as `kubectl argo rollouts promote` does
-	t.Check(err)
+	t.goOn("web")
 	t.Eventually("promoted, its pods run with the target", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	t.generation("rollouts", "web", 2)
 }

@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"io"
 	"os"
@@ -50,6 +51,9 @@ func (a *Audit) Since(mark int64, user string) []Request {
 		line, err := in.ReadBytes('\n')
 		if err != nil {
 			return list
+		}
+		if !bytes.Contains(line, []byte(user)) {
+			continue
 		}
 		var r Request
 		if json.Unmarshal(line, &r) == nil && r.User.Username == user {

@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"backfill", backfill})
+	alone = append(alone, scenario{"backfill", backfill})
 }
 
 const (

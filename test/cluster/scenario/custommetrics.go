@@ -21,8 +21,8 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"custom-metrics-taken", customMetricsTaken}, scenario{"front-proxy", frontProxy})
-	patient = append(patient, scenario{"hpa-limit-basis", hpaLimitBasis})
+	alone = append(alone, scenario{"custom-metrics-taken", customMetricsTaken}, scenario{"front-proxy", frontProxy})
+	alone = append(alone, scenario{"hpa-limit-basis", hpaLimitBasis})
 }
 
 const (
@@ -190,7 +190,7 @@ func (t *T) playLoad(names []string, cores float64) map[string]int64 {
 }
 
 func (t *T) settle(name string, cores float64) (int64, error) {
-	deadline := time.Now().Add(3 * time.Minute)
+	deadline := time.Now().Add(2 * soon)
 	var wanted int64
 	var since time.Time
 	var last error

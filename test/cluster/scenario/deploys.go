@@ -237,7 +237,7 @@ func (d *deploying) play(deed deed) {
 	if deed.roll != (after > before) || after > before+1 {
 		d.Fatalf("%s: revision %d became %d: %s", deed.what, before, after, d.live().Object("spec", "template"))
 	}
-	d.ctl("rollout", "status", "--timeout=60s", d.target())
+	d.ctl("rollout", "status", "--timeout=300s", d.target())
 	d.Eventually(deed.what+": its pods run with the target", soon, func() error {
 		if err := d.podsAsk("web", "app", "memory", d.memory, d.pods); err != nil {
 			return err

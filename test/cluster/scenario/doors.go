@@ -43,7 +43,7 @@ func (w *World) OpenDoors(h *Halflife) error {
 	if err := w.InstallDoors(); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(soon)
 	for {
 		err := w.lead(h)
 		if err == nil {

@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"fallback", fallback})
+	alone = append(alone, scenario{"fallback", fallback})
 }
 
 // Whatever state halflife is in, pods and workloads are created and changed, unchanged by it, and within the two seconds
@@ -160,7 +160,7 @@ func (t *T) deployed(halved bool, limit time.Duration) error {
 			return err
 		}
 	}
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(soon)
 	for _, name := range []string{"at-pod", "at-workload"} {
 		for {
 			err := t.podsAsk(name, "app", "cpu", want, 1)

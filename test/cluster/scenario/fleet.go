@@ -48,7 +48,7 @@ func (t *T) createFleet() {
 	for range fleetSize {
 		t.Check(<-errs)
 	}
-	t.Eventually("all pods of the fleet run", 5*time.Minute, func() error {
+	t.Eventually("all pods of the fleet run", 3*soon, func() error {
 		list, err := t.Get(t.path("deployments", ""))
 		if err != nil {
 			return err
@@ -106,7 +106,7 @@ func fleet(t *T) {
 	t.Profile(quick("Recommend"))
 	t.createFleet()
 	start := time.Now()
-	t.Eventually("every recommendation is right", 5*time.Minute, t.fleetRight)
+	t.Eventually("every recommendation is right", soon, t.fleetRight)
 	t.Notef("%d recommendations right %.0f s after the last pod ran", fleetSize, time.Since(start).Seconds())
 	t.Cycles(h, 3)
 

@@ -79,7 +79,7 @@ func (h *Halflife) Start() error {
 	if err := h.Process.Start(false, usual...); err != nil {
 		return err
 	}
-	deadline := time.Now().Add(60 * time.Second)
+	deadline := time.Now().Add(soon)
 	for {
 		_, err := h.Page("/readyz")
 		if err == nil {
@@ -89,7 +89,7 @@ func (h *Halflife) Start() error {
 			return alive
 		}
 		if time.Now().After(deadline) {
-			return fmt.Errorf("halflife is not ready after a minute: %w\n%s", err, h.Tail(3000))
+			return fmt.Errorf("halflife is not ready after %s: %w\n%s", soon, err, h.Tail(3000))
 		}
 		time.Sleep(100 * time.Millisecond)
 	}

@@ -148,7 +148,7 @@ func managed(t *T) {
 			"names": M{"plural": "databases", "singular": "database", "kind": "Database"},
 			"versions": L{M{"name": "v1", "served": true, "storage": true, "schema": M{"openAPIV3Schema": M{
 				"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}})
-	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd/databases.example.com")
+	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd/databases.example.com")
 	defer func() { _, _ = t.ctl.Run("", "delete", "crd", "databases.example.com", "--wait=false") }()
 	var db kube.Object
 	t.Eventually("the operator's object", soon, func() (err error) {

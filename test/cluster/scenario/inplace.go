@@ -251,7 +251,7 @@ func inPlaceQuota(t *T) {
 		}
 	}
 	clean()
-	t.Eventually("it is tried again", 90*time.Second, func() error { return t.podsAsk("db", "app", "cpu", cpu, 3) })
+	t.Eventually("it is tried again", soon, func() error { return t.podsAsk("db", "app", "cpu", cpu, 3) })
 }
 
 // A pod without owner is its own template: it is annotated before it is resized, and its original stands for good.
@@ -354,7 +354,7 @@ func raise(t *T) {
 	uses("db-0", 400*mi)
 	uses("db-1", 1500*mi)
 	asks := func(pod, want string) {
-		t.Eventually(pod+" asks for "+want, 3*time.Minute, func() error {
+		t.Eventually(pod+" asks for "+want, soon, func() error {
 			p, err := t.Get(t.path("pods", pod))
 			if err != nil {
 				return err

@@ -7,11 +7,10 @@ import (
 	"fmt"
 	"os"
 	"strings"
-	"time"
 )
 
 func init() {
-	apart = append(apart, scenario{"install", install})
+	alone = append(alone, scenario{"install", install})
 }
 
 const (
@@ -30,7 +29,7 @@ func install(t *T) {
 			_, _ = t.ctl.Run("", "delete", "crd", plural+".monitoring.coreos.com", "--wait=false")
 		}
 	}()
-	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", "servicemonitors.monitoring.coreos.com",
+	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "servicemonitors.monitoring.coreos.com",
 		"prometheusrules.monitoring.coreos.com")
 	for _, folder := range []string{"", "/overlays/admission", "/overlays/read-only", "/overlays/monitoring", "/overlays/in-place"} {
 		t.Ctl("apply", "--dry-run=server", "-k", t.Root+"/manifests"+folder)
@@ -59,7 +58,7 @@ func operatorCRD(plural string) M {
 }
 
 func (t *T) mayBecome(want string, args ...string) {
-	t.Eventually("can-i "+strings.Join(args, " ")+": "+want, time.Minute, func() error {
+	t.Eventually("can-i "+strings.Join(args, " ")+": "+want, soon, func() error {
 		out, err := t.ctl.Run("", append([]string{"auth", "can-i", "-A"}, args...)...)
 		if strings.TrimSpace(out) != want {
 			return fmt.Errorf("the answer is '%s' (%v)", strings.TrimSpace(out), err)
@@ -97,11 +96,11 @@ func (t *T) serve() {
 		defer h.Terminate()
 		replicas = append(replicas, h)
 	}
-	t.trusted(replicas, time.Minute)
+	t.trusted(replicas)
 	t.Check(t.Delete(certificate))
 	_, err := t.Merge(hooks, M{"metadata": M{"labels": M{"touched": "yes"}}})
 	t.Check(err)
-	t.trusted(replicas, 3*time.Minute)
+	t.trusted(replicas)
 	for _, h := range replicas {
 		log, err := os.ReadFile(h.Log)
 		t.Check(err)
@@ -112,8 +111,8 @@ func (t *T) serve() {
 }
 
 // trusted waits until what every replica shows is trusted by what stands in every webhook, and is the Secret's.
-func (t *T) trusted(replicas []*Halflife, limit time.Duration) {
-	t.Eventually("the replicas are trusted", limit, func() error {
+func (t *T) trusted(replicas []*Halflife) {
+	t.Eventually("the replicas are trusted", soon, func() error {
 		secret, err := t.Get(certificate)
 		if err != nil {
 			return err

@@ -39,7 +39,7 @@ func keda(t *T) {
 	t.generation("deployments", "early", 1)
 
 	t.CtlIn(kedaCRD, "apply", "-f", "-")
-	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", "scaledobjects.keda.sh")
+	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "scaledobjects.keda.sh")
 	t.Eventually("a ScaledObject is made", soon, func() error {
 		_, err := t.ctl.Run(kube.Object(M{"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "metadata": t.meta("web"),
 			"spec": M{"scaleTargetRef": M{"name": "web"}, "minReplicaCount": 2, "maxReplicaCount": 2, "triggers": L{
@@ -54,7 +54,7 @@ func keda(t *T) {
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
 	trigger := func(source kube.Object) string { return source.List("spec", "triggers")[1].Text("metadata", "value") }
 	cpu, _ := targets(usedCPU, usedMemory)
-	t.Eventually("the request falls and the trigger rises", found, func() error {
+	t.Eventually("the request falls and the trigger rises", soon, func() error {
 		if got := request(t.Workload("deployments", "web"), "app", "cpu"); got != cpu {
 			return fmt.Errorf("the request is '%s'", got)
 		}

@@ -10,7 +10,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"oom-200", oomKills})
+	alone = append(alone, scenario{"oom-200", oomKills})
 }
 
 // killed makes the kubelet's report of a pod whose container was killed: of the process before, or of the present one.

@@ -76,7 +76,7 @@ func kruiseLate(t *T) {
 	t.clone(cloneSet, "parted", M{"partition": "50%"})
 	cpu, _ := targets(usedCPU, usedMemory)
 	for _, c := range kruise {
-		t.Eventually(c.kind+" is patched", found, func() error { return t.kruiseAsks(c, "web", cpu) })
+		t.Eventually(c.kind+" is patched", soon, func() error { return t.kruiseAsks(c, "web", cpu) })
 	}
 	for _, name := range []string{"cloneset.apps.kruise.io-stuck", "statefulset.apps.kruise.io-stuck"} {
 		r := t.RecWhen(name, "Immutable", soon, func(r kube.Object) error {
@@ -103,7 +103,7 @@ func kruiseLate(t *T) {
 	}
 	t.installKruise()
 	t.clone(cloneSet, "again", M{})
-	t.Eventually("installed again, it is patched", found, func() error { return t.kruiseAsks(cloneSet, "again", cpu) })
+	t.Eventually("installed again, it is patched", soon, func() error { return t.kruiseAsks(cloneSet, "again", cpu) })
 }
 
 // A Deployment that is scaled to 0 keeps what was learned of it and is not stale; what is judged is its template, also one that no pod

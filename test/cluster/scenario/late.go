@@ -92,7 +92,7 @@ func deploysMoved(t *T) {
 		if got := request(d.live(), "app", "cpu"); got != template {
 			t.Fatalf("%s: the template asks for %s, not %s", what, got, template)
 		}
-		d.ctl("rollout", "status", "--timeout=60s", d.target())
+		d.ctl("rollout", "status", "--timeout=300s", d.target())
 		t.Eventually(what+": its pods ask for "+pods, soon, func() error { return t.podsAsk("web", "app", "cpu", pods, 2) })
 		for _, p := range t.Pods("web") {
 			if got := kube.Parse(p.Annotation(originals)).Text("app", "requests", "cpu"); got != "2" {
@@ -129,7 +129,7 @@ func deploysAgain(t *T, at string) {
 	d.apply()
 	t.RecIn("deployment-web", "Ready", soon)
 	d.ctl("delete", "--cascade=foreground", d.target())
-	time.Sleep(Interval) // a cycle that knows it is gone; without pods nobody asks for usage
+	d.matched("/clusterprofiles/e2e-"+d.Name, 0) // it is known to be gone
 	d.apply()
 	began := time.Now()
 	t.Eventually("its new pods run with what was learned", 30*time.Second, func() error {

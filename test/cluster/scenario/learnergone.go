@@ -12,7 +12,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"learner-gone", learnerGone})
+	alone = append(alone, scenario{"learner-gone", learnerGone})
 }
 
 // files writes a certificate for localhost and who vouches for it; gives the three files.
@@ -267,7 +267,7 @@ func (s *deserted) alike() map[string]string {
 	t := s.t
 	bodies := map[string]string{}
 	for _, q := range s.everything() {
-		t.Eventually("the replicas agree on "+q.path, 20*time.Second, func() error {
+		t.Eventually("the replicas agree on "+q.path, soon, func() error {
 			first, err := s.to(0, q.method, q.path, q.body)
 			if err != nil {
 				return err
@@ -355,7 +355,7 @@ func (s *deserted) apiServerAway(was map[string]string) {
 	gone := time.Now()
 	page := s.path("/workloads/deploy/ready")
 	for i := range s.replicas {
-		t.Eventually("answers tell their age", time.Minute, func() error {
+		t.Eventually("answers tell their age", soon, func() error {
 			answer, err := s.to(i, "GET", page, "")
 			warned := strings.Join(answer.Header.Values("Warning"), ", ")
 			if err == nil && (answer.Code != 200 || !strings.Contains(warned, "110 ") || answer.Header.Get("Age") == "") {
@@ -389,7 +389,7 @@ func (s *deserted) apiServerAway(was map[string]string) {
 	}
 	up = true
 	t.Check(t.Plane.StartAPIServer())
-	t.Eventually("the API server is back", time.Minute, func() error {
+	t.Eventually("the API server is back", soon, func() error {
 		for i := range s.replicas {
 			answer, err := s.to(i, "GET", page, "")
 			if err != nil {

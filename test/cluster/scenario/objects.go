@@ -81,11 +81,11 @@ func kubectl(t *T) {
 	t.Namespace()
 	t.Profile(quick("Recommend"))
 	t.Apply(t.deployment("web", 2, app(410, 300*mi)))
-	t.Eventually("the recommendation exists", time.Minute, func() error {
+	t.Eventually("the recommendation exists", soon, func() error {
 		_, err := t.Rec("deployment-web")
 		return err
 	})
-	t.Ctl("-n", t.NS, "wait", "--for=condition=Ready", "--timeout=120s", "rec/deployment-web")
+	t.Ctl("-n", t.NS, "wait", "--for=condition=Ready", "--timeout=300s", "rec/deployment-web")
 	for _, c := range []struct {
 		args []string
 		want []string

@@ -14,7 +14,7 @@ import (
 )
 
 func init() {
-	patient = append(patient, scenario{"outage", outage})
+	alone = append(alone, scenario{"outage", outage})
 }
 
 // What halflife stands on goes away, part by part. It never exits, patches nothing meanwhile, and recovers by itself.
@@ -36,7 +36,7 @@ func outage(t *T) {
 	})
 	t.Check(t.Plane.RegisterMetricsAPI())
 	cpu, _ := targets(usedCPU, usedMemory)
-	t.Eventually("with usage it is lowered", soon+time.Minute, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	t.Eventually("with usage it is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	t.RecIn("deployment-doomed", "Ready", soon)
 
 	t.Plane.Metrics.Stop()
@@ -52,7 +52,7 @@ func outage(t *T) {
 	t.Ctl("-n", t.NS, "set", "resources", "deployment/web", "-c", "app", "--requests=cpu=1,memory=512Mi")
 	t.apiServerAway(h)
 	t.historyAway(h)
-	t.RecIn("deployment-web", "Stale", 7*time.Minute)
+	t.RecIn("deployment-web", "Stale", 2*soon)
 	if away := time.Since(gone); away < 10*Interval {
 		t.Fatalf("stale after only %s", away)
 	}

@@ -88,7 +88,7 @@ func (t *T) measure(sides []*side) {
 // startPeer installs the VPA's CRDs, a VPA that only recommends for each deployment of the fleet, and starts it.
 func (t *T) startPeer(recommender, source string) *plane.Process {
 	t.Ctl("apply", "--server-side", "-f", filepath.Join(source, "deploy", "vpa-v1-crd-gen.yaml"))
-	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
+	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", "verticalpodautoscalers.autoscaling.k8s.io")
 	t.Ctl("create", "namespace", "peer")
 	t.Ctl("-n", "peer", "create", "serviceaccount", "peer")
 	t.Ctl("create", "clusterrolebinding", "peer", "--clusterrole=cluster-admin", "--serviceaccount=peer:peer")

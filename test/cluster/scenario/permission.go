@@ -5,13 +5,12 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"time"
 
 	"halflife.dev/cluster/kube"
 )
 
 func init() {
-	apart = append(apart, scenario{"permission", permission})
+	alone = append(alone, scenario{"permission", permission})
 }
 
 const roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles/halflife-controller-apply"
@@ -35,7 +34,7 @@ func permission(t *T) {
 		_, _ = t.ctl.Run("", "apply", "-k", t.Root+"/manifests")
 		_, _ = t.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0")
 	}()
-	t.Eventually("the rule is gone", time.Minute, func() error {
+	t.Eventually("the rule is gone", soon, func() error {
 		out, err := t.ctl.Run("", "auth", "can-i", "patch", "deployments.apps", "-A", "--as="+account)
 		if strings.TrimSpace(out) != "no" {
 			return fmt.Errorf("the answer is still '%s' (%v)", strings.TrimSpace(out), err)
@@ -77,7 +76,7 @@ func permission(t *T) {
 	}
 	t.Ctl("apply", "-k", t.Root+"/manifests")
 	t.Ctl("-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0")
-	t.Eventually("the rule given back, it is lowered", 5*time.Minute, func() error {
+	t.Eventually("the rule given back, it is lowered", soon, func() error {
 		return t.podsAsk("forbidden", "app", "cpu", cpu, 2)
 	})
 }

@@ -99,7 +99,7 @@ func recreated(t *T) {
 	t.Apply(manifest)
 	t.Apply(t.deployment("beside", 1, app(usedCPU, usedMemory))) // usage is read only while somebody has a profile
 	cpu, _ := targets(usedCPU, usedMemory)
-	t.Eventually("the first is lowered", soon+time.Minute, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	t.Eventually("the first is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	first := t.Workload("deployments", "web").UID()
 	t.Ctl("-n", t.NS, "delete", "deployment", "web")
 	t.Cycles(t.halflife, 2)

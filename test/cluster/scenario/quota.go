@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"time"
 )
 
 func init() {
@@ -53,5 +52,5 @@ func quotaSurge(t *T) {
 	}
 	t.generation("deployments", "web", 1)
 	t.Apply(t.quota(M{"requests.cpu": "8", "pods": "4"}))
-	t.Eventually("with room it is lowered", soon+30*time.Second, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	t.Eventually("with room it is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 }

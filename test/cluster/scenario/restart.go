@@ -13,7 +13,7 @@ import (
 )
 
 func init() {
-	apart = append(apart, scenario{"restart", restart})
+	alone = append(alone, scenario{"restart", restart})
 }
 
 // own gives the scenario a halflife of its own, and ends it with the scenario.
@@ -120,7 +120,7 @@ func restart(t *T) {
 	was := map[string]string{}
 	for name, cpu := range usages {
 		want := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(cpu), 2000))
-		t.Eventually(name+" is lowered", soon+time.Minute, func() error { return t.podsAsk(name, "app", "cpu", want, 2) })
+		t.Eventually(name+" is lowered", soon, func() error { return t.podsAsk(name, "app", "cpu", want, 2) })
 		was["deployment-"+name] = numbersOf(t.RecIn("deployment-"+name, "Ready", soon))
 	}
 	t.Cycles(h, 2) // a checkpoint at the least
@@ -148,7 +148,7 @@ func restart(t *T) {
 		t.Fatalf("%s", wrong)
 	}
 	t.moreUsage("a")
-	all := t.RecWhen("deployment-a", "a status with its counters", 3*time.Minute, func(r kube.Object) error {
+	all := t.RecWhen("deployment-a", "a status with its counters", soon, func(r kube.Object) error {
 		if got := numbersOf(r); got == was[r.Name()] {
 			return fmt.Errorf("nothing new: %s", got)
 		}
@@ -182,10 +182,10 @@ func (t *T) again(h *Halflife) {
 // killInCycle ends it just when it has asked for the usage of pods.
 func (t *T) killInCycle(h *Halflife) {
 	mark := t.Audit.Mark()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(soon)
 	for t.Audit.CyclesSince(mark) == 0 {
 		if time.Now().After(deadline) {
-			t.Fatalf("no cycle within a minute")
+			t.Fatalf("no cycle within %s", soon)
 		}
 		time.Sleep(time.Millisecond)
 	}

@@ -15,7 +15,7 @@ func init() {
 		scenario{"restore-quota", restoreQuota})
 	shared = append(shared, scenario{"restore", restoreAll}, scenario{"adopt", adopt})
 	doored = append(doored, scenario{"restore-doors", restoreDoors})
-	apart = append(apart, scenario{"uninstall", uninstall})
+	alone = append(alone, scenario{"uninstall", uninstall})
 }
 
 // command runs halflife as the cluster's administrator does and gives what it said; it must end with that exit code.
@@ -83,7 +83,7 @@ func restoreAll(t *T) {
 	for _, name := range []string{"web", "db", "agent"} {
 		t.Eventually(name+" is lowered", soon, func() error { return t.podsAsk(name, "app", "cpu", cpu, 3) })
 	}
-	said := t.command(0, "restore", "-n", t.NS, "--timeout", "1m")
+	said := t.command(0, "restore", "-n", t.NS, "--timeout", "5m")
 	t.says(said, "deployment/web restored: app cpu "+cpu+" -> 2", "statefulset/db restored", "daemonset/agent restored")
 	back := func() {
 		for plural, name := range objects {
@@ -118,7 +118,7 @@ func restoreChanged(t *T) {
 	ctl("set", "resources", "deployment/request", "-c", "app", "--requests=cpu=700m")
 	ctl("delete", "deployment", "deleted")
 	ctl("rollout", "pause", "deployment/paused")
-	said := t.command(0, "restore", "--all", "-l", "app in ("+strings.Join(names, ",")+")", "--timeout", "1m")
+	said := t.command(0, "restore", "--all", "-l", "app in ("+strings.Join(names, ",")+")", "--timeout", "5m")
 	t.says(said, "deployment/alone restored: app cpu 454m -> 2", "deployment/scaled restored", "deployment/image restored",
 		"deployment/request left; left: app cpu is 700m, not the 454m that halflife set: its owner's value stands",
 		"deployment/paused restored: app cpu 454m -> 2;", "left: its rollout is paused")
@@ -184,7 +184,7 @@ func restoreFull(t *T) {
 		t.Fatalf("only %d of a serve", serving)
 	}
 	resize("64")
-	t.command(0, "restore", "-n", t.NS, "--budget", "1", "--timeout", "30s")
+	t.command(0, "restore", "-n", t.NS, "--budget", "1", "--timeout", "5m")
 	for _, name := range []string{"a", "b"} {
 		if now := t.spec("deployments", name); now != before[name] {
 			t.Fatalf("%s was\n%s\nand is\n%s", name, before[name], now)
@@ -216,18 +216,19 @@ func restoreQuota(t *T) {
 	t.says(said, "deployment/web failed: stands still for 5 s", "exceeded quota: small", "1 failed")
 	t.Eventually("the old pods serve", soon, func() error { return t.podsAsk("web", "app", "cpu", "500m", 2) })
 	quota("20")
-	t.command(0, "restore", "deploy/web", "-n", t.NS, "--timeout", "40s")
+	t.command(0, "restore", "deploy/web", "-n", t.NS, "--timeout", "5m")
 	if now := t.spec("deployments", "web"); now != before {
 		t.Fatalf("it was\n%s\nand is\n%s", before, now)
 	}
 	t.Check(t.podsAsk("web", "app", "cpu", "2", 2))
 }
 
-// resizable makes a pod's node one that resizes it: its kubelet tells what its containers have. Gives the pod's name.
-func (t *T) resizable(pod kube.Object) string {
+// unresizable makes a pod's node an old one, that resizes none: its kubelet does not tell what its containers have. Gives
+// the pod's name.
+func (t *T) unresizable(pod kube.Object) string {
 	var statuses L
 	for _, s := range pod.List("status", "containerStatuses") {
-		s["resources"] = container(pod.Object("spec"), s.Text("name")).Object("resources")
+		delete(s, "resources")
 		statuses = append(statuses, s)
 	}
 	_, err := t.Merge(t.path("pods", pod.Name())+"/status", M{"status": M{"containerStatuses": statuses}})
@@ -260,10 +261,11 @@ func restoreDoors(t *T) {
 			return err
 		})
 	}
-	resizable := t.resizable(t.Pods("pods")[0])
-	said := t.command(0, "restore", "-n", t.NS, "--timeout", "1m")
+	two := t.Pods("pods")
+	resizable, old := two[0].Name(), t.unresizable(two[1])
+	said := t.command(0, "restore", "-n", t.NS, "--timeout", "5m")
 	t.says(said, "deployment/template restored: app cpu "+cpu+" -> 2", "pod '"+resizable+"' app cpu "+cpu+" -> 2",
-		"; left: pod 'pods-")
+		"; left: pod '"+old+"' runs on with it")
 	pod, err := t.Get(t.path("pods", resizable))
 	t.Check(err)
 	if got := container(pod.Object("spec"), "app").Text("resources", "requests", "cpu"); got != "2" || carries(pod) {
@@ -275,7 +277,7 @@ func restoreDoors(t *T) {
 	}
 	t.Ctl("-n", t.NS, "label", "deployment", "template", "touched=yes")
 	t.Check(t.podsAsk("template", "app", "cpu", "2", 2))
-	t.says(t.command(0, "restore", "-n", t.NS, "--restart", "--timeout", "1m"), "deployment/pods restored: restarted")
+	t.says(t.command(0, "restore", "-n", t.NS, "--restart", "--timeout", "5m"), "deployment/pods restored: restarted")
 	t.Check(t.podsAsk("pods", "app", "cpu", "2", 2))
 	for _, pod := range t.Pods("pods") {
 		if carries(pod) {
@@ -296,14 +298,14 @@ func uninstall(t *T) {
 	t.Profile(quick("Rollout"))
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.Eventually("it is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
-	t.command(0, "restore", "--all", "--timeout", "1m")
+	t.command(0, "restore", "--all", "--timeout", "5m")
 	if now := t.spec("deployments", "web"); now != before {
 		t.Fatalf("it was\n%s\nand is\n%s", before, now)
 	}
 	h.Stop()
 	t.halflife = nil
 	defer t.reinstall()
-	t.Ctl("delete", "-k", t.Root+"/manifests/overlays/admission", "--timeout=60s")
+	t.Ctl("delete", "-k", t.Root+"/manifests/overlays/admission", "--timeout=300s")
 	for _, kinds := range []string{"crds", "clusterroles,clusterrolebindings", "roles,rolebindings,serviceaccounts -A",
 		"mutatingwebhookconfigurations,validatingwebhookconfigurations", "namespaces", "apiservices", "secrets,configmaps,leases -A"} {
 		args := append([]string{"get", "-o", "name"}, strings.Fields(kinds)...)
@@ -326,7 +328,7 @@ func uninstall(t *T) {
 func (t *T) reinstall() {
 	_, _ = t.ctl.Run("", "apply", "-k", t.Root+"/manifests")
 	_, _ = t.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0")
-	_, _ = t.ctl.Run("", "wait", "--for=condition=Established", "--timeout=30s", "crd",
+	_, _ = t.ctl.Run("", "wait", "--for=condition=Established", "--timeout=300s", "crd",
 		"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev")
 }
 

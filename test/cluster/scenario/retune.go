@@ -164,7 +164,7 @@ func hpaRetuneDeploy(t *T, at string) {
 		t.Eventually(fmt.Sprintf("pods come with %s, and the target is %d", cpu, target), soon, func() error {
 			if err := t.podsAsk("web", "app", "cpu", cpu, 2); err != nil {
 				t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
-				t.Ctl("-n", t.NS, "rollout", "status", "deployment/web", "--timeout=60s")
+				t.Ctl("-n", t.NS, "rollout", "status", "deployment/web", "--timeout=300s")
 				return err
 			}
 			if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "web")); got != target {

@@ -18,15 +18,12 @@ var vpaCRD string
 
 const vpas = "verticalpodautoscalers"
 
-// found is how long a kind may take to be noticed that is installed while halflife runs.
-const found = soon + 45*time.Second
-
 func (t *T) installVPA() {
 	t.Eventually("VerticalPodAutoscalers are installed", soon, func() error {
 		_, err := t.ctl.Run(vpaCRD, "apply", "-f", "-")
 		return err
 	})
-	t.Ctl("wait", "--for=condition=Established", "--timeout=30s", "crd", vpas+".autoscaling.k8s.io")
+	t.Ctl("wait", "--for=condition=Established", "--timeout=300s", "crd", vpas+".autoscaling.k8s.io")
 }
 
 func (t *T) vpa(name, of, mode string) M {
@@ -51,7 +48,7 @@ func vpaAuto(t *T) {
 	named := func(r kube.Object) error {
 		return condition(r, "OtherAutoscaler", "True", "VerticalPodAutoscaler 'sizer', updateMode Auto")
 	}
-	t.RecWhen("deployment-web", "the VPA is named", found, named)
+	t.RecWhen("deployment-web", "the VPA is named", soon, named)
 	t.Profile(quick("Rollout"))
 	cpu, memory := targets(usedCPU, usedMemory)
 	t.Eventually("beside a VPA in Off it is lowered", soon, func() error { return t.podsAsk("api", "app", "cpu", cpu, 2) })
@@ -84,7 +81,7 @@ func vpaDeploy(t *T) {
 	token, _ := t.Pipeline("ci", Renderer()...)
 	t.Apply(t.vpa("sizer", "web", "Recreate"))
 	manifest := fmt.Sprintf(limitsManifest, "web", t.NS, "pod", usualResources)
-	deadline := time.Now().Add(found)
+	deadline := time.Now().Add(soon)
 	for left := false; !left; time.Sleep(time.Second) {
 		left = true
 		for _, h := range t.mine() {

@@ -15,7 +15,7 @@ import (
 )
 
 func init() {
-	patient = append(patient, scenario{"rotation", rotation})
+	alone = append(alone, scenario{"rotation", rotation})
 }
 
 const day = 24 * time.Hour
@@ -159,7 +159,7 @@ func rotation(t *T) {
 	t.replica = replicas[0]
 	t.Profile(onDeploy("Pod"))
 	t.OpenDoors(replicas[0])
-	t.trusted(replicas, time.Minute)
+	t.trusted(replicas)
 	l, r := t.load(), &trust{}
 	defer l.stop()
 	t.follow(l, r)
@@ -204,7 +204,7 @@ func (t *T) turn(l *load, what string, replicas []*Halflife, change func(secretH
 		t.Check(err)
 		t.rewrite(change(h))
 	}
-	t.Eventually(what, 5*time.Minute, func() error {
+	t.Eventually(what, 2*soon, func() error {
 		l.soFar(t)
 		h, err := t.secret()
 		if err != nil {

@@ -18,11 +18,20 @@ type scenario struct {
 	run  func(t *T)
 }
 
-// The lists. On one control plane: those without a halflife side by side, then those that have one in common side by side,
-// then those that load it, one at a time. Beside them on another: those that have in common one whose doors are open to
-// the API server, side by side, then those that take it apart, one at a time. On a third, one at a time, those that wait
-// for minutes.
-var without, shared, alone, doored, apart, patient []scenario
+// The lists. Side by side on one control plane: those without a halflife, then those that have one in common. Side by side
+// on another: those that have in common one whose doors are open to the API server. Those that want a control plane to
+// themselves (they take it apart, load it, or begin a halflife of their own) go wherever one is free, one at a time.
+var without, shared, doored, alone []scenario
+
+// Those that take minutes, the longest first: they begin before others, so that none is left to be waited for at the end.
+var longest = []string{"rotation", "outage", "cronjob", "fleet", "restart", "restarted", "hpa-limit-basis", "learner-gone",
+	"oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod", "dimension-namespace", "uninstall"}
+
+const (
+	atOnce   = 12 // scenarios side by side: more only take each other's time
+	atDoors  = 8  // behind doors: their kubectls must not keep the API server from asking, and being asked, in time
+	onTheirs = 2  // control planes for those that want one to themselves, beside what the other two are when they are done
+)
 
 // T is one run of one scenario: its world, its namespace, its verdict.
 type T struct {
@@ -81,75 +90,58 @@ func Run(names []string, begin func(plane string) (*World, error), out io.Writer
 			return 0, fmt.Errorf("no scenario '%s'; there are: %s", name, strings.Join(Names(), " "))
 		}
 	}
-	r := &runner{out: out}
+	r := &runner{out: out, names: names, queue: pick(alone, names), began: time.Now()}
+	type play struct {
+		plane string
+		first func(*World) error
+	}
+	var planes []play
+	if len(pick(without, names))+len(pick(shared, names)) > 0 {
+		planes = append(planes, play{"together", r.together})
+	}
+	if len(pick(doored, names)) > 0 {
+		planes = append(planes, play{"doors", r.behindDoors})
+	}
+	for i := range min(onTheirs, len(r.queue)) {
+		planes = append(planes, play{fmt.Sprintf("alone-%d", i), func(*World) error { return nil }})
+	}
 	var wait sync.WaitGroup
-	planes := []func([]string, func(string) (*World, error)) error{r.together, r.apart, r.patient}
 	errs := make([]error, len(planes))
-	for i, play := range planes {
+	for i, p := range planes {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			errs[i] = play(names, begin)
+			w, err := begin(p.plane)
+			if err == nil {
+				err = p.first(w)
+			}
+			if errs[i] = err; err == nil {
+				r.alone(w)
+			}
 		}()
 	}
 	wait.Wait()
-	fmt.Fprintf(out, "%d passed, %d failed\n", r.passed, r.failed)
+	r.sum()
 	return r.failed, errors.Join(errs...)
 }
 
-func (r *runner) together(names []string, begin func(string) (*World, error)) error {
-	if len(pick(without, names))+len(pick(shared, names))+len(pick(alone, names)) == 0 {
-		return nil
-	}
-	w, err := begin("together")
-	if err != nil {
-		return err
-	}
-	r.all(pick(without, names), len(without), T{World: w})
-	if list := pick(shared, names); len(list) > 0 {
-		h, err := w.StartHalflife("shared")
-		if err != nil {
-			return err
-		}
-		r.all(list, len(list), T{World: w, halflife: h})
-		h.Stop()
-	}
-	r.each(w, pick(alone, names))
-	return nil
-}
-
-func (r *runner) apart(names []string, begin func(string) (*World, error)) error {
-	behind, list := pick(doored, names), pick(apart, names)
-	if len(behind)+len(list) == 0 {
-		return nil
-	}
-	w, err := begin("apart")
-	if err != nil {
-		return err
-	}
-	if len(behind) > 0 {
-		if err := r.behindDoors(w, behind); err != nil {
-			return err
-		}
-	}
-	r.each(w, list)
-	return nil
-}
-
-func (r *runner) patient(names []string, begin func(string) (*World, error)) error {
-	list := pick(patient, names)
+func (r *runner) together(w *World) error {
+	r.all(pick(without, r.names), atOnce, T{World: w})
+	list := pick(shared, r.names)
 	if len(list) == 0 {
 		return nil
 	}
-	w, err := begin("patient")
-	if err == nil {
-		r.each(w, list)
+	h, err := w.StartHalflife("shared")
+	if err != nil {
+		return err
 	}
-	return err
+	defer h.Stop()
+	r.all(list, atOnce, T{World: w, halflife: h})
+	return nil
 }
 
-// behindDoors runs a list as the overlay admission has it: one learns, another one is called by the API server.
-func (r *runner) behindDoors(w *World, list []scenario) error {
+// behindDoors runs those as the overlay admission has it: one learns, another one is called by the API server.
+func (r *runner) behindDoors(w *World) error {
 	if err := w.InstallDoors(); err != nil {
 		return err
 	}
@@ -167,20 +159,29 @@ func (r *runner) behindDoors(w *World, list []scenario) error {
 	if err := w.OpenDoors(replica); err != nil {
 		return err
 	}
-	r.all(list, atDoors, T{World: w, halflife: learner, replica: replica})
+	r.all(pick(doored, r.names), atDoors, T{World: w, halflife: learner, replica: replica})
 	return nil
 }
 
-func (r *runner) each(w *World, list []scenario) {
-	for _, s := range list {
-		r.all([]scenario{s}, 1, T{World: w})
+// alone runs what is left of those that want a control plane to themselves, one after the other, while others do the same.
+func (r *runner) alone(w *World) {
+	for {
+		r.mu.Lock()
+		if len(r.queue) == 0 || w.stopped() {
+			r.mu.Unlock()
+			return
+		}
+		next := r.queue[:1]
+		r.queue = r.queue[1:]
+		r.mu.Unlock()
+		r.all(next, 1, T{World: w})
 	}
 }
 
 // Names of all scenarios, in order.
 func Names() []string {
 	var names []string
-	for _, list := range [][]scenario{without, shared, alone, doored, apart, patient} {
+	for _, list := range [][]scenario{without, shared, doored, alone} {
 		for _, s := range list {
 			names = append(names, s.name)
 		}
@@ -197,7 +198,7 @@ func known(name string) bool {
 	return false
 }
 
-// pick gives the wanted ones of a list; no names want all.
+// pick gives the wanted ones of a list, those that take long first; no names want all.
 func pick(list []scenario, names []string) []scenario {
 	var chosen []scenario
 	for _, s := range list {
@@ -209,18 +210,31 @@ func pick(list []scenario, names []string) []scenario {
 			chosen = append(chosen, s)
 		}
 	}
+	place := func(s scenario) int {
+		if i := slices.Index(longest, s.name); i >= 0 {
+			return i
+		}
+		return len(longest)
+	}
+	slices.SortStableFunc(chosen, func(a, b scenario) int { return place(a) - place(b) })
 	return chosen
 }
 
 type runner struct {
-	out            io.Writer
+	out   io.Writer
+	names []string
+	began time.Time
+
 	mu             sync.Mutex
+	queue          []scenario // of alone
 	passed, failed int
+	took           []duration
 }
 
-// atDoors is how many scenarios behind doors run at once: their kubectls must not keep the API server from asking, and
-// being asked, in time.
-const atDoors = 8
+type duration struct {
+	name string
+	time.Duration
+}
 
 // all runs a list side by side, so many at once, each with what is given to all, and waits for its end.
 func (r *runner) all(list []scenario, atOnce int, given T) {
@@ -296,6 +310,7 @@ func (t *T) mine() []*Halflife {
 func (r *runner) tell(t *T, err error, took time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.took = append(r.took, duration{t.Name, took})
 	verdict := "passed"
 	if err != nil {
 		verdict = "FAILED"
@@ -314,4 +329,14 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 			fmt.Fprintf(r.out, "    halflife %s said of it:\n      %s\n", h.command, strings.ReplaceAll(said, "\n", "\n      "))
 		}
 	}
+}
+
+// sum tells which scenarios took longest, and closes with what CI reads.
+func (r *runner) sum() {
+	slices.SortFunc(r.took, func(a, b duration) int { return int(b.Duration - a.Duration) })
+	fmt.Fprintf(r.out, "the longest of %.0f s:", time.Since(r.began).Seconds())
+	for _, d := range r.took[:min(10, len(r.took))] {
+		fmt.Fprintf(r.out, " %s %.0f", d.name, d.Seconds())
+	}
+	fmt.Fprintf(r.out, "\n%d passed, %d failed\n", r.passed, r.failed)
 }

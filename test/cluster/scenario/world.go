@@ -52,7 +52,7 @@ func NewWorld(ctx context.Context, pl *plane.Plane, root string) (*World, error)
 	if _, err := w.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0"); err != nil {
 		return nil, err
 	}
-	_, err = w.ctl.Run("", "wait", "--for=condition=Established", "--timeout=30s", "crd",
+	_, err = w.ctl.Run("", "wait", "--for=condition=Established", "--timeout=300s", "crd",
 		"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev")
 	return w, err
 }
@@ -108,8 +108,12 @@ func (t *T) ProfileNamed(name string, spec M) {
 
 // cleanUp removes what the scenario made, so that those after it are not slowed down.
 func (t *T) cleanUp() {
-	_, _ = t.ctl.Run("", "delete", "clusterprofiles", "-l", "e2e="+t.Name, "--ignore-not-found", "--wait=false")
-	_, _ = t.ctl.Run("", "delete", "namespaces", "-l", "e2e="+t.Name, "--ignore-not-found", "--wait=false")
+	mine := "?labelSelector=e2e%3D" + t.Name
+	_ = t.Delete(api + "/clusterprofiles" + mine)
+	list, _ := t.Get("/api/v1/namespaces" + mine)
+	for _, n := range list.List("items") {
+		_ = t.Delete("/api/v1/namespaces/" + n.Name())
+	}
 }
 
 // Rec reads a recommendation of the scenario's namespace.
@@ -193,8 +197,7 @@ func (t *T) Pods(app string) []kube.Object {
 // over.
 func (t *T) Cycles(h *Halflife, n int) {
 	mark := t.Audit.Mark()
-	interval := 12 * time.Second
-	t.Eventually(fmt.Sprintf("%d cycles of halflife", n), time.Duration(n+3)*interval, func() error {
+	t.Eventually(fmt.Sprintf("%d cycles of halflife", n), soon+time.Duration(n)*Interval, func() error {
 		if err := h.Alive(); err != nil {
 			t.Fatalf("%v", err)
 		}

@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
@@ -187,7 +186,7 @@ func tooYoung(t *T) {
 			if step.state != "" {
 				t.RecIn("deployment-at-"+label, step.state, soon)
 				container(kube.Object(object).Object("spec", "template", "spec"), "app")["image"] = fmt.Sprintf("registry.invalid/app:%d", i+1)
-				t.Eventually(step.what+": the webhooks know it", time.Minute, func() error {
+				t.Eventually(step.what+": the webhooks know it", soon, func() error {
 					return t.toldAtAdmission(object, label, step.cpu)
 				})
 				t.Apply(object)
