@@ -26,7 +26,7 @@ type load struct {
 
 const (
 	answered = "answered"
-	pause    = 40 * time.Millisecond // of each client, for there are others on the machine
+	pause    = 100 * time.Millisecond // of each client, for there are others on the machine
 )
 
 func (t *T) load() *load {

@@ -10,8 +10,8 @@ import (
 )
 
 func init() {
-	without = append(without, scenario{"quantity", quantities}, scenario{"explain", explain}, scenario{"refusals", refusals})
-	shared = append(shared, scenario{"kubectl", kubectl})
+	shared = append(shared, scenario{"quantity", quantities}, scenario{"explain", explain}, scenario{"refusals", refusals},
+		scenario{"kubectl", kubectl})
 }
 
 // Our reading of quantities is Kubernetes' own: the vectors and 100 000 random texts.
