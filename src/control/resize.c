@@ -205,6 +205,35 @@ static void deny(struct controller *c, struct target *t, const char *text)
         tell_event(c, t, true, "Denied", text);
 }
 
+/* It is going, or gone: until the watch tells it, it is not asked for again and again. */
+static void resize_missed(struct resize *z)
+{
+        struct pod *p = pod_of(z);
+        if (p)
+                pod_resizing(p)->again.ns = loop_now(z->controller->loop).mono.ns + (int64_t)AGAIN_LEAST_MS * 1000000;
+        resize_end(z, &(struct err){0}, 0);
+}
+
+static void put_off(struct resize *z, struct resizing *kept, const char *why)
+{
+        kept->failures++;
+        kept->again.ns = loop_now(z->controller->loop).mono.ns + again_ms(kept->failures) * 1000000;
+        mem_free(kept->refused);
+        kept->refused = mem_string(why);
+}
+
+/* It was taken, and is not there: somebody changes it as it comes. Or it is written all the time. */
+static void resize_stands_not(struct resize *z)
+{
+        struct err err = {0};
+        struct resizing *kept = z->resized ? kept_of(z) : NULL;
+        if (kept)
+                put_off(z, kept, "what is written does not stand: somebody changes it as it comes");
+        else
+                err_set(&err, ERR_STALE, "pod '%s' changes all the time", z->key);
+        resize_end(z, &err, 0);
+}
+
 /* Refused is the pod, by its quota, a LimitRange, an admission or a rule that is missing: the others have their turn.
  */
 static void resize_refused(struct resize *z, const struct client_answer *answer)
@@ -221,12 +250,13 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
                 resize_end(z, err, answer->retry_after_ms);
                 return;
         }
-        if (kept && err->code != ERR_NOTFOUND) {
-                kept->failures++;
-                kept->again.ns = loop_now(c->loop).mono.ns + again_ms(kept->failures) * 1000000;
-                mem_free(kept->refused);
+        if (err->code == ERR_NOTFOUND) {
+                resize_missed(z);
+                return;
+        }
+        if (kept) {
                 const char *said = strstr(err->text, "HTTP "); /* which pod and how is told beside it */
-                kept->refused = mem_string(said ? said : err->text);
+                put_off(z, kept, said ? said : err->text);
                 c->count.resizes_refused++;
                 refusal_tell(c, &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
                 if (err->code == ERR_DENIED)
@@ -552,8 +582,12 @@ static void answered(void *arg, const struct client_answer *answer)
                 err_set(&err, ERR_NOTFOUND, "pod '%s' is gone", z->key);
         if (err.code == 0)
                 pod_knows(z, v);
-        if (err.code == ERR_NOTFOUND || z->steps >= STEPS_MOST || !may_write(c)) {
+        if (!may_write(c)) {
                 resize_end(z, &(struct err){0}, 0);
+        } else if (err.code == ERR_NOTFOUND) {
+                resize_missed(z);
+        } else if (err.code == 0 && z->steps >= STEPS_MOST) {
+                resize_stands_not(z);
         } else if (err.code != 0) {
                 resize_end(z, &err, 0);
         } else {

@@ -1,4 +1,6 @@
 /* Running pods resized, new ones alike, and what stands in the way. The target is 285m of 1 everywhere. */
+#include <stdio.h>
+
 #include "../support/story.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -59,6 +61,34 @@ static bool forbidden(struct fake *f, struct story *s)
 {
         wrong(f, s, (struct fake_fault){.verb = "patch", .status = 403, .times = FAKE_ALWAYS});
         return true;
+}
+
+/* The watch still tells of it. */
+static bool not_found(struct fake *f, struct story *s)
+{
+        wrong(f, s, (struct fake_fault){.verb = "get", .status = 404, .times = FAKE_ALWAYS});
+        return true;
+}
+
+/* Also what admission does. */
+static bool changed_as_it_comes(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *pod = story_path(s, "pods/db-0"), *there = fake_get(f, pod);
+        AUTO(mem_free) char *path = mem_printf("%s/resize", pod);
+        fake_fault(f, &(struct fake_fault){
+                              .verb = "patch", .path = path, .status = 200, .body = there, .times = FAKE_ALWAYS});
+        return true;
+}
+
+/* Of its two pods, some cycles long. */
+static bool rarely_asked_for(struct fake *f, struct story *s)
+{
+        enum { MOST = 20 };
+        AUTO(mem_free) char *pods = mem_printf("/api/v1/namespaces/%s/pods/", s->name);
+        size_t asked = fake_count(f, NULL, pods);
+        if (asked > MOST)
+                fprintf(stderr, "%s: asked %zu times\n", s->name, asked);
+        return asked > 0 && asked <= MOST;
 }
 
 static struct story stories[] = {
@@ -151,6 +181,11 @@ static struct story stories[] = {
         STORY("forbidden", CALL(forbidden), IN(""), DB(POD), APPLIED("ResizeRefused"),
               EXPECT(DB_REC, "status.conditions[Degraded].reason", "Forbidden"), STAYS,
               CHECK("pods/db-0", NOTE("original-resources"), "-")),
+        STORY("not-found", CALL(not_found), IN(""), DB(POD), EXPECT(DB_REC, "status.applied.mode", "InPlace"), STAYS,
+              CALL(rarely_asked_for)),
+        STORY("changed-as-it-comes", DB(POD), EXPECT("pods/db-1", CPU_OF_POD, "1"), CALL(changed_as_it_comes), IN(""),
+              APPLIED("ResizeRefused"), CHECK(DB_REC, "status.conditions[Applied].message", "~does not stand"),
+              CYCLES(3), CALL(rarely_asked_for)),
         STORY("paused", TEAM("{paused: true, apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90}}"), DB(POD),
               APPLIED("Paused"), STAYS),
 };
