@@ -65,6 +65,7 @@ struct guest {
         struct watch *watch; /* NULL: not installed, or not known yet */
         void *asking;        /* discovery is under way; NULL: it is not */
         bool known;          /* whether it is installed is */
+        bool removed;        /* its CRD went, and all its objects with it */
         char trouble[ERR_TEXT_MAX];
 };
 

@@ -62,16 +62,20 @@ OWNER(shortage, false)
 static int pod_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
         struct watch *w = arg;
+        bool before = take_begin(w->controller);
         int rc = pod_upsert(&w->controller->world, object, epoch, err);
         oom_seen_now(w->controller);
+        take_end(w->controller, before, false);
         return rc;
 }
 
 static void pod_out(void *arg, struct text object)
 {
         struct watch *w = arg;
+        bool before = take_begin(w->controller);
         pod_remove(&w->controller->world, object);
         oom_seen_now(w->controller);
+        take_end(w->controller, before, false);
 }
 
 static void pod_whole(void *arg, uint32_t epoch)
@@ -417,8 +421,10 @@ void watch_guests(struct controller *c)
 {
         for (int i = 0; i < GUESTS; i++) {
                 struct guest *g = &c->guest[i];
-                if (g->watch && is_removed(g->watch))
+                bool removed = g->watch && is_removed(g->watch);
+                if (removed && !g->removed)
                         guests[i].owner.swept(g->watch, 0);
+                g->removed = removed;
                 if (!g->watch && !g->asking)
                         guest_ask(c, i);
         }

@@ -1,4 +1,12 @@
 /* apply.hpa: Retune. The target is 285m of 1 everywhere, so a target of 70 per cent becomes 246. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+/* after its needs */
+#include <cmocka.h>
+
 #include "../support/story.h"
 #include "base/mem.h"
 
@@ -148,7 +156,64 @@ static void install_keda(struct fake *f)
                  "\"object\",\"x-kubernetes-preserve-unknown-fields\":true}}}]}}");
 }
 
+/* --- between cycles --- */
+
+enum { LONG_MS = 30000 };
+
+static void play(struct fake *f, struct halflife *h, struct story *s)
+{
+        bool good = stories_run(f, s, 1, LONG_MS);
+        AUTO(mem_free) char *failure = mem_string(s->failure), *log = good ? NULL : halflife_log(h);
+        story_release(s);
+        if (!good)
+                fail_msg("%s\n%s", failure ? failure : "", log);
+}
+
+static bool never(struct fake *f, void *arg)
+{
+        (void)f, (void)arg;
+        return false;
+}
+
+/* The first cycle is over, and whatever it made to be decided again. */
+static void settle(struct fake *f, struct halflife *h)
+{
+        enum { LOOK_MS = 100, QUIET_MS = 2000 };
+        bool over = false;
+        for (int i = 0; i < LONG_MS / LOOK_MS && !over; i++) {
+                (void)fake_wait(f, never, NULL, LOOK_MS);
+                over = halflife_metric(h, "halflife_cycles_total") >= 1;
+        }
+        assert_true(over);
+        (void)fake_wait(f, never, NULL, QUIET_MS);
+}
+
+/* Pods turn over as their owner deploys: the target goes along, and waits for no cycle. */
+static void test_follows_pods_at_once(void **state)
+{
+        (void)state;
+        struct story before = STORY("at-once", RETUNE, HPA, WEB(LIMITED), LOWERED, RETUNED);
+        struct story deploy = STORY("at-once",
+                                    MERGE("deployments/web",
+                                          "{spec: {template: {spec: {containers: [{name: app, resources: {requests: "
+                                          "{cpu: '2', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}}}}"),
+                                    EXPECT("deployments/web", CPU_REQUEST, "285m"), EXPECT(HPA_PATH, VALUE, "491"));
+        struct fake *f = stories_server(&before, 1);
+        struct halflife *h = halflife_start(f, "at-once.db", NULL);
+        play(f, h, &before);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        h = halflife_start(f, "at-once.db", (const char *const[]){"--interval", "5m", NULL});
+        settle(f, h);
+        play(f, h, &deploy);
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
 int main(void)
 {
-        return stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, install_keda);
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_pods_at_once)};
+        int failed = stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, install_keda);
+        return failed ? failed : cmocka_run_group_tests_name("retune, between cycles", tests, NULL, NULL);
 }
