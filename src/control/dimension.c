@@ -92,8 +92,10 @@ void pod_more_read(struct world *w, struct pod *p, const struct object_view *met
 {
         bool alone = meta->owner.kind.len == 0;
         if (!alone && is_known_kind(w, &meta->owner)) {
-                if (p->more && p->more->alone) {
-                        more_clear(w, p->more); /* adopted */
+                if (p->more && p->more->alone) { /* adopted */
+                        static const struct our_annotations none;
+                        records_read(w, p->more, &none); /* its likeness shares them until the next settle */
+                        more_clear(w, p->more);
                         w->changed = true;
                 }
         } else {

@@ -457,6 +457,9 @@ static void test_quota(void **state)
 }
 
 #define RECORDED(cpu) "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu "\\\"}}}"
+#define OURS                                                                                                           \
+        ",\"annotations\":{\"halflife.dev/original-resources\":\"" RECORDED(                                           \
+                "1") "\",\"halflife.dev/applied-resources\":\"" RECORDED("285m") "\"}"
 
 /* Admitted with a value of ours: what its owner asked for is in its own annotation. */
 static void test_pod_original(void **state)
@@ -466,10 +469,7 @@ static void test_pod_original(void **state)
         struct plan plan;
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\",\"apply\":{\"mode\":\"OnDeploy\"}}");
         put_profile(&c, "whole", 1, "{\"dimension\":\"Namespace\"}");
-        put_pod(&c, "lone", 1, "", "",
-                ",\"annotations\":{\"halflife.dev/original-resources\":\"" RECORDED(
-                        "1") "\",\"halflife.dev/applied-resources\":\"" RECORDED("285m") "\"}",
-                "285m");
+        put_pod(&c, "lone", 1, "", "", OURS, "285m");
         settle(&c);
         const struct plan_container *app = plan_of(&c, "web//Pod/lone", "app", &plan);
         assert_int_equal(app->facts.original[CPU].value, 1000);
@@ -478,6 +478,26 @@ static void test_pod_original(void **state)
         const struct plan_container *all = plan_of(&c, "web//Namespace/web", "*", &plan);
         assert_int_equal(all->facts.original[CPU].value, 1100);
         assert_int_equal(all->running[CPU].value, 385);
+        close_world(&c);
+}
+
+/* What it records is the pod's own, and goes when somebody adopts it: before the next settle, too, nothing is left that
+ * tells of it. */
+static void test_adopted_pod(void **state)
+{
+        (void)state;
+        struct controller c = open_world();
+        put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\",\"apply\":{\"mode\":\"InPlace\"}}");
+        put_workload(&c, "StatefulSet", "db", "db");
+        put_pod(&c, "lone", 1, "", "", OURS, "285m");
+        settle(&c);
+        const struct workload *likeness = target_of(&c, "web//Pod/lone")->workload;
+        assert_int_equal(likeness->original.rows, 1);
+        assert_int_equal(likeness->applied.rows, 1);
+        put_pod(&c, "lone", 1, "StatefulSet", "db", OURS, "285m");
+        assert_int_equal(likeness->original.rows, 0);
+        assert_int_equal(likeness->applied.rows, 0);
+        settle(&c);
         close_world(&c);
 }
 
@@ -517,6 +537,7 @@ int main(void)
                 cmocka_unit_test(test_namespace_plan),
                 cmocka_unit_test(test_pod_plan),
                 cmocka_unit_test(test_pod_original),
+                cmocka_unit_test(test_adopted_pod),
                 cmocka_unit_test(test_quota),
                 cmocka_unit_test(test_kill),
         };
