@@ -45,6 +45,7 @@ enum reason {
         REASON_STEP_LIMITED,
         REASON_QUOTA,
         REASON_OTHER_AUTOSCALER,
+        REASON_CANARY,
         REASONS
 };
 const char *reason_name(enum reason r); /* "Lowered", …; "" for REASON_NONE */
@@ -137,12 +138,12 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
  * What the gates judge. Workload-wide facts first, then those of one container's resource. The first hold in this order
  * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
  * `OtherAutoscaler`, `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`,
- * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `OutsideWindow`, `Budget`, `RolloutBlocked`, `Quota`. A static
- * target is one for deploys: it holds by its own reason here.
+ * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `Canary`, `OutsideWindow`, `Budget`, `RolloutBlocked`,
+ * `Quota`. A static target is one for deploys: it holds by its own reason here.
  *
- * Windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place of the
- * cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands below
- * its original, the original is put back, waiting for neither as well.
+ * Canaries, windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place
+ * of the cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands
+ * below its original, the original is put back, waiting for neither as well.
  */
 struct gate_facts {
         struct wall now;
@@ -157,7 +158,8 @@ struct gate_facts {
         bool held;             /* by a person, on the Recommendation: holds as `Paused` */
         bool other_autoscaler; /* one that sets requests itself has this workload for its target */
         bool rollout_blocked;
-        bool no_room; /* a ResourceQuota would refuse pods of the rollout */
+        bool no_room;      /* a ResourceQuota would refuse pods of the rollout */
+        bool canary_waits; /* others are to be lowered first, and did not stand their watch time yet */
         bool window_open;
         bool budget_left;
         int64_t changed_ms; /* when halflife last changed this workload; 0: never */
@@ -189,8 +191,9 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret);
  * `OptedOut`, `OtherAutoscaler`, `HPAHold`, `Guard`, `Contested`, `Immutable`, `Orphaned`; then the original stands
  * (value; unset where there is none). f->current is what a deploy before wrote, unset where none did: it is kept
  * (`below_min_change`) where the target is not far enough from it, so that the same manifest applied again changes
- * nothing. Of f, the facts of rollouts do not count. Under InPlace f->current is what running pods are set to, and new
- * ones get that, whatever the target is by now; where nothing is set, the original, or a static target.
+ * nothing. Where others are lowered first (`Canary`) it is kept as well, unless the target is above it; without one the
+ * original stands. Of f, the facts of rollouts do not count. Under InPlace f->current is what running pods are set to,
+ * and new ones get that, whatever the target is by now; where nothing is set, the original, or a static target.
  */
 struct deploy_verdict {
         enum reason hold; /* REASON_NONE: the value is ours */

@@ -23,6 +23,7 @@ enum gate {
         GATE_ORPHAN,
         GATE_MIN_CHANGE,
         GATE_COOLDOWN,
+        GATE_CANARY,
         GATE_WINDOW,
         GATE_BUDGET,
         GATE_ROLLOUT,

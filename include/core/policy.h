@@ -45,7 +45,12 @@ struct raise_policy {
 struct guard_policy {
         bool enabled;     /* it is taken back */
         int restarts;     /* so many take it back; 0: they do not count; at most 100000 */
-        int64_t watch_ms; /* 1 min .. 24 h: so long after a change what happens to its pods counts as its doing */
+        int64_t watch_ms; /* 1 s .. 24 h: so long after a change what happens to its pods counts as its doing */
+};
+
+/* Who is changed first: core/canary.h. */
+struct canary_policy {
+        int percent; /* 1..100; 100: all at once */
 };
 
 /* Which factors may lower a request: what was learned, the static one, or the static one until something is learned. */
@@ -68,6 +73,7 @@ struct apply_policy {
         bool keep_guaranteed;
         struct raise_policy raise; /* InPlace */
         struct guard_policy guard;
+        struct canary_policy canary;
 };
 
 /* The defaults of the CRDs (a test holds the two together); minChangePercent and cooldown depend on the mode. */

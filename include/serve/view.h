@@ -49,7 +49,8 @@ struct view_profile {
         const char *ns; /* NULL: a ClusterProfile */
         const char *name;
         int64_t created_ms;
-        bool unreadable; /* spec is the last good one: nothing is changed by it */
+        bool canary_closed; /* all but the canaries among its workloads wait */
+        bool unreadable;    /* spec is the last good one: nothing is changed by it */
         const struct profile_spec *spec;
 };
 
@@ -68,6 +69,7 @@ struct view_target {
         bool pod_asks[RESOURCES];           /* its pods ask for it as a whole (spec.resources) */
         bool other_autoscaler;              /* one that sets requests itself has it for its target */
         bool in_place_only;                 /* a change of its template's requests would stick there */
+        bool waits;                         /* for canaries of its profile */
         bool never_written;                 /* a namespace, or a pod of a workload: it is only recommended for */
         bool hpa_holds[RESOURCES];          /* an HPA that scales it by utilization would not go along */
         const char *hold;                   /* why a person holds it; NULL */

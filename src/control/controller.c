@@ -152,6 +152,7 @@ static void decide_target(struct controller *c, struct target *t)
                 adopt_policy(t);
         deed_adopt(c, t);
         tell_admitted(c, t);
+        canary_follow(c, t);
         decide(c, t, &plan);
         if (!t->profile && !plan.orphaned) {
                 work_add(c, t); /* its Recommendation goes */
@@ -160,6 +161,7 @@ static void decide_target(struct controller *c, struct target *t)
         remember_weights(t, &plan);
         t->resizing = plan.resize.goes_on;
         contest_watch(c, t, &plan);
+        canary_watch(c, t, &plan);
         tally(c, &plan);
         show_target(c, &plan);
         if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
@@ -178,6 +180,7 @@ static void settle(struct controller *c)
         resize_settle(c);
         windows_settle(c);
         budget_settle(c);
+        canary_settle(c);
 }
 
 static void decide_begin(struct controller *c)

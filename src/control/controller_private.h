@@ -314,6 +314,15 @@ void deed_adopt(struct controller *c, struct target *t); /* what the template te
 void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
 void contest_changed(struct controller *c, struct target *t, const char *what);   /* admission changed our patch */
 
+/* canary.c */
+void canary_settle(struct controller *c); /* after budget_settle: who comes first, and who waits */
+/* What was decided of a target tells since when its last change stands. */
+void canary_watch(struct controller *c, struct target *t, const struct plan *p);
+/* Before something is set on pods: what those keep and new ones get that it is not tried on, as JSON (the caller's);
+ * NULL: all get it. */
+char *canary_rest(const struct controller *c, const struct plan *p);
+void canary_follow(struct controller *c, struct target *t); /* before it is decided: which pods come first, or all */
+
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
 bool budget_allows(const struct controller *c, const struct plan *p);

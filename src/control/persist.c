@@ -6,6 +6,7 @@
 
 #include "base/yaml.h"
 #include "controller_private.h"
+#include "trial.h"
 
 enum { RECORD_MAX = 64 << 10, TRIM_ROWS = 100 };
 
@@ -37,6 +38,10 @@ static char *deed_print(const struct target *t)
         }
         if (d->containers)
                 json_object_set_new(o, "containers", json_string(d->containers));
+        if (d->stood_ms)
+                json_object_set_new(o, "stood", json_integer(d->stood_ms));
+        if (d->trial)
+                json_object_set_new(o, "trial", json_string(d->trial->containers));
         if (d->contest)
                 json_object_set_new(o, "contest", json_string(d->contest));
         if (d->admitted)
@@ -65,6 +70,10 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         d->contest_step_ms = integer_of(o, "contestStep");
         target_set_applied(&c->world, t, mem_string(json_string_value(json_object_get(o, "containers"))),
                            json_is_true(json_object_get(o, "inPlace")));
+        d->stood_ms = integer_of(o, "stood");
+        const char *rest = json_string_value(json_object_get(o, "trial"));
+        if (rest && d->in_place)
+                target_try(&c->world, t, mem_string(rest));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         t->kill_ms = integer_of(o, "killed");

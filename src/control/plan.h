@@ -28,13 +28,14 @@ struct plan_resize {
         bool stuck;                        /* some stay as they are: condition Applied says why */
         bool unserved;                     /* the server cannot resize pods */
         int pods, behind, refused, others; /* running; to be resized; refused; whose requests somebody else set */
+        int first_behind;                  /* of those tried first, that do not have it yet */
         int progress[RESIZE_PROGRESSES];   /* of those that have it */
         int verdict[RESIZE_VERDICTS];
         enum resize_progress worst;
         const char *verdict_text, *refusal; /* the kubelet's words on the worst, the server's; NULL: none */
 };
 
-enum { PLAN_CONDITIONS = 19, PLAN_WORDS = 256 };
+enum { PLAN_CONDITIONS = 20, PLAN_WORDS = 256 };
 struct plan_condition {
         const char *type;
         bool status;
@@ -119,6 +120,15 @@ const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS]);
 void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS]);
 
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);
+
+/* canary_facts.c: who is changed first, and what is said of it */
+bool canary_among(const struct profile *p); /* it tries changes on some of its workloads first */
+void canary_mark(struct target *t);         /* its pods that come first, while it has a trial */
+/* What a pod is to have of what was applied: the setting or, of one that comes later, what stood before. */
+struct amount canary_share_of(const struct target *t, const struct plan_container *c, const struct pod *pod,
+                              enum resource r);
+void canary_says(struct plan *p);    /* condition Canary, where there is something to wait for */
+bool canary_applies(struct plan *p); /* says Applied of pods that wait for others, if any */
 
 /* InPlace (resize_facts.c) */
 bool in_place(const struct target *t); /* its profile resizes pods */

@@ -345,8 +345,18 @@ static int read_raise(const struct field *f, const json_t *v, void *at, struct e
 static int read_guard(const struct field *f, const json_t *v, void *at, struct err *err)
 {
         static const struct field table[] = {
-                FIELD("watch", field_duration, APPLY(guard.watch_ms), MINUTES(1), HOURS(24),
-                      "a duration from 1m to 24h" DURATION_CURE),
+                FIELD("watch", field_duration, APPLY(guard.watch_ms), 1000, HOURS(24),
+                      "a duration from 1s to 24h" DURATION_CURE),
+                {0},
+        };
+        (void)f;
+        return field_object(table, v, at, err);
+}
+
+static int read_canary(const struct field *f, const json_t *v, void *at, struct err *err)
+{
+        static const struct field table[] = {
+                FIELD("percent", field_integer, APPLY(canary.percent), 1, 100, "a whole number from 1 to 100"),
                 {0},
         };
         (void)f;
@@ -374,6 +384,7 @@ static const struct field apply_field[] = {
         FIELD("keepGuaranteed", field_bool, APPLY(keep_guaranteed), 0, 0, BOOL_CURE),
         FIELD("raise", read_raise, 0, 0, 0, NULL),
         FIELD("guard", read_guard, 0, 0, 0, NULL),
+        FIELD("canary", read_canary, 0, 0, 0, NULL),
         {0},
 };
 

@@ -98,6 +98,14 @@ static void standing_read(struct profile *p, struct text json)
         }
 }
 
+/* As whoever holds the Lease says; he counts himself. */
+static void canary_read(struct profile *p, struct text json)
+{
+        AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, NULL);
+        const json_t *canary = json_object_get(json_object_get(object, "status"), "canary");
+        p->canary_closed = json_is_false(json_object_get(canary, "open"));
+}
+
 int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;
@@ -115,6 +123,7 @@ int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epo
                         standing_read(p, json);
                 }
                 p->epoch = epoch;
+                canary_read(p, json);
                 /* Our own status writes do not count; one deleted and made again while nobody looked does. */
                 if (p->generation != view.generation || p->created_ms != view.created.ms) {
                         p->generation = view.generation;

@@ -5,6 +5,7 @@
 
 #include "base/yaml.h"
 #include "publish.h"
+#include "trial.h"
 
 static void put_time(json_t *to, const char *key, int64_t ms)
 {
@@ -102,6 +103,14 @@ static json_t *applied_json(const struct plan *p)
         return to;
 }
 
+static json_t *canary_json(const struct deed *d)
+{
+        json_t *to = json_object(), *rest = json_loads(d->trial->containers, 0, NULL);
+        put_time(to, "since", d->stood_ms);
+        json_object_set_new(to, "rest", rest ? rest : json_array());
+        return to;
+}
+
 static int64_t transition_time(const struct plan *p, const struct plan_condition *c)
 {
         const struct published *before = p->target->published;
@@ -150,6 +159,8 @@ json_t *publish_build_status(const struct plan *p)
         json_t *applied = applied_json(p);
         if (applied)
                 json_object_set_new(status, "applied", applied);
+        if (applied && p->target->deed.trial)
+                json_object_set_new(status, "canary", canary_json(&p->target->deed));
         json_object_set_new(status, "conditions", conditions_json(p));
         return status;
 }
@@ -220,6 +231,15 @@ static uint64_t digest_container(const struct plan *p, const struct plan_contain
         return digest;
 }
 
+static uint64_t feed_trial(uint64_t digest, const struct deed *d)
+{
+        char text[WALL_TEXT_MAX];
+        if (!d->trial)
+                return digest;
+        digest = feed(digest, d->stood_ms > 0 ? wall_print((struct wall){d->stood_ms}, text) : NULL);
+        return feed(digest, d->trial->containers);
+}
+
 uint64_t publish_plan_digest(const struct plan *p)
 {
         char text[WALL_TEXT_MAX];
@@ -227,6 +247,7 @@ uint64_t publish_plan_digest(const struct plan *p)
         if (carries_applied(p)) {
                 digest = feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
                 digest = feed(feed(digest, p->target->deed.containers), applied_mode(p));
+                digest = feed_trial(digest, &p->target->deed);
         }
         for (int i = 0; i < p->conditions; i++) {
                 const struct plan_condition *c = &p->condition[i];
@@ -257,6 +278,16 @@ static uint64_t digest_published(const json_t *container)
         return digest;
 }
 
+static uint64_t feed_canary(uint64_t digest, const json_t *canary)
+{
+        if (!canary)
+                return digest;
+        char *rest = json_dumps(json_object_get(canary, "rest"), JSON_SORT_KEYS | JSON_COMPACT);
+        digest = feed(feed(digest, string_of(canary, "since")), rest);
+        free(rest);
+        return digest;
+}
+
 uint64_t publish_status_digest(const json_t *status)
 {
         size_t i;
@@ -267,6 +298,7 @@ uint64_t publish_status_digest(const json_t *status)
                 char *rows = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
                 digest = feed(feed(feed(digest, string_of(applied, "time")), rows), string_of(applied, "mode"));
                 free(rows);
+                digest = feed_canary(digest, json_object_get(status, "canary"));
         }
         json_array_foreach(json_object_get(status, "conditions"), i, item) conditions +=
                 digest_condition(string_of(item, "type"), string_of(item, "status"), string_of(item, "reason"),

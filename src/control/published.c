@@ -32,12 +32,13 @@ static void published_clear(struct world *w, struct published *p)
         labels_release(&p->labels);
         mem_free(p->hold);
         mem_free(p->applied);
+        mem_free(p->resting);
         intern_drop(w->names, p->profile_kind);
         intern_drop(w->names, p->profile_name);
         intern_drop(w->names, p->target_api_version);
         intern_drop(w->names, p->target_kind);
         mem_free(p->target_name);
-        p->hold = p->applied = p->target_name = NULL;
+        p->hold = p->applied = p->resting = p->target_name = NULL;
         p->profile_kind = p->profile_name = p->target_api_version = p->target_kind = NULL;
 }
 
@@ -123,6 +124,14 @@ static void applied_set(struct published *p, const json_t *applied)
         free(containers);
 }
 
+static void resting_set(struct published *p, const json_t *rest)
+{
+        char *text = rest ? json_dumps(rest, JSON_SORT_KEYS | JSON_COMPACT) : NULL;
+        mem_free(p->resting);
+        p->resting = mem_string(text);
+        free(text);
+}
+
 static enum reason reason_of(const json_t *of)
 {
         const char *name = json_string_value(json_object_get(of, "reason"));
@@ -183,7 +192,7 @@ static void quota_set(struct published *p, const json_t *quota)
         }
 }
 
-/* What is set of each container, for whoever admits its pods. */
+/* What new pods come with of each container, for whoever admits its pods. */
 static void settings_set(struct published *p, const json_t *containers)
 {
         size_t at;
@@ -208,6 +217,7 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         p->urgent = publish_status_digest(status);
         conditions_set(w, p, json_object_get(status, "conditions"));
         applied_set(p, json_object_get(status, "applied"));
+        resting_set(p, json_object_get(json_object_get(status, "canary"), "rest"));
         counters_set(p, status);
         quota_set(p, json_object_get(status, "quota"));
         const json_t *containers = json_object_get(status, "containers");
@@ -217,7 +227,9 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         p->row = count ? mem_new_array(count, sizeof *p->row) : NULL;
         for (size_t i = 0; i < count; i++)
                 row_set(w, &p->row[p->rows++], json_array_get(containers, i));
-        if (p->in_place)
+        if (p->in_place && p->resting)
+                settings_set(p, json_object_get(json_object_get(status, "canary"), "rest"));
+        else if (p->in_place)
                 settings_set(p, json_object_get(json_object_get(status, "applied"), "containers"));
 }
 

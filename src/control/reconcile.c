@@ -395,6 +395,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .other_autoscaler = wl->rival != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0' && !in_place(t),
                                 .no_room = plan->no_room[0] != '\0' && !in_place(t),
+                                .canary_waits = t->waits,
                                 .window_open = !t->profile || t->profile->window_open,
                                 .budget_left = f->budget_left,
                                 .changed_ms = t->deed.changed_ms,
@@ -459,6 +460,7 @@ static void applied_condition(struct plan *plan)
                 [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
                 [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
+                [REASON_CANARY] = "others of the profile are changed first; its status.canary tells how far they are",
                 [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
                 [REASON_BUDGET] = "the budget for changes is used up",
                 [REASON_IMMUTABLE] = "this kind's template cannot be changed, or its pods ask as a whole",
@@ -655,6 +657,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         denied_condition(ret);
         held_condition(ret);
         kill_condition(ret);
+        canary_says(ret);
         resource_holders_conditions(ret);
         opted_out_condition(ret);
         in_place_condition(ret);

@@ -7,6 +7,7 @@
 
 #include "base/yaml.h"
 #include "controller_private.h"
+#include "trial.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
 
@@ -106,11 +107,15 @@ void resize_set(struct controller *c, const struct plan *p)
         struct target *t = p->target;
         char note[512] = "";
         AUTO(json_decref) json_t *list = settings(p, note, sizeof note);
+        char *rest = canary_rest(c, p);
         (void)budget_spend(c, p);
         t->deed.changed_ms = p->now.ms;
         t->deed.digest = t->workload->digest;
         t->resizing = true;
         target_set_applied(&c->world, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
+        if (rest)
+                target_try(&c->world, t, rest);
+        canary_mark(t);
         persist_deed(c, t);
         c->count.applied++;
         tell_event(c, t, false, "Applied", note);

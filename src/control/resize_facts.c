@@ -6,6 +6,7 @@
 
 #include "dimension.h"
 #include "plan.h"
+#include "trial.h"
 
 enum { PODS_AT_ONCE = 10 }; /* of one workload, that the kubelet is at */
 
@@ -27,14 +28,21 @@ void resize_setting(const struct target *t, struct plan_container *c)
         }
 }
 
+static bool is_of(const struct pod_container *c, const struct record_row *row)
+{
+        for (enum resource r = CPU; row && r < RESOURCES; r++)
+                if (row->request[r].set && c->request[r].value == row->request[r].value)
+                        return true;
+        return false;
+}
+
 bool resize_stands(const struct target *t)
 {
         for (const struct pod *p = t->pods; t->deed.in_place && p; p = p->next_of_target)
                 for (int i = 0; p->running && p->ours && i < p->containers; i++) {
-                        const struct record_row *row = target_setting(t, p->container[i].name);
-                        for (enum resource r = CPU; row && r < RESOURCES; r++)
-                                if (row->request[r].set && p->container[i].request[r].value == row->request[r].value)
-                                        return true;
+                        const struct pod_container *c = &p->container[i];
+                        if (is_of(c, target_setting(t, c->name)) || is_of(c, target_resting(t, c->name)))
+                                return true;
                 }
         return false;
 }
@@ -59,7 +67,7 @@ static int64_t raise_to(const struct plan *p, const struct pod *pod, int contain
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other)
 {
-        struct amount want = c->facts.current[r], has = pod->container[container].request[r];
+        struct amount want = canary_share_of(p->target, c, pod, r), has = pod->container[container].request[r];
         struct amount original = c->facts.original[r];
         if (c->role == ROLE_INIT || c->role == ROLE_INJECTED || !want.set || !has.set || !original.set)
                 return (struct amount){0};
@@ -148,6 +156,8 @@ static void count_pod(struct plan *p, const struct plan_facts *f, struct pod *po
                 if (kept->refused && !s->refusal)
                         s->refusal = kept->refused;
         }
+        bool has = !writes && !(seen.verdict == RESIZE_STANDS && pod->resize == RESIZE_GOES_ON);
+        s->first_behind += pod->canary && !has && !kept->left;
         bool forgets = seen.verdict == RESIZE_STANDS && pod->ours && !seen.lowered;
         bool due = (writes || forgets) && !kept->left && f->now.mono.ns >= kept->again.ns;
         if (due && (!s->next || (seen.raises && !s->raises))) {
@@ -225,5 +235,6 @@ bool resize_says(struct plan *p)
                      "stay as they are, because their resizePolicy would restart containers; new ones come with it",
                      NULL) ||
                stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
-               stuck(p, "Waiting", s->behind, "are yet to be resized, and nothing is changed at present", NULL);
+               stuck(p, "Waiting", s->behind, "are yet to be resized, and nothing is changed at present", NULL) ||
+               canary_applies(p);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "trial.h"
 #include "world.h"
 
 static struct record_row row_read(struct world *w, const json_t *of)
@@ -17,30 +18,61 @@ static struct record_row row_read(struct world *w, const json_t *of)
         return row;
 }
 
-void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place)
+static struct record_set set_read(struct world *w, const char *containers)
 {
-        struct deed *d = &t->deed;
-        record_set_release(w, &d->set);
-        mem_free(d->containers);
-        d->containers = containers;
-        d->in_place = in_place && containers;
-        if (!d->in_place)
-                return;
         AUTO(json_decref) json_t *list = json_loads(containers, 0, NULL);
         size_t rows = json_array_size(list);
         if (rows > VIEW_CONTAINERS)
                 rows = VIEW_CONTAINERS;
-        d->set = (struct record_set){.row = mem_new_array(rows + 1, sizeof *d->set.row), .present = true};
-        while ((size_t)d->set.rows < rows) {
-                d->set.row[d->set.rows] = row_read(w, json_array_get(list, (size_t)d->set.rows));
-                d->set.rows++;
-        }
+        struct record_set set = {.row = mem_new_array(rows + 1, sizeof *set.row), .present = true};
+        for (; (size_t)set.rows < rows; set.rows++)
+                set.row[set.rows] = row_read(w, json_array_get(list, (size_t)set.rows));
+        return set;
+}
+
+static const struct record_row *row_of(const struct record_set *set, const char *container)
+{
+        for (int i = 0; i < set->rows; i++)
+                if (set->row[i].container == container)
+                        return &set->row[i];
+        return NULL;
+}
+
+void target_try(struct world *w, struct target *t, char *rest)
+{
+        target_try_end(w, t);
+        t->deed.trial = MEM_NEW(struct trial);
+        *t->deed.trial = (struct trial){rest, set_read(w, rest)};
+}
+
+void target_try_end(struct world *w, struct target *t)
+{
+        struct trial *trial = STEAL(&t->deed.trial);
+        if (!trial)
+                return;
+        record_set_release(w, &trial->rest);
+        mem_free(trial->containers);
+        mem_free(trial);
+}
+
+const struct record_row *target_resting(const struct target *t, const char *container)
+{
+        return t->deed.trial ? row_of(&t->deed.trial->rest, container) : NULL;
+}
+
+void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place)
+{
+        struct deed *d = &t->deed;
+        target_try_end(w, t);
+        record_set_release(w, &d->set);
+        mem_free(d->containers);
+        d->containers = containers;
+        d->in_place = in_place && containers;
+        if (d->in_place)
+                d->set = set_read(w, containers);
 }
 
 const struct record_row *target_setting(const struct target *t, const char *container)
 {
-        for (int i = 0; i < t->deed.set.rows; i++)
-                if (t->deed.set.row[i].container == container)
-                        return &t->deed.set.row[i];
-        return NULL;
+        return row_of(&t->deed.set, container);
 }

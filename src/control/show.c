@@ -4,20 +4,24 @@
 #include "show.h"
 #include "controller_private.h"
 #include "dimension.h"
+#include "trial.h"
 #include "utilization.h"
 
 #include <string.h>
 
 /* --- targets --- */
 
-/* What an answer of ours made of the request: what stands below the original. */
-static view_amount applied_of(const struct plan_container *c, enum resource r)
+/* What an answer of ours made of the request: what stands below the original; of a trial, what new pods get. */
+static view_amount applied_of(const struct target *t, const struct plan_container *c, enum resource r)
 {
         struct amount current = c->facts.current[r], original = c->facts.original[r];
+        const struct record_row *resting = target_resting(t, c->name);
+        if (t->deed.trial)
+                current = resting ? resting->request[r] : (struct amount){0};
         return current.set && original.set && current.value < original.value ? current.value : -1;
 }
 
-static struct view_numbers numbers_of(const struct plan_container *c, enum resource r)
+static struct view_numbers numbers_of(const struct target *t, const struct plan_container *c, enum resource r)
 {
         const struct amount target = plan_amount_of(c, r, PLAN_TARGET), original = plan_amount_of(c, r, PLAN_ORIGINAL);
         enum reason rule = c->advice.of[r].reason;
@@ -29,7 +33,7 @@ static struct view_numbers numbers_of(const struct plan_container *c, enum resou
                 .target = view_amount_of(target),
                 .lower = view_amount_of(plan_amount_of(c, r, PLAN_LOWER)),
                 .upper = view_amount_of(plan_amount_of(c, r, PLAN_UPPER)),
-                .applied = applied_of(c, r),
+                .applied = applied_of(t, c, r),
                 .limit = c->facts.limit[r].set ? c->facts.limit[r].value : 0,
                 .reason = (uint8_t)c->advice.reason[r],
                 .learned = below && rule != REASON_STATIC,
@@ -47,7 +51,7 @@ static const struct view_container *containers_of(struct view *v, const struct p
                 to[i].state = (uint8_t)c->facts.learned.state;
                 to[i].ignored = c->facts.ignored;
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        to[i].of[r] = numbers_of(c, r);
+                        to[i].of[r] = numbers_of(p->target, c, r);
         }
         return to;
 }
@@ -86,6 +90,7 @@ void show_target(struct controller *c, const struct plan *p)
         to->apply_never = wl->apply_never;
         to->other_autoscaler = wl->rival != NULL;
         to->in_place_only = wl->in_place_only;
+        to->waits = t->waits;
         to->never_written = !dimension_writes(t);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->pod_asks[r] = workload_more(wl)->pod_asks[r].set;

@@ -28,6 +28,7 @@ void show_profiles(struct world *w, struct view *v)
                         .name = arena_text(&v->arena, text_of(p->name)),
                         .created_ms = p->created_ms,
                         .unreadable = p->error != NULL,
+                        .canary_closed = p->canary_closed,
                         .spec = profile_spec_hold(p->spec),
                 };
                 view_keep(v, p->spec, drop_spec);
@@ -138,6 +139,15 @@ static bool says(const struct published *p, const char *condition)
         return false;
 }
 
+/* For canaries of its profile. */
+static bool waits(const struct published *p)
+{
+        for (int i = 0; i < p->conditions; i++)
+                if (p->condition[i].status && strcmp(p->condition[i].type, "Canary") == 0)
+                        return strcmp(p->condition[i].reason, "Waiting") == 0;
+        return false;
+}
+
 static bool is_orphaned(const struct published *p)
 {
         for (int i = 0; i < p->conditions; i++)
@@ -207,6 +217,7 @@ void show_published(struct view *v, const struct published *p, struct view_targe
         to->orphaned = !gone && is_orphaned(p);
         to->other_autoscaler = !gone && says(p, "OtherAutoscaler");
         to->in_place_only = !gone && says(p, "InPlaceOnly");
+        to->waits = waits(p);
         read_pod_asks(p, to->pod_asks);
         to->samples = p->samples;
         to->since_ms = p->since_ms;

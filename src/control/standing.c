@@ -174,6 +174,14 @@ static void written(void *arg, const struct client_answer *a)
         mem_free(s);
 }
 
+static json_t *canary_json(const struct profile *p)
+{
+        const struct canary_tally *t = &p->canary;
+        return json_pack("{s:I, s:I, s:I, s:I, s:b}", "workloads", (json_int_t)t->workloads, "changed",
+                         (json_int_t)t->changed, "stood", (json_int_t)t->stood, "takenBack", (json_int_t)t->taken_back,
+                         "open", !p->canary_closed);
+}
+
 static void send(struct controller *c, struct profile *p, const struct verdict *v, uint64_t digest)
 {
         char cpu[QUANTITY_TEXT_MAX], memory[QUANTITY_TEXT_MAX];
@@ -187,6 +195,8 @@ static void send(struct controller *c, struct profile *p, const struct verdict *
                                    (json_int_t)p->ready, "applied", (json_int_t)p->applied, "saving", "cpu",
                                    quantity_print_cpu(p->saving[CPU], cpu), "memory",
                                    quantity_print_memory(p->saving[MEMORY], memory), "conditions", conditions);
+        if (canary_among(p))
+                json_object_set_new(status, "canary", canary_json(p));
         json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "halflife.dev/v1alpha1", "kind",
                                  profile_kind(p), "metadata", "name", p->name, "status", status);
         struct standing *s = MEM_NEW(struct standing);
@@ -226,7 +236,10 @@ void standing_publish(struct controller *c)
                 judge(c, p, &v);
                 turn(v.ready, &p->was_ready, &p->ready_since_ms, now);
                 turn(v.degraded, &p->was_degraded, &p->degraded_since_ms, now);
-                int64_t counts[] = {p->matched, p->ready, p->applied, p->generation, v.ready, v.degraded};
+                int64_t counts[] = {p->matched,           p->ready,          p->applied,
+                                    p->generation,        v.ready,           v.degraded,
+                                    p->canary.workloads,  p->canary.changed, p->canary.stood,
+                                    p->canary.taken_back, p->canary_closed};
                 uint64_t digest = digest_bytes(0, counts, sizeof counts);
                 digest = digest_bytes(digest, v.ready_message, strlen(v.ready_message) + 1);
                 digest = digest_bytes(digest, v.degraded_message, strlen(v.degraded_message) + 1);

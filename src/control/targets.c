@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "dimension.h"
+#include "trial.h"
 #include "world.h"
 
 /* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
@@ -17,6 +18,9 @@ static void remember_from(struct world *w, struct target *t, const struct publis
         t->deed.changed_ms = p->applied_ms;
         t->deed.digest = 0;
         target_set_applied(w, t, mem_string(p->applied), p->in_place);
+        if (p->resting && t->deed.in_place)
+                target_try(w, t, mem_string(p->resting));
+        t->deed.stood_ms = 0;
         t->deed_dirty = true;
 }
 
@@ -122,8 +126,10 @@ void target_set_admitted(struct world *w, struct target *t, const char *json)
         arena_reset(&w->scratch);
 }
 
-static void deed_release(struct world *w, struct deed *d)
+static void deed_release(struct world *w, struct target *t)
 {
+        struct deed *d = &t->deed;
+        target_try_end(w, t);
         mem_free(d->containers);
         mem_free(d->contest);
         mem_free(d->admitted);
@@ -174,7 +180,7 @@ void target_free(struct world *w, struct target *t)
                 dimension_forget(w, t);
         if (t->published)
                 t->published->target = NULL;
-        deed_release(w, &t->deed);
+        deed_release(w, t);
         mem_free(t->denied);
         intern_drop(w->names, t->limit_of);
         map_drop(&w->targets, text_of(t->key));

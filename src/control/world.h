@@ -17,6 +17,7 @@
 #include "control/profile_spec.h"
 #include "control/selector.h"
 #include "core/basis.h"
+#include "core/canary.h"
 #include "core/kind.h"
 #include "core/quantity.h"
 #include "core/raise.h"
@@ -223,6 +224,7 @@ struct pod {
         bool evicted : 1;  /* for lack of memory */
         bool admitted : 1; /* came with requests of ours, and nobody was told yet */
         bool ours : 1;     /* its annotations record requests of ours */
+        bool canary : 1;   /* it comes first, while its target has a trial */
         uint8_t resize;    /* enum resize_progress */
         uint8_t basis;     /* enum basis: what its utilization is of */
         /* Its annotation original-resources (interned); NULL: none. */
@@ -319,6 +321,7 @@ struct published {
         int conditions, rows;
         int64_t applied_ms; /* status.applied: what a lost database does not know any more; 0: none */
         char *applied;      /* its containers, as JSON */
+        char *resting;      /* status.canary.rest, as JSON; NULL: no trial is under way */
         int64_t samples, since_ms, last_ms, saving[RESOURCES];
         struct published_quota *quota;                                              /* NULL: none */
         struct target *target;                                                      /* linked by world_settle */
@@ -348,6 +351,8 @@ struct deed {
         uint64_t digest;       /* of the template we changed */
         char *containers;      /* JSON of status.applied.containers; NULL */
         struct record_set set; /* the same, read; only where in_place */
+        struct trial *trial;   /* trial.h; NULL: none is under way; only where in_place */
+        int64_t stood_ms;      /* of canaries: since when the last change is in force; -1: not yet */
         bool in_place;         /* they are a setting that pods have or get, and no template */
         int resets;            /* in a row, within cooldown */
         int64_t reset_seen_ms;
@@ -392,6 +397,9 @@ struct target {
         bool busy;                /* a write about it is under way */
         bool rolling;             /* a rollout that we started is not yet done */
         bool resizing;            /* some pod is yet to be resized */
+        bool canary;              /* it is changed before others of its profile: by the last canary_settle */
+        bool waits;               /* for those */
+        bool due;                 /* a canary that is to be lowered: by the last decision */
         uint64_t admitted_digest; /* of what its pods were admitted with, as told last; 0: nothing */
         char *denied;             /* what the API server forbade to write into the workload; NULL */
         char key[];               /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
@@ -416,6 +424,9 @@ struct profile {
         int64_t saving[RESOURCES];
         int64_t next_ready, next_applied, next_saving[RESOURCES]; /* of the pass under way */
         int64_t rolling, spent_millicores;
+        struct canary_tally canary; /* where it tries changes on some workloads first */
+        bool canary_closed;         /* the others wait: by the last canary_settle; of a replica: by its status */
+        struct target *first;       /* of its targets the one with the lowest rank; within canary_settle */
         /* status: as written, and since when it says so */
         uint64_t written;
         int64_t written_ms, saving_written[RESOURCES], ready_since_ms, degraded_since_ms;

@@ -38,6 +38,7 @@ static const char *const reason_text[REASONS] = {
         [REASON_STEP_LIMITED] = "StepLimited",
         [REASON_QUOTA] = "Quota",
         [REASON_OTHER_AUTOSCALER] = "OtherAutoscaler",
+        [REASON_CANARY] = "Canary",
 };
 
 const char *reason_name(enum reason r)

@@ -23,6 +23,7 @@ static const struct {
         [GATE_ORPHAN] = {"Orphan", REASON_ORPHANED, true},
         [GATE_MIN_CHANGE] = {"MinChange", REASON_BELOW_MIN_CHANGE, true},
         [GATE_COOLDOWN] = {"Cooldown", REASON_COOLDOWN, false},
+        [GATE_CANARY] = {"Canary", REASON_CANARY, true},
         [GATE_WINDOW] = {"Window", REASON_OUTSIDE_WINDOW, false},
         [GATE_BUDGET] = {"Budget", REASON_BUDGET, false},
         [GATE_ROLLOUT] = {"Rollout", REASON_ROLLOUT_BLOCKED, false},

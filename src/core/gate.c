@@ -128,6 +128,12 @@ static enum reason by_cooldown(const struct gate_facts *f, const struct move *m,
         return REASON_COOLDOWN;
 }
 
+static enum reason by_canary(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        return is_decrease(m) && f->canary_waits ? REASON_CANARY : REASON_NONE;
+}
+
 static enum reason by_window(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)v;
@@ -153,8 +159,9 @@ static enum reason by_quota(const struct gate_facts *f, const struct move *m, st
 }
 
 static gate_rule *const gates[] = {
-        by_rule,    by_state, by_mode,   by_pause,      by_opt_out,  by_autoscaler, by_hpa,    by_guard,   by_contest,
-        by_manager, by_kind,  by_orphan, by_min_change, by_cooldown, by_window,     by_budget, by_rollout, by_quota,
+        by_rule,   by_state,   by_mode,    by_pause,   by_opt_out, by_autoscaler, by_hpa,
+        by_guard,  by_contest, by_manager, by_kind,    by_orphan,  by_min_change, by_cooldown,
+        by_canary, by_window,  by_budget,  by_rollout, by_quota,
 };
 
 bool gate_changed_enough(int64_t current, int64_t target, int percent)
@@ -212,12 +219,18 @@ static bool is_kept(const struct gate_facts *f)
                !gate_changed_enough(f->current.value, f->target.value, f->apply->min_change_percent);
 }
 
+/* What stands where nothing new is tried. */
+static struct amount as_before(const struct gate_facts *f)
+{
+        return f->current.set && f->current.value < f->original.value ? f->current : f->original;
+}
+
 /* New pods come as those that run are set. A static factor acts at a deploy only, which a new pod is. */
 static struct amount as_set(const struct gate_facts *f)
 {
         if (f->rule == REASON_STATIC)
                 return f->target;
-        return f->current.set && f->current.value < f->original.value ? f->current : f->original;
+        return as_before(f);
 }
 
 void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
@@ -233,6 +246,11 @@ void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
                 return;
         if (f->apply->mode == APPLY_IN_PLACE) {
                 ret->value = as_set(f);
+                return;
+        }
+        if (f->canary_waits && f->target.value < as_before(f).value) {
+                ret->hold = REASON_CANARY;
+                ret->value = as_before(f);
                 return;
         }
         ret->below_min_change = is_kept(f);

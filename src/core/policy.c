@@ -31,6 +31,7 @@ static const struct apply_policy apply_default = {
         .max_decrease_percent = 50,
         .cooldown_ms = INT64_C(12) * HOUR_MS,
         .min_replicas = 2,
+        .canary = {.percent = 100},
         .guard = {.enabled = true, .restarts = 2, .watch_ms = HOUR_MS},
 };
 

@@ -1,5 +1,7 @@
 #include "serve/deploy.h"
 
+#include "core/canary.h"
+
 /* --- what is known of the workload --- */
 
 static const struct view_container *known_container(const struct view_target *t, struct text name)
@@ -86,6 +88,15 @@ static bool has_rival(const struct view *v, const struct view_target *t, const s
         return false;
 }
 
+/* Of a workload that is known, the controller said so. */
+static bool waits(const struct deploy_answer *d, const struct deploy_subject *s)
+{
+        if (d->target)
+                return d->target->waits;
+        return d->profile->canary_closed &&
+               !canary_chosen(canary_rank_of(s->ns, s->kind, s->name), d->profile->spec->apply.canary.percent);
+}
+
 static void workload_facts(const struct view *v, const struct deploy_subject *s, const struct view_ns *ns,
                            const struct deploy_answer *d, struct advise_facts *ret)
 {
@@ -102,6 +113,7 @@ static void workload_facts(const struct view *v, const struct deploy_subject *s,
                                 .paused = d->profile->spec->paused || d->profile->unreadable,
                                 .held = t && t->hold,
                                 .other_autoscaler = has_rival(v, t, s),
+                                .canary_waits = waits(d, s),
                                 .contested = t && t->contested,
                                 .in_place_only = (s->in_place_only || (t && t->in_place_only)) && !s->pod,
                                 .orphaned = t && t->orphaned,

@@ -266,6 +266,7 @@ static const struct {
         [GATE_ORPHAN] = {"a profile selects it", "it carries our values but has no profile any more"},
         [GATE_MIN_CHANGE] = {"far enough from what stands", "too close to what stands"},
         [GATE_COOLDOWN] = {"the last change is long enough ago", "too soon after the last change"},
+        [GATE_CANARY] = {"no canary is waited for", "others of the profile are tried first (apply.canary)"},
         [GATE_WINDOW] = {"a window is open, or none is wanted", "waits for a window"},
         [GATE_BUDGET] = {"the budget has room", "waits for the budget"},
         [GATE_QUOTA] = {"no ResourceQuota refuses a pod of the rollout",

@@ -184,7 +184,8 @@ static void test_modes(void **state)
 {
         (void)state;
         struct profile_spec p;
-        read_good("{apply: {cooldown: 1h, mode: Rollout, guard: {watch: 20m}}}", &p);
+        read_good("{apply: {cooldown: 1h, mode: Rollout, guard: {watch: 20m}, canary: {percent: 5}}}", &p);
+        assert_int_equal(p.apply.canary.percent, 5);
         assert_int_equal(p.apply.guard.watch_ms, 20 * MINUTE_MS);
         assert_int_equal(p.apply.min_change_percent, 20);
         assert_int_equal(p.apply.cooldown_ms, HOUR_MS);
@@ -266,6 +267,9 @@ static void test_refused(void **state)
                 {"{resources: {memory: {oomBump: '0.9'}}}", "oomBump"},
                 {"{resources: {memory: {weeklyPeak: 'true'}}}", "weeklyPeak: \"true\" is not true or false"},
                 {"{resources: {cpu: {weeklyPeak: true}}}", "weeklyPeak"},
+                {"{apply: {canary: {percent: 0}}}", "canary: percent"},
+                {"{apply: {canary: {percent: 101}}}", "canary: percent"},
+                {"{apply: {guard: {watch: 900ms}}}", "guard: watch"},
                 {"{containers: [{mode: Auto}]}", "containers: [0]: name is missing"},
                 {"{containers: [{name: Web}]}", "name: \"Web\" is not one container's name"},
                 {"{containers: [{name: 'web-*'}]}", "it is no pattern"},

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "../../../src/control/publish.h"
+#include "../../../src/control/trial.h"
 #include "../../support/pick.h"
 #include "base/mem.h"
 #include "base/yaml.h"
@@ -68,6 +69,11 @@ static void any_plan(struct plan *p, struct target *t, struct workload *wl)
         spec.apply.mode = (enum apply_mode)draw(APPLY_MODES);
         if (draw(2))
                 t->deed = (struct deed){.changed_ms = 1700000000000 + (int64_t)draw(1000000000), .containers = applied};
+        static char rest[] = "[{\"cpu\":\"500m\",\"name\":\"app\"}]";
+        static struct trial trial = {.containers = rest};
+        if (draw(3) == 0)
+                t->deed.trial = &trial;
+        t->deed.stood_ms = draw(2) ? 1700000000000 + (int64_t)draw(1000000000) : -1;
         *p = (struct plan){.target = t,
                            .now = {1763700000000},
                            .state = (enum state)draw(STATES),

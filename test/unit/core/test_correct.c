@@ -602,6 +602,7 @@ static void test_reason_names(void **state)
                 "StepLimited",
                 "Quota",
                 "OtherAutoscaler",
+                "Canary",
         };
         assert_int_equal(sizeof want / sizeof want[0], REASONS);
         for (int r = 0; r < REASONS; r++)

@@ -93,6 +93,10 @@ static void close_contested(struct gate_facts *f)
 {
         f->contested = true;
 }
+static void close_canary(struct gate_facts *f)
+{
+        f->canary_waits = true;
+}
 static void close_hpa(struct gate_facts *f)
 {
         f->hpa_holds = true;
@@ -125,15 +129,25 @@ static void test_order(void **state)
                 void (*close)(struct gate_facts *f);
                 enum reason want;
         } door[] = {
-                {close_quota, REASON_QUOTA},           {close_rollout, REASON_ROLLOUT_BLOCKED},
-                {close_budget, REASON_BUDGET},         {close_window, REASON_OUTSIDE_WINDOW},
-                {close_cooldown, REASON_COOLDOWN},     {close_min_change, REASON_BELOW_MIN_CHANGE},
-                {close_orphaned, REASON_ORPHANED},     {close_in_place_only, REASON_IMMUTABLE},
-                {close_pod_request, REASON_IMMUTABLE}, {close_immutable, REASON_IMMUTABLE},
-                {close_managed, REASON_MANAGED},       {close_contested, REASON_CONTESTED},
-                {close_hpa, REASON_HPA_HOLD},          {close_autoscaler, REASON_OTHER_AUTOSCALER},
-                {close_never, REASON_OPTED_OUT},       {close_paused, REASON_PAUSED},
-                {close_stale, REASON_STALE},           {close_rule, REASON_NO_ORIGINAL},
+                {close_quota, REASON_QUOTA},
+                {close_rollout, REASON_ROLLOUT_BLOCKED},
+                {close_budget, REASON_BUDGET},
+                {close_window, REASON_OUTSIDE_WINDOW},
+                {close_canary, REASON_CANARY},
+                {close_cooldown, REASON_COOLDOWN},
+                {close_min_change, REASON_BELOW_MIN_CHANGE},
+                {close_orphaned, REASON_ORPHANED},
+                {close_in_place_only, REASON_IMMUTABLE},
+                {close_pod_request, REASON_IMMUTABLE},
+                {close_immutable, REASON_IMMUTABLE},
+                {close_managed, REASON_MANAGED},
+                {close_contested, REASON_CONTESTED},
+                {close_hpa, REASON_HPA_HOLD},
+                {close_autoscaler, REASON_OTHER_AUTOSCALER},
+                {close_never, REASON_OPTED_OUT},
+                {close_paused, REASON_PAUSED},
+                {close_stale, REASON_STALE},
+                {close_rule, REASON_NO_ORIGINAL},
         };
         struct apply_policy p = rollout();
         struct gate_facts all = open_facts(&p);
@@ -300,6 +314,7 @@ static void test_increases_pass_window_and_budget(void **state)
         struct gate_facts f = open_facts(&p);
         f.current = YES(100);
         f.window_open = f.budget_left = false;
+        f.canary_waits = true;
         expect("increase", &f, REASON_NONE, 600);
         f.rollout_blocked = true;
         f.after_kill = true;
@@ -307,6 +322,45 @@ static void test_increases_pass_window_and_budget(void **state)
 }
 
 /* --- HPA --------------------------------------------------------------------------------------------------------- */
+
+/* --- while canaries are tried: what a deploy gets --- */
+
+static void test_deploys_wait_for_canaries(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *name;
+                struct amount current, target;
+                enum reason rule, hold;
+                int64_t value;
+        } row[] = {
+                {"nothing was applied", {false, 0}, {true, 600}, REASON_LOWERED, REASON_CANARY, 1000},
+                {"what was applied last", {true, 700}, {true, 400}, REASON_LOWERED, REASON_CANARY, 700},
+                {"however near", {true, 700}, {true, 699}, REASON_LOWERED, REASON_CANARY, 700},
+                {"the same", {true, 700}, {true, 700}, REASON_LOWERED, REASON_NONE, 700},
+                {"upward", {true, 500}, {true, 800}, REASON_LOWERED, REASON_NONE, 800},
+                {"to the original", {true, 500}, {true, 1000}, REASON_AT_ORIGINAL, REASON_NONE, 1000},
+                {"applied when more was asked for", {true, 1200}, {true, 600}, REASON_LOWERED, REASON_CANARY, 1000},
+                {"a static share is new as well", {false, 0}, {true, 500}, REASON_STATIC, REASON_CANARY, 1000},
+        };
+        struct apply_policy p;
+        apply_policy_defaults(APPLY_ON_DEPLOY, &p);
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct gate_facts f = open_facts(&p);
+                struct deploy_verdict v;
+                f.current = row[i].current;
+                f.target = row[i].target;
+                f.rule = row[i].rule;
+                f.canary_waits = true;
+                gate_deploy(&f, &v);
+                if (v.hold != row[i].hold || v.value.value != row[i].value || v.below_min_change)
+                        fail_msg("%s: hold '%s', value %lld", row[i].name, reason_name(v.hold),
+                                 (long long)v.value.value);
+                f.state = STATE_HELD;
+                gate_deploy(&f, &v);
+                assert_int_equal(v.hold, REASON_GUARD); /* the gates before it come first */
+        }
+}
 
 static void test_hpa_puts_the_original_back(void **state)
 {
@@ -511,6 +565,7 @@ int main(void)
                 cmocka_unit_test(test_cooldown),
                 cmocka_unit_test(test_never_changed),
                 cmocka_unit_test(test_increases_pass_window_and_budget),
+                cmocka_unit_test(test_deploys_wait_for_canaries),
                 cmocka_unit_test(test_hpa_puts_the_original_back),
                 cmocka_unit_test(test_hpa_stands),
                 cmocka_unit_test(test_steps),

@@ -55,6 +55,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
                 {f->orphaned, REASON_ORPHANED},
                 {!at_once && apart * 100 < CURRENT * PERCENT, REASON_BELOW_MIN_CHANGE},
                 {!at_once && waits(f, down), REASON_COOLDOWN},
+                {down && f->canary_waits, REASON_CANARY},
                 {down && !f->window_open, REASON_OUTSIDE_WINDOW},
                 {down && !f->budget_left, REASON_BUDGET},
                 {f->rollout_blocked, REASON_ROLLOUT_BLOCKED},
@@ -91,9 +92,10 @@ static unsigned one_of(size_t n, unsigned *left)
 /* Combination n of all; false: there are fewer. */
 static bool facts_of(unsigned n, struct gate_facts *f)
 {
-        bool *const flags[] = {&f->apply_never, &f->source_away, &f->paused,    &f->immutable,       &f->contested,
-                               &f->managed,     &f->orphaned,    &f->held,      &f->rollout_blocked, &f->window_open,
-                               &f->budget_left, &f->after_kill,  &f->hpa_holds, &f->other_autoscaler};
+        bool *const flags[] = {&f->apply_never,     &f->source_away, &f->paused,          &f->immutable,
+                               &f->contested,       &f->managed,     &f->orphaned,        &f->held,
+                               &f->rollout_blocked, &f->window_open, &f->budget_left,     &f->canary_waits,
+                               &f->after_kill,      &f->hpa_holds,   &f->other_autoscaler};
         *f = (struct gate_facts){.now = now, .resource = CPU, .current = {true, CURRENT}};
         for (size_t i = 0; i < COUNT(flags); i++)
                 *flags[i] = one_of(2, &n);
@@ -115,7 +117,7 @@ static void test_every_combination(void **state)
         unsigned n = 0;
         for (; facts_of(n, &f); n++)
                 check(&f);
-        assert_int_equal(n, 16384 * COUNT(ages_ms) * COUNT(targets) * 2 * STATES * COUNT(rules) * 2);
+        assert_int_equal(n, 32768 * COUNT(ages_ms) * COUNT(targets) * 2 * STATES * COUNT(rules) * 2);
 }
 
 int main(void)

@@ -66,6 +66,7 @@ static void test_apply_defaults(void **state)
                 assert_int_equal(p.min_replicas, 2);
                 assert_false(p.keep_guaranteed);
                 assert_int_equal(p.guard.watch_ms, HOUR_MS);
+                assert_int_equal(p.canary.percent, 100);
         }
 }
 

@@ -144,6 +144,10 @@ enum {
         RANGE_RATIO,
         RANGE_POD,
         RANGE_POD_ROOM,
+        CANARY,
+        CANARY_APPLIED,
+        CANARY_OF_UNKNOWN,
+        CANARY_UNKNOWN,
         NOTHING_ASKED,
         LIMIT_ONLY,
         IGNORED,
@@ -198,6 +202,10 @@ static void test_each_fact_counts(void **state)
                 {RANGE_RATIO, 1500, REASON_LIMIT_RANGE},
                 {RANGE_POD, 2000, REASON_LIMIT_RANGE},
                 {RANGE_POD_ROOM, 440, REASON_LOWERED},
+                {CANARY, 2000, REASON_CANARY},
+                {CANARY_APPLIED, 700, REASON_CANARY},
+                {CANARY_OF_UNKNOWN, 2000, REASON_CANARY},
+                {CANARY_UNKNOWN, 1000, REASON_STATIC},
                 {NOTHING_ASKED, -1, REASON_NO_ORIGINAL},
                 {LIMIT_ONLY, 440, REASON_LOWERED},
                 {IGNORED, 2000, REASON_CONTAINER_IGNORED},
@@ -271,6 +279,17 @@ static void test_each_fact_counts(void **state)
                 case HPA_OF_ANOTHER:
                         s.view->hpa = &s.hpa, s.view->hpas = 1;
                         s.subject.name = TEXT("other");
+                        break;
+                case CANARY: /* others are tried first: nothing new */
+                        s.target.waits = true;
+                        break;
+                case CANARY_APPLIED:
+                        s.target.waits = true, s.known.of[CPU].applied = 700;
+                        break;
+                case CANARY_OF_UNKNOWN: /* rank d2d99454, above a half */
+                case CANARY_UNKNOWN:    /* rank 2c3eab7f, below it */
+                        s.profile.canary_closed = true, s.spec.apply.canary.percent = 50;
+                        s.subject.name = row[i].what == CANARY_UNKNOWN ? TEXT("new") : TEXT("other");
                         break;
                 case HOLD:
                         s.target.hold = "a sale", s.target.state = STATE_HELD;

@@ -1,0 +1,206 @@
+/*
+ * Canaries: which workloads of a profile are changed first and when the others may follow, and when what is set has
+ * been tried on enough pods. All of it follows from what was done to each target and is stored with that.
+ */
+#include <stdlib.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+#include "trial.h"
+
+/* --- workloads of a profile --- */
+
+static uint32_t rank_of(const struct target *t)
+{
+        return canary_rank_of(text_of(t->ns), text_of(t->kind), text_of(t->name));
+}
+
+/* Who opted out tries nothing. */
+static bool may_be_first(struct controller *c, const struct target *t)
+{
+        return !t->workload->apply_never && !ns_get(&c->world, text_of(t->ns))->apply_never;
+}
+
+static void choose(struct controller *c, struct target *t)
+{
+        struct profile *p = t->profile;
+        uint32_t rank = rank_of(t);
+        if (!may_be_first(c, t))
+                return;
+        t->canary = canary_chosen(rank, p->spec->apply.canary.percent);
+        p->canary.workloads += t->canary;
+        if (!p->first || rank < rank_of(p->first))
+                p->first = t;
+}
+
+static void count(struct canary_tally *to, const struct target *t, int64_t now_ms)
+{
+        const struct deed *d = &t->deed;
+        bool changed = d->stood_ms != 0 || t->rolling;
+        bool stood = !t->rolling && d->stood_ms >= d->changed_ms &&
+                     canary_stood(d->stood_ms, now_ms, t->profile->spec->apply.guard.watch_ms);
+        to->changed += changed;
+        to->stood += changed && stood;
+        to->due += t->due;
+}
+
+static bool tries_workloads(const struct target *t)
+{
+        return t->workload && t->profile && canary_among(t->profile);
+}
+
+void canary_settle(struct controller *c)
+{
+        struct profile *p;
+        struct target *t;
+        bool any = false;
+        int64_t now_ms = loop_now(c->loop).wall.ms;
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+                any |= canary_among(p) || p->canary.workloads;
+                p->canary = (struct canary_tally){0};
+                p->canary_closed = canary_among(p);
+                p->first = NULL;
+        }
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+                t->canary = t->waits = false;
+                if (any && tries_workloads(t))
+                        choose(c, t);
+        }
+        for (size_t at = 0; any && (p = map_each(&c->world.profiles, &at));)
+                if (p->first && p->canary.workloads == 0) {
+                        p->first->canary = true;
+                        p->canary.workloads = 1;
+                }
+        for (size_t at = 0; any && (t = map_each(&c->world.targets, &at));)
+                if (t->canary)
+                        count(&t->profile->canary, t, now_ms);
+        for (size_t at = 0; any && (p = map_each(&c->world.profiles, &at));)
+                p->canary_closed = canary_among(p) && !canary_opens(&p->canary);
+        for (size_t at = 0; any && (t = map_each(&c->world.targets, &at));)
+                t->waits = !t->canary && tries_workloads(t) && t->profile->canary_closed;
+}
+
+/* --- what is seen of a canary --- */
+
+/* Does what was changed last run by now? */
+static bool in_force(const struct target *t, const struct plan *p)
+{
+        const struct apply_policy *a = &t->profile->spec->apply;
+        if (a->mode == APPLY_IN_PLACE)
+                return p->resize.first_behind == 0;
+        return (a->mode == APPLY_ON_DEPLOY && a->at == AT_POD) || rollout_done(t->workload);
+}
+
+static int64_t stood_since(const struct target *t, const struct plan *p)
+{
+        const struct deed *d = &t->deed;
+        bool tried = t->deed.trial || (t->canary && p->carries);
+        bool known = d->stood_ms > 0 && d->stood_ms >= d->changed_ms && d->stood_ms <= p->now.ms;
+        if (!tried)
+                return 0;
+        return known ? d->stood_ms : in_force(t, p) ? p->now.ms : -1;
+}
+
+/* A further decrease that nothing but time, window or budget keeps back: who waits does so for that one as well. */
+static bool is_due(const struct plan *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct plan_container *c = &p->container[i];
+                        const struct gate_verdict *g = &c->advice.gate[r];
+                        bool passes = !g->hold || g->hold == REASON_OUTSIDE_WINDOW || g->hold == REASON_BUDGET;
+                        if (passes && plan_wants_change(c, r) &&
+                            c->advice.of[r].target.value < c->facts.current[r].value)
+                                return true;
+                }
+        return false;
+}
+
+void canary_watch(struct controller *c, struct target *t, const struct plan *p)
+{
+        t->due = t->canary && t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT && is_due(p);
+        if (!t->profile)
+                return;
+        int64_t stood_ms = stood_since(t, p);
+        if (stood_ms == t->deed.stood_ms)
+                return;
+        t->deed.stood_ms = stood_ms;
+        persist_deed(c, t);
+}
+
+/* --- pods of a workload --- */
+
+/* What stands of a container on those that are not tried on. */
+static struct amount stands(const struct target *t, const struct plan_container *c, enum resource r)
+{
+        const struct record_row *resting = target_resting(t, c->name);
+        struct amount a = t->deed.trial ? (resting ? resting->request[r] : (struct amount){0}) : c->facts.current[r];
+        return a.set ? a : c->facts.original[r];
+}
+
+static bool lowers(const struct plan *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct plan_container *c = &p->container[i];
+                        const struct gate_verdict *g = &c->advice.gate[r];
+                        struct amount now = stands(p->target, c, r),
+                                      to = g->hold ? c->facts.current[r] : (struct amount){true, g->value};
+                        if (c->role != ROLE_INJECTED && now.set && to.set && to.value < now.value)
+                                return true;
+                }
+        return false;
+}
+
+static bool has_rest(const struct target *t)
+{
+        size_t n = 0;
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                n += p->running;
+        return canary_share(n, t->profile->spec->apply.canary.percent) < n;
+}
+
+static char *standing(const struct plan *p)
+{
+        AUTO(json_decref) json_t *list = json_array();
+        for (int i = 0; i < p->containers; i++) {
+                const struct plan_container *c = &p->container[i];
+                json_t *row = json_pack("{s:s}", "name", c->name);
+                for (enum resource r = CPU; r < RESOURCES && c->role != ROLE_INJECTED; r++) {
+                        struct amount now = stands(p->target, c, r);
+                        now.set = now.set && now.value < c->facts.original[r].value;
+                        amount_put(row, resource_name(r), r, now);
+                }
+                if (json_object_size(row) > 1)
+                        json_array_append_new(list, row);
+                else
+                        json_decref(row);
+        }
+        char *text = json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), *own = mem_string(text);
+        free(text);
+        return own;
+}
+
+char *canary_rest(const struct controller *c, const struct plan *p)
+{
+        bool tries = c->world.resize != RESIZE_ABSENT && p->target->profile->spec->apply.canary.percent < 100;
+        return tries && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
+}
+
+void canary_follow(struct controller *c, struct target *t)
+{
+        if (!t->deed.trial || !t->profile)
+                return;
+        const struct apply_policy *a = &t->profile->spec->apply;
+        bool stood = canary_stood(t->deed.stood_ms, loop_now(c->loop).wall.ms, a->guard.watch_ms);
+        if (!stood && a->canary.percent < 100 && in_place(t)) {
+                canary_mark(t);
+                return;
+        }
+        target_try_end(&c->world, t);
+        t->deed.stood_ms = 0;
+        persist_deed(c, t);
+        tell_event(c, t, false, "Followed", "what was tried on some pods is set on the others");
+        log_info("what was tried on some pods is set on the others", KV("namespace", t->ns), KV("kind", t->kind),
+                 KV("name", t->name), KV_INT("cycle", c->cycle));
+}

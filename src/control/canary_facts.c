@@ -1,0 +1,119 @@
+/*
+ * Canaries, the facts: who is changed before others, and what is said of it. Among a workload's pods while a setting is
+ * tried (struct trial), among a profile's workloads by canary_settle. No I/O.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "plan.h"
+#include "trial.h"
+
+bool canary_among(const struct profile *p)
+{
+        const struct apply_policy *a = &p->spec->apply;
+        return a->canary.percent < 100 && (a->mode == APPLY_ROLLOUT || a->mode == APPLY_ON_DEPLOY);
+}
+
+/* --- pods --- */
+
+struct ranked {
+        bool later; /* it has not what is tried */
+        uint32_t rank;
+        struct pod *pod;
+};
+
+static int compare(const void *a, const void *b)
+{
+        const struct ranked *x = a, *y = b;
+        if (x->later != y->later)
+                return x->later - y->later;
+        return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank) : strcmp(x->pod->name, y->pod->name);
+}
+
+/* Pods come and go meanwhile: from who has it, it is not taken. */
+static bool has(const struct target *t, const struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++) {
+                const struct pod_container *c = &p->container[i];
+                const struct record_row *set = target_setting(t, c->name), *resting = target_resting(t, c->name);
+                for (enum resource r = CPU; p->ours && set && r < RESOURCES; r++)
+                        if (set->request[r].set && c->request[r].value == set->request[r].value &&
+                            !(resting && resting->request[r].value == set->request[r].value))
+                                return true;
+        }
+        return false;
+}
+
+void canary_mark(struct target *t)
+{
+        size_t n = 0;
+        for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
+                p->canary = false;
+                n += p->running;
+        }
+        if (!t->deed.trial || !t->profile || !n)
+                return;
+        AUTO(mem_free) struct ranked *by = mem_new_array(n, sizeof *by);
+        size_t share = canary_share(n, t->profile->spec->apply.canary.percent);
+        n = 0;
+        for (struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                if (p->running)
+                        by[n++] = (struct ranked){!has(t, p), canary_rank(text_of(p->ns), text_of(p->name)), p};
+        qsort(by, n, sizeof *by, compare);
+        for (size_t i = 0; i < n && (i < share || !by[i].later); i++)
+                by[i].pod->canary = true;
+}
+
+struct amount canary_share_of(const struct target *t, const struct plan_container *c, const struct pod *pod,
+                              enum resource r)
+{
+        if (!t->deed.trial || pod->canary)
+                return c->facts.current[r];
+        const struct record_row *resting = target_resting(t, c->name);
+        return resting && resting->request[r].set ? resting->request[r] : c->facts.original[r];
+}
+
+/* --- what is said --- */
+
+static bool is_watched(const struct plan *p)
+{
+        const struct target *t = p->target;
+        if (t->deed.trial)
+                return true;
+        return t->canary && t->deed.stood_ms != 0 &&
+               !canary_stood(t->deed.stood_ms, p->now.ms, t->profile->spec->apply.guard.watch_ms);
+}
+
+static void say_watched(const struct plan *p, char out[static PLAN_WORDS])
+{
+        const struct deed *d = &p->target->deed;
+        const char *what = d->trial ? "some pods have what is set before the others and new ones"
+                                    : "it is changed before others of the profile";
+        char until[WALL_TEXT_MAX];
+        if (d->stood_ms > 0)
+                snprintf(
+                        out, PLAN_WORDS, "%s; those follow from %s on, if nothing is taken back until then", what,
+                        wall_print((struct wall){d->stood_ms + p->target->profile->spec->apply.guard.watch_ms}, until));
+        else
+                snprintf(out, PLAN_WORDS, "%s; the change is not in force yet", what);
+}
+
+void canary_says(struct plan *p)
+{
+        const struct target *t = p->target;
+        if (!t->profile)
+                return;
+        if (t->waits)
+                snprintf(plan_say(p, "Canary", true, "Waiting")->message, PLAN_WORDS,
+                         "others of the profile are changed first; its status.canary tells how far they are");
+        else if (is_watched(p))
+                say_watched(p, plan_say(p, "Canary", true, "Watched")->message);
+}
+
+bool canary_applies(struct plan *p)
+{
+        if (!p->target->deed.trial)
+                return false;
+        say_watched(p, plan_say(p, "Applied", false, reason_name(REASON_CANARY))->message);
+        return true;
+}

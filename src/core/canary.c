@@ -1,0 +1,56 @@
+#include "core/canary.h"
+
+#include "core/sha256.h"
+
+static void add(struct sha256 *s, struct text part)
+{
+        sha256_add(s, part.p, part.len);
+        sha256_add(s, "/", 1);
+}
+
+static uint32_t rank_of(struct sha256 *s)
+{
+        uint8_t out[32];
+        sha256_finish(s, out);
+        return (uint32_t)out[0] << 24 | (uint32_t)out[1] << 16 | (uint32_t)out[2] << 8 | out[3];
+}
+
+uint32_t canary_rank(struct text ns, struct text name)
+{
+        struct sha256 s;
+        sha256_init(&s);
+        add(&s, ns);
+        add(&s, name);
+        return rank_of(&s);
+}
+
+uint32_t canary_rank_of(struct text ns, struct text kind, struct text name)
+{
+        struct sha256 s;
+        sha256_init(&s);
+        add(&s, ns);
+        add(&s, kind);
+        add(&s, name);
+        return rank_of(&s);
+}
+
+bool canary_chosen(uint32_t rank, int percent)
+{
+        return (uint64_t)rank * 100 < (uint64_t)percent << 32;
+}
+
+size_t canary_share(size_t n, int percent)
+{
+        size_t share = n / 100 * (size_t)percent + n % 100 * (size_t)percent / 100;
+        return share > 0 || n == 0 ? share : 1;
+}
+
+bool canary_opens(const struct canary_tally *t)
+{
+        return t->changed > 0 && t->stood == t->changed && t->taken_back == 0 && t->due == 0;
+}
+
+bool canary_stood(int64_t since_ms, int64_t now_ms, int64_t watch_ms)
+{
+        return since_ms > 0 && since_ms <= now_ms && now_ms - since_ms >= watch_ms;
+}

@@ -1,0 +1,178 @@
+package scenario
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"time"
+
+	"halflife.dev/cluster/kube"
+)
+
+func init() {
+	doored = append(doored, scenario{"canary-in-place", canaryInPlace}, scenario{"canary-deploy", canaryDeploy})
+	shared = append(shared, scenario{"canary-rollout", canaryRollout})
+}
+
+// tried is a quick profile that changes so many per cent first, and watches them for so long.
+func tried(mode string, percent int, watch time.Duration) M {
+	p := quick(mode)
+	p["apply"].(M)["canary"] = M{"percent": percent}
+	p["apply"].(M)["guard"] = M{"watch": watch.String()}
+	return p
+}
+
+// canaries are names of Deployments: one of the first half by the hash, and two that are not.
+func (t *T) canaries() (first string, rest [2]string) {
+	found := 0
+	for i := 0; first == "" || found < 2; i++ {
+		name := fmt.Sprintf("web-%d", i)
+		sum := sha256.Sum256([]byte(strings.Join([]string{t.NS, "Deployment", name, ""}, "/")))
+		half := binary.BigEndian.Uint32(sum[:4]) < 1<<31
+		if half && first == "" {
+			first = name
+		} else if !half && found < 2 {
+			rest[found] = name
+			found++
+		}
+	}
+	return first, rest
+}
+
+// requests counts an app's pods by the CPU that they ask for.
+func (t *T) requests(app string) map[string]int {
+	count := map[string]int{}
+	for _, p := range t.Pods(app) {
+		count[container(p.Object("spec"), "app").Text("resources", "requests", "cpu")]++
+	}
+	return count
+}
+
+func (t *T) mixed(app, cpu string, pods int, others string, rest int) {
+	t.Eventually(fmt.Sprintf("%d pods ask for %s, %d for %s", pods, cpu, rest, others), soon, func() error {
+		got := t.requests(app)
+		if got[cpu] != pods || got[others] != rest || len(t.Pods(app)) != pods+rest {
+			return fmt.Errorf("they ask for %v", got)
+		}
+		return nil
+	})
+}
+
+func (t *T) canary(rec, reason string) kube.Object {
+	return t.RecWhen(rec, "condition Canary "+reason, soon, func(r kube.Object) error {
+		if got := r.Condition("Canary").Text("reason"); got != reason {
+			return fmt.Errorf("condition Canary is '%s': %s", got, r.Object("status"))
+		}
+		return nil
+	})
+}
+
+// Half of the running pods are resized, new ones come as the others are, and all follow once those stood; nothing restarts.
+func canaryInPlace(t *T) {
+	t.Namespace()
+	profile := tried("Recommend", 50, 20*time.Second)
+	t.Profile(profile)
+	t.Apply(t.deployment("web", 4, app(usedCPU, usedMemory)))
+	t.Eventually("they run", soon, func() error { return t.podsAsk("web", "app", "cpu", "2", 4) })
+	before := t.uids("web")
+	profile["apply"].(M)["mode"] = "InPlace"
+	t.Profile(profile)
+	cpu, memory := targets(usedCPU, usedMemory)
+	t.mixed("web", cpu, 2, "2", 2)
+	rec := t.canary("deployment-web", "Watched")
+	if rec.Condition("Applied").Text("reason") == "UpToDate" || rec.Object("status", "canary") == nil {
+		t.Fatalf("its status says nothing of canaries: %s", rec.Object("status"))
+	}
+	t.Ctl("-n", t.NS, "scale", "deployment/web", "--replicas=5")
+	t.mixed("web", cpu, 2, "2", 3)
+	t.resized("web", 5, cpu, memory)
+	for name, uid := range before {
+		if got := t.uids("web")[name]; got != uid {
+			t.Fatalf("pod %s did not live through it", name)
+		}
+	}
+	rec = t.applies("deployment-web", "True", "UpToDate", "")
+	if rec.Object("status", "canary") != nil || rec.Condition("Canary") != nil {
+		t.Fatalf("its status speaks of canaries still: %s", rec.Object("status"))
+	}
+	t.generation("deployments", "web", 1)
+}
+
+// profileOpens waits until the scenario's profile says how its canaries are.
+func (t *T) profileOpens(open bool, changed int64) {
+	t.Eventually(fmt.Sprintf("the profile's status says %v", open), soon, func() error {
+		p, err := t.Get("/apis/halflife.dev/v1alpha1/clusterprofiles/e2e-" + t.Name)
+		t.Check(err)
+		canary := p.Object("status", "canary")
+		if canary.At("open") != open || canary.Int("workloads") != 1 || canary.Int("changed") != changed {
+			return fmt.Errorf("status.canary is %s", canary)
+		}
+		return nil
+	})
+}
+
+// One of three is rolled out first; the others wait, say for what, and follow once it stood.
+func canaryRollout(t *T) {
+	t.Namespace()
+	first, rest := t.canaries()
+	t.Profile(tried("Rollout", 50, 10*time.Second))
+	for _, name := range []string{first, rest[0], rest[1]} {
+		t.Apply(t.deployment(name, 2, app(usedCPU, usedMemory)))
+	}
+	cpu, _ := targets(usedCPU, usedMemory)
+	t.Eventually("the canary runs with its target", soon, func() error { return t.podsAsk(first, "app", "cpu", cpu, 2) })
+	t.canary("deployment-"+first, "Watched")
+	for _, name := range rest {
+		rec := t.canary("deployment-"+name, "Waiting")
+		if got := rec.Named("app", "status", "containers").Text("cpu", "reason"); got != "Canary" {
+			t.Fatalf("reason of %s is %s", name, got)
+		}
+		t.generation("deployments", name, 1)
+	}
+	t.profileOpens(false, 1)
+	for _, name := range rest {
+		t.Eventually(name+" follows", soon, func() error { return t.podsAsk(name, "app", "cpu", cpu, 2) })
+	}
+	t.profileOpens(true, 1)
+}
+
+// A deploy of the canary gets its target, one of another workload what its owner asks for, until the canary stood; from the
+// replica that the API server calls.
+func canaryDeploy(t *T) {
+	t.Namespace()
+	first, rest := t.canaries()
+	profile := tried("OnDeploy", 50, 15*time.Second)
+	profile["apply"].(M)["at"] = "Workload"
+	t.Profile(profile)
+	for _, name := range []string{first, rest[0]} {
+		t.Apply(t.deployment(name, 2, app(usedCPU, usedMemory)))
+		t.RecIn("deployment-"+name, "Ready", soon)
+	}
+	t.canary("deployment-"+rest[0], "Waiting")
+	cpu, _ := targets(usedCPU, usedMemory)
+	release := func(name, label, want string) {
+		t.Ctl("-n", t.NS, "patch", "deployment", name, "-p", `{"spec":{"template":{"metadata":{"labels":{"release":"`+label+`"}}}}}`)
+		if got := request(t.Workload("deployments", name), "app", "cpu"); got != want {
+			t.Fatalf("release %s of %s asks for %s, not %s", label, name, got, want)
+		}
+	}
+	release(rest[0], "one", "2")
+	release(first, "one", cpu)
+	t.canary("deployment-"+first, "Watched")
+	release(rest[0], "two", "2")
+	t.profileOpens(true, 1)
+	t.RecWhen("deployment-"+rest[0], "condition Canary is over", soon, func(r kube.Object) error {
+		if r.Condition("Canary") != nil {
+			return fmt.Errorf("condition Canary is %s", r.Condition("Canary"))
+		}
+		return nil
+	})
+	t.Eventually("a deploy of the others gets it as well", soon, func() error {
+		t.Ctl("-n", t.NS, "patch", "deployment", rest[0], "-p", fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{"release":"%d"}}}}}`, time.Now().UnixNano()))
+		if got := request(t.Workload("deployments", rest[0]), "app", "cpu"); got != cpu {
+			return fmt.Errorf("it asks for %s", got)
+		}
+		return nil
+	})
+}
