@@ -17,10 +17,10 @@ struct glance_options {
 };
 
 /*
- * Lists Recommendations, Profiles, ClusterProfiles, LimitRanges and HorizontalPodAutoscalers, and reads Namespaces, one
- * after the other; turns the client's loop meanwhile. A namespace that is not there yet is none. *ret_unread objects
- * could not be read, and *ret_why says why the last of them. The view has one reference. < 0: what the client says,
- * with what was asked for.
+ * Lists Recommendations, Profiles, ClusterProfiles, LimitRanges, HorizontalPodAutoscalers and, where their CRDs are
+ * installed, VerticalPodAutoscalers and ScaledObjects, and reads Namespaces, one after the other; turns the client's
+ * loop meanwhile. A namespace that is not there yet is none. *ret_unread objects could not be read, and *ret_why says
+ * why the last of them. The view has one reference. < 0: what the client says, with what was asked for.
  */
 int glance(struct client *c, const struct glance_options *o, struct view **ret, size_t *ret_unread, struct err *ret_why,
            struct err *err);

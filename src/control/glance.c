@@ -40,6 +40,12 @@ static const struct listed {
 };
 enum { RESOURCES_ASKED = sizeof resources / sizeof resources[0] };
 
+/* Of others, where their CRDs are installed. */
+static const struct listed guests[] = {
+        {"autoscaling.k8s.io", "v1", "verticalpodautoscalers", false, rival_upsert},
+        {"keda.sh", "v1alpha1", "scaledobjects", false, scaled_object_upsert},
+};
+
 static int ask(struct glancing *g, const char *path, const char *query, char **ret_body, size_t *ret_len)
 {
         const struct call call = {
@@ -134,6 +140,39 @@ static int take_namespace(struct glancing *g, const char *name)
         return 0;
 }
 
+/* --- all of it --- */
+
+/* Asked by discovery, which all may: who may not list what is not there is told so as well. */
+static int is_served(struct glancing *g, const struct listed *r, bool *ret)
+{
+        AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", r->group, r->version), *body = NULL;
+        size_t len;
+        int rc = ask(g, path, NULL, &body, &len);
+        *ret = rc == 0;
+        return rc == 0 || rc == ERR_NOTFOUND ? 0 : err_wrap(g->err, "is there %s.%s?", r->plural, r->group);
+}
+
+static int take(struct glancing *g, const struct listed *r, const struct glance_options *o)
+{
+        bool all = o->namespaces > GLANCE_NAMESPACES;
+        int rc = all || r->cluster ? take_list(g, r, NULL) : 0;
+        for (size_t k = 0; !all && !r->cluster && rc == 0 && k < o->namespaces; k++)
+                rc = take_list(g, r, o->ns[k]);
+        return rc;
+}
+
+static int take_guests(struct glancing *g, const struct glance_options *o)
+{
+        bool served;
+        int rc = 0;
+        for (size_t i = 0; rc == 0 && i < sizeof guests / sizeof guests[0]; i++) {
+                rc = is_served(g, &guests[i], &served);
+                if (rc == 0 && served)
+                        rc = take(g, &guests[i], o);
+        }
+        return rc;
+}
+
 static int look_at(struct glancing *g, const struct glance_options *o)
 {
         static const struct listed namespaces = {"", "v1", "namespaces", true, ns_upsert};
@@ -141,14 +180,9 @@ static int look_at(struct glancing *g, const struct glance_options *o)
         int rc = all ? take_list(g, &namespaces, NULL) : 0;
         for (size_t i = 0; !all && rc == 0 && i < o->namespaces; i++)
                 rc = take_namespace(g, o->ns[i]);
-        for (int i = 0; i < RESOURCES_ASKED; i++) {
-                const struct listed *r = &resources[i];
-                if (rc == 0 && (all || r->cluster))
-                        rc = take_list(g, r, NULL);
-                for (size_t k = 0; !all && !r->cluster && rc == 0 && k < o->namespaces; k++)
-                        rc = take_list(g, r, o->ns[k]);
-        }
-        return rc;
+        for (int i = 0; rc == 0 && i < RESOURCES_ASKED; i++)
+                rc = take(g, &resources[i], o);
+        return rc < 0 ? rc : take_guests(g, o);
 }
 
 int glance(struct client *c, const struct glance_options *o, struct view **ret, size_t *ret_unread, struct err *ret_why,

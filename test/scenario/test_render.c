@@ -33,6 +33,14 @@ static struct {
         "{\"apiVersion\":\"v1\",\"kind\":\"LimitRange\",\"metadata\":{\"name\":\"l\",\"namespace\":\"billing\"},"      \
         "\"spec\":{\"limits\":[{\"type\":\"Container\",\"min\":{\"cpu\":\"1500m\"}}]}}"
 
+#define CRD(group, version, kind, singular)                                                                            \
+        "{\"apiVersion\":\"apiextensions.k8s.io/"                                                                      \
+        "v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":\"" singular "s." group                     \
+        "\"},\"spec\":{\"group\":\"" group "\",\"scope\":\"Namespaced\",\"names\":{\"plural\":\"" singular             \
+        "s\",\"singular\":\"" singular "\",\"kind\":\"" kind "\"},\"versions\":[{\"name\":\"" version                  \
+        "\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","                    \
+        "\"x-kubernetes-preserve-unknown-fields\":true}}}]}}"
+
 static const char *const objects[] = {
         OURS("ClusterProfile") "\"metadata\":{\"name\":\"pool\"},\"spec\":{\"overcommit\":\"StaticThenDynamic\","
                                "\"static\":{\"cpu\":\"0.5\"},\"apply\":{\"mode\":\"OnDeploy\"}}}",
@@ -55,6 +63,15 @@ static const char *const objects[] = {
         "\"namespace\":\"shop\"},\"spec\":{\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","
         "\"name\":\"scaled\"},\"maxReplicas\":9,\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
         "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
+        CRD("autoscaling.k8s.io", "v1", "VerticalPodAutoscaler", "verticalpodautoscaler"),
+        CRD("keda.sh", "v1alpha1", "ScaledObject", "scaledobject"),
+        "{\"apiVersion\":\"autoscaling.k8s.io/v1\",\"kind\":\"VerticalPodAutoscaler\",\"metadata\":{\"name\":\"v\","
+        "\"namespace\":\"shop\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+        "\"sized\"}}}",
+        "{\"apiVersion\":\"keda.sh/v1alpha1\",\"kind\":\"ScaledObject\",\"metadata\":{\"name\":\"s\",\"namespace\":"
+        "\"shop\"},\"spec\":{\"scaleTargetRef\":{\"name\":\"triggered\"},\"triggers\":[{\"type\":\"cpu\","
+        "\"metricType\":"
+        "\"Utilization\",\"metadata\":{\"value\":\"70\"}}]}}",
         LIMITS,
 };
 
@@ -152,6 +169,8 @@ static const struct {
         {"rendered before", OUT("known", "440m"), NULL},
         {"held by a person", IN("kept"), NULL},
         {"an HPA of the cluster", IN("scaled"), NULL},
+        {"a VerticalPodAutoscaler of the cluster", IN("sized"), NULL},
+        {"a ScaledObject of the cluster", IN("triggered"), NULL},
         {"only told", HEAD("fresh", "  labels: {only: told}\n") "spec:\n  template:\n" SPEC("2"), NULL},
         {"nothing of ours", SERVICE, NULL},
         {"nothing at all", "", NULL},

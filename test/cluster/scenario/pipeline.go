@@ -20,6 +20,8 @@ func Renderer() []M {
 		{"apiGroups": L{"halflife.dev"}, "resources": L{"recommendations", "profiles"}, "verbs": list},
 		{"apiGroups": L{""}, "resources": L{"limitranges"}, "verbs": list},
 		{"apiGroups": L{"autoscaling"}, "resources": L{"horizontalpodautoscalers"}, "verbs": list},
+		{"apiGroups": L{"autoscaling.k8s.io"}, "resources": L{"verticalpodautoscalers"}, "verbs": list},
+		{"apiGroups": L{"keda.sh"}, "resources": L{"scaledobjects"}, "verbs": list},
 		{"apiGroups": L{""}, "resources": L{"namespaces"}, "verbs": L{"get"}},
 	}
 }
