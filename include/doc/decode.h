@@ -155,6 +155,7 @@ struct autoscaler_view {
         struct metric_view metric[VIEW_METRICS]; /* as they stand in its list */
         int metrics;
         struct text applier; /* who owns the list by server-side apply (not halflife); "" : nobody */
+        struct text writer;  /* who wrote it last, in whatever way (not halflife); "" : it is not told */
 };
 
 struct limit_range_view { /* of types Container and Pod; several items: the strictest */

@@ -17,6 +17,7 @@ static void autoscaler_clear(struct world *w, struct autoscaler *s)
         intern_drop(w->names, s->owner.kind);
         intern_drop(w->names, s->owner.name);
         intern_drop(w->names, s->applier);
+        intern_drop(w->names, s->writer);
         for (int i = 0; i < s->metrics; i++) {
                 intern_drop(w->names, s->metric[i].container);
                 intern_drop(w->names, s->metric[i].name);
@@ -156,6 +157,7 @@ static void autoscaler_set(struct world *w, const struct autoscaler_view *v, str
         s->target_kind = intern_text(w->names, v->target_kind);
         s->target_name = mem_string_n(v->target_name.p, v->target_name.len);
         s->applier = interned(w, v->applier);
+        s->writer = interned(w, v->writer);
         set_owner(w, &v->meta.owner, &s->owner);
         set_metrics(w, v, s);
         s->broken = false;

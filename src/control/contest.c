@@ -58,9 +58,11 @@ static void contest_targets(struct controller *c, struct target *t, const struct
 {
         for (int i = 0; i < p->autoscalers; i++)
                 if (p->autoscaler[i].hold == AUTOSCALER_RESET && !p->contested && !carries_held(p)) {
+                        const struct autoscaler *s = p->autoscaler[i].of;
                         contest(c, t,
-                                mem_printf("%s '%s': its target of utilization was put back after our change",
-                                           p->autoscaler[i].of->kind->word, p->autoscaler[i].of->name));
+                                mem_printf("%s '%.80s': its target of utilization was put back after our change, by "
+                                           "%.60s",
+                                           s->kind->word, s->name, s->writer ? s->writer : "somebody"));
                         return;
                 }
 }

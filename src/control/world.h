@@ -260,6 +260,7 @@ struct autoscaler {
         char *target_name;
         struct controller_owner owner; /* who made it; kind NULL: nobody */
         const char *applier;           /* interned: who owns its metrics by server-side apply, not halflife; NULL */
+        const char *writer;            /* interned: who wrote them last, not halflife; NULL */
         struct autoscaler_metric *metric;
         int metrics;
         int records; /* targets that its annotations of ours name */

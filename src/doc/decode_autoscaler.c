@@ -118,7 +118,8 @@ static bool claims(struct text fields, const char *const pointer[])
         return false;
 }
 
-static void read_entry(struct decoder *d, const char *const pointer[], const char *field_manager, struct text *ret)
+static void read_entry(struct decoder *d, const char *const pointer[], const char *field_manager,
+                       struct autoscaler_view *s)
 {
         struct text key, operation = {"", 0}, manager = {"", 0}, fields = {"", 0};
         DECODER_EACH (d, key)
@@ -130,8 +131,11 @@ static void read_entry(struct decoder *d, const char *const pointer[], const cha
                         fields = json_raw(&d->j);
                 else
                         json_skip(&d->j);
-        if (text_is(operation, "Apply") && !text_is(manager, field_manager) && claims(fields, pointer))
-                *ret = manager;
+        if (text_is(manager, field_manager) || !claims(fields, pointer))
+                return;
+        s->writer = manager;
+        if (text_is(operation, "Apply"))
+                s->applier = manager;
 }
 
 static int read_applier(struct text managed, const char *const pointer[], const char *field_manager, struct arena *a,
@@ -143,7 +147,7 @@ static int read_applier(struct text managed, const char *const pointer[], const 
         decoder_init(&d, managed, a);
         if (json_enter(&d.j, '['))
                 while (json_item(&d.j))
-                        read_entry(&d, pointer, field_manager, &s->applier);
+                        read_entry(&d, pointer, field_manager, s);
         return decoder_end(&d, what, &s->meta, err);
 }
 

@@ -17,6 +17,7 @@ static void say_autoscaler(struct buf *b, const struct autoscaler_view *s)
                 say_text(b, "name", m->name);
         }
         say_text(b, "applier", s->applier);
+        say_text(b, "writer", s->writer);
 }
 
 #define META(more) "{\"metadata\":{\"name\":\"h\",\"namespace\":\"n\"" more "},"
@@ -49,10 +50,10 @@ static const struct {
         {HPA("{\"type\":\"Astral\",\"astral\":{}}"), TO " | unknown - ?"},
         {HPA(RESOURCE("cpu", "\"type\":\"Guess\"")), TO " | Resource cpu ?"},
         /* the list is atomic */
-        {OWNED(ENTRY("flux", "Apply", METRICS)), TO " | Resource cpu utilization 60 applier=flux"},
+        {OWNED(ENTRY("flux", "Apply", METRICS)), TO " | Resource cpu utilization 60 applier=flux writer=flux"},
         {OWNED(ENTRY("old", "Apply", "\"f:targetCPUUtilizationPercentage\":{}")),
-         TO " | Resource cpu utilization 60 applier=old"},
-        {OWNED(ENTRY("kubectl", "Update", METRICS)), TO " | Resource cpu utilization 60"},
+         TO " | Resource cpu utilization 60 applier=old writer=old"},
+        {OWNED(ENTRY("kubectl", "Update", METRICS)), TO " | Resource cpu utilization 60 writer=kubectl"},
         {OWNED(ENTRY("halflife", "Apply", METRICS)), TO " | Resource cpu utilization 60"},
         {OWNED(ENTRY("flux", "Apply", "\"f:maxReplicas\":{}")), TO " | Resource cpu utilization 60"},
         {"{\"metadata\":{\"name\":\"h\"}}", "/h -> //"},
@@ -83,7 +84,7 @@ static const struct {
         {SCALED("", "", TRIGGER("cpu", "", "")), TO " | Resource cpu ?"},
         {SCALED(",\"managedFields\":[" ENTRY("flux", "Apply", "\"f:triggers\":{}") "]", "",
                 TRIGGER("cpu", BY_UTILIZATION, "\"value\":\"60\"")),
-         TO " | Resource cpu utilization 60 applier=flux"},
+         TO " | Resource cpu utilization 60 applier=flux writer=flux"},
         {"{\"spec\":{}}", "!ScaledObject '': metadata.name is missing"},
 };
 
