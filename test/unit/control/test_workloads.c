@@ -150,6 +150,90 @@ static void test_its_uid_is_told_as_it_came(void **state)
         world_release(&w);
 }
 
+/* --- Rollouts that run another's template --- */
+
+static struct workload *put_rollout(struct world *w, const char *name, const char *refers, int replicas,
+                                    const char *phase)
+{
+        char json[1024];
+        struct err err = {0};
+        struct watched_kind *k = kind_watched(w, TEXT("argoproj.io"), TEXT("Rollout"));
+        snprintf(json, sizeof json,
+                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"00000000-0000-0000-0000-00000000001%"
+                 "s\","
+                 "\"generation\":1},\"spec\":{\"replicas\":%d,\"strategy\":{\"canary\":{}},\"workloadRef\":{"
+                 "\"apiVersion\":"
+                 "\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"}},\"status\":{\"phase\":\"%s\","
+                 "\"observedGeneration\":\"1\",\"workloadObservedGeneration\":\"1\"}}",
+                 name, name, replicas, refers, phase);
+        if (workload_upsert(w, k, text_of(json), 1, &err) < 0)
+                fail_msg("%s: %s", json, err.text);
+        return workload_find(w, "argoproj.io", "Rollout", "web", name);
+}
+
+static void drop_rollout(struct world *w, const char *name)
+{
+        char json[256];
+        snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"x\"}}", name);
+        workload_remove(w, kind_watched(w, TEXT("argoproj.io"), TEXT("Rollout")), text_of(json));
+}
+
+/* By name, whoever has it at the time; what they say of pods and rollouts is what holds now. */
+static void test_runs_the_template_of_another(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        struct workload *early = put_rollout(&w, "r", "a", 3, "Healthy");
+        world_settle(&w, start);
+        assert_true(workload_is_link(early));
+        assert_null(early->owner); /* nobody is there */
+        struct workload *a = put(&w, "Deployment", "a", "");
+        world_settle(&w, start);
+        assert_ptr_equal(early->owner, a);
+        assert_int_equal(workload_replicas(a), 1 + 3);
+        assert_null(rollout_blocked(a, false));
+        put_rollout(&w, "s", "a", 2, "Paused");
+        world_settle(&w, start);
+        world_settle(&w, start);
+        assert_int_equal(workload_replicas(a), 1 + 3 + 2);
+        assert_string_equal(rollout_blocked(a, false), "the rollout is paused");
+        struct workload *b = put(&w, "Deployment", "b", "");
+        put_rollout(&w, "s", "b", 2, "Healthy"); /* it changes its mind */
+        world_settle(&w, start);
+        assert_int_equal(workload_replicas(a), 1 + 3);
+        assert_int_equal(workload_replicas(b), 1 + 2);
+        assert_null(rollout_blocked(a, false));
+        world_release(&w);
+}
+
+static void test_what_runs_or_is_run_goes(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        struct workload *a = put(&w, "Deployment", "a", ""), *r = put_rollout(&w, "r", "a", 3, "Progressing");
+        world_settle(&w, start);
+        assert_false(rollout_done(a));
+        drop(&w, "Deployment", "a");
+        workloads_free_gone(&w);
+        assert_int_equal(gone(&w), 1); /* the Rollout still points to it */
+        world_settle(&w, start);
+        workloads_free_gone(&w);
+        assert_int_equal(gone(&w), 0);
+        assert_null(r->owner);
+        a = put(&w, "Deployment", "a", ""); /* another of that name */
+        world_settle(&w, start);
+        assert_ptr_equal(r->owner, a);
+        drop_rollout(&w, "r");
+        world_settle(&w, start);
+        workloads_free_gone(&w);
+        assert_int_equal(workload_replicas(a), 1);
+        assert_true(rollout_done(a));
+        assert_int_equal(a->children, 0);
+        world_release(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -158,6 +242,8 @@ int main(void)
                 cmocka_unit_test(test_gone_chains_are_freed),
                 cmocka_unit_test(test_an_answer_makes_nothing),
                 cmocka_unit_test(test_its_uid_is_told_as_it_came),
+                cmocka_unit_test(test_runs_the_template_of_another),
+                cmocka_unit_test(test_what_runs_or_is_run_goes),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
