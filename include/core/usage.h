@@ -79,6 +79,12 @@ void usage_init(struct usage *u, const struct resource_policy policy[static RESO
 void usage_adopt(struct usage *u, const struct resource_policy policy[static RESOURCES]);
 
 /*
+ * The memory histogram as if it had been learned with another window: a peak stands for as many samples as its window
+ * has minutes. An open peak enters first, so that u lends HISTOGRAM_BUCKETS doubles for memory (asserted).
+ */
+void usage_rewindow(struct usage *u, int64_t window_ms);
+
+/*
  * Judge a sample and, where it is accepted, fold it. latest is the later of our clock and the server's Date. Refused
  * samples change nothing but memory of zero, which is refused alone: the CPU of such a sample is folded. A time before
  * 1970 and a sample without any value are invalid. Returns the verdict in *ret_verdict and 0; or ERR_NOSPACE with
@@ -116,6 +122,11 @@ double usage_week_peak(const struct usage *u, struct wall now, int64_t *ret_day)
 /* Percentile in cores or bytes, the open peak counted. ERR_INVALID: no data. */
 int usage_percentile(const struct usage *u, enum resource r, int p, double *ret);
 int usage_place(const struct usage *u, enum resource r, int p, struct histogram_place *ret);
+
+/* May what comes from elsewhere be joined? No time of it lies after latest by more than the 5 min that samples may (a
+ * reference time: than a half-life), so that what was learned here does not look old beside it; and no count is so high
+ * that a thousand such together could not be stored. */
+bool usage_may_join(const struct usage *u, struct wall latest);
 
 /* Add what src (another one) has learned into dst (a rename, an import). ERR_INVALID: different half-lives;
  * ERR_NOSPACE as in usage_add. dst is untouched on failure. */

@@ -27,6 +27,8 @@ const struct command commands[] = {
          "lift the holds that restore, or a person, has set"},
         {"adopt", cmd_adopt, cmd_adopt_options, TAKES_WORKLOADS,
          "what was learned of a workload goes on under another name"},
+        {"import", cmd_import, cmd_import_options, TAKES_FILES,
+         "histories from before, such as a VPA's, are joined with what was learned here"},
         {"check", cmd_check, setting_options, TAKES_NOTHING,
          "can halflife reach, may it do, what it needs? one line each"},
         {"replay", cmd_replay, cmd_replay_options, TAKES_FILES, "run usage traces through profiles and score them"},

@@ -1,12 +1,10 @@
 /*
  * A history goes on under another name: who learns moves it, because he alone owns what was learned, and stores it and
- * the end of the old one in one transaction. Asked for by an annotation on the new Recommendation, which stands until
- * the answer is written beside it; so that it is done once, whenever this process ends.
+ * the end of the old one in one transaction. Asked for by an annotation on the new Recommendation (wish.c).
  */
 #include <stdio.h>
 #include <string.h>
 
-#include "base/yaml.h"
 #include "controller_private.h"
 
 /* --- may it? --- */
@@ -79,13 +77,14 @@ static int adopt(struct controller *c, struct target *t, struct target *old)
                 h->doors = 0;
                 take(c, t, h);
         }
+        import_inherit(c, t, old);
         old->gone_ms = 1;
         persist_adopted(c, t, old);
         nudge(c);
         return containers;
 }
 
-static char *judge(struct controller *c, struct target *t, const char *name)
+char *adopt_judge(struct controller *c, struct target *t, const char *name)
 {
         struct target *old = find_old(c, t, name);
         struct err err = {0};
@@ -98,61 +97,4 @@ static char *judge(struct controller *c, struct target *t, const char *name)
                  KV("name", t->name), KV("adopted", done));
         tell_event(c, t, false, "Adopted", done);
         return done;
-}
-
-/* --- answering --- */
-
-struct answering {
-        struct controller *controller;
-        char *key; /* of the Recommendation: it may go meanwhile */
-};
-
-static void answered(void *arg, const struct client_answer *a)
-{
-        struct answering *w = arg;
-        struct published *p = map_get(&w->controller->world.published, text_of(w->key));
-        w->controller->writing--;
-        if (p)
-                p->answering = false;
-        (void)a; /* what was not written is written in the next cycle, as long as it is asked for */
-        mem_free(w->key);
-        mem_free(w);
-}
-
-static void answer(struct controller *c, struct published *p)
-{
-        struct answering *w = MEM_NEW(struct answering);
-        const struct target *t = p->target;
-        AUTO(mem_free)
-        char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
-        AUTO(json_decref)
-        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", ANNOTATION_ADOPT, ANNOTATION_ADOPTED,
-                                 p->adopted);
-        char *text = json_dumps(body, JSON_COMPACT);
-        *w = (struct answering){c, mem_string(p->key)};
-        p->answering = true;
-        c->writing++;
-        client_start(c->client,
-                     &(struct call){.method = HTTP_PATCH,
-                                    .path = path,
-                                    .query = "fieldManager=" FIELD_MANAGER,
-                                    .content_type = "application/merge-patch+json",
-                                    .body = text_of(text)},
-                     answered, w);
-        free(text);
-}
-
-void adopt_settle(struct controller *c)
-{
-        struct published *p;
-        for (size_t at = 0; may_write(c) && (p = map_each(&c->world.published, &at));) {
-                if (!p->adopt || !p->known || !p->target || p->answering)
-                        continue;
-                if (!p->adopted) {
-                        p->adopted = judge(c, p->target, p->adopt);
-                        p->adopted_batch = c->batch_sent;
-                }
-                if (!c->store || c->batch_done >= p->adopted_batch)
-                        answer(c, p);
-        }
 }

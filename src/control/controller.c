@@ -205,7 +205,7 @@ static void cycle_end(struct controller *c)
                         backfill_tick(c->backfill);
                 persist_retention(c);
         }
-        adopt_settle(c);
+        wish_settle(c);
         event_tick(c->events, now);
         refusal_tick(c);
         watch_tick(c);

@@ -1,12 +1,12 @@
 /*
  * The controller's parts. Each file below src/control owns one: watch.c (informers), cause.c, outage.c and refusal.c
  * (what the log tells of failures), ingest.c and scrape.c (usage), backfill.c (that of before), clocks.c (ours and the
- * server's), oom.c (kills), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c
- * (templates), resize.c and raise.c (running pods), retune.c (targets of autoscalers), deed.c and contest.c (what we
- * did, and who put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for others),
- * replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c and authority.c
- * (certificates), custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c (the cycle that
- * calls them).
+ * server's), oom.c (kills), wish.c (what annotations on Recommendations ask for), adopt.c and import.c (which they
+ * ask), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates),
+ * resize.c and raise.c (running pods), retune.c (targets of autoscalers), deed.c and contest.c (what we did, and who
+ * put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for others), replica.c (the
+ * cycle of one who only serves), learner.c (which asks the one who learns), webhook.c and authority.c (certificates),
+ * custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -27,6 +27,7 @@
 #include "serve/metrics.h"
 #include "serve/server.h"
 #include "store/store.h"
+#include "store/transfer.h"
 #include "webhook.h"
 #include "world.h"
 
@@ -234,8 +235,18 @@ void dimension_polled(struct controller *c); /* all of a poll is folded: the nam
 struct oom_kill;
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc,
                     const struct oom_kill *k);
-/* Once a cycle: histories that are to go on under another name. */
-void adopt_settle(struct controller *c);
+/* wish.c, once a cycle: what annotations on Recommendations ask for is done, and answered. */
+void wish_settle(struct controller *c);
+/* adopt.c, import.c: do what is asked of a target; the answer, the caller's. */
+char *adopt_judge(struct controller *c, struct target *t, const char *recommendation);
+char *import_judge(struct controller *c, struct target *t, const char *lines);
+/* import.c: what t's histories hold now besides its own, when they have become those of old as well. */
+void import_inherit(struct controller *c, struct target *t, struct target *old);
+/* As the store keeps it beside a target, and back; NULL: none. */
+json_t *import_print(const struct target *t);
+void import_read(struct controller *c, struct target *t, const json_t *printed);
+/* Whose samples a history holds, itself first; returns how many. */
+int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
 void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
 
 /* scrape.c: the same from Prometheus; calls done with the controller at the end */
@@ -273,6 +284,8 @@ void persist_deed(struct controller *c, struct target *t);
 void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
                   double bytes);
 void persist_budget(struct controller *c);
+/* What is new of t, in one transaction. */
+void persist_target(struct controller *c, struct target *t);
 /* t's histories and the end of old's, in one transaction. */
 void persist_adopted(struct controller *c, struct target *t, struct target *old);
 void persist_namespace(struct controller *c, const char *ns); /* what is new of its targets, in one transaction */

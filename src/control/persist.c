@@ -46,6 +46,8 @@ static char *deed_print(const struct target *t)
                 json_object_set_new(o, "contest", json_string(d->contest));
         if (d->admitted)
                 json_object_set_new(o, "admitted", json_string(d->admitted));
+        if (t->imported)
+                json_object_set_new(o, "imported", import_print(t));
         char *text = json_dumps(o, JSON_COMPACT);
         json_decref(o);
         return text;
@@ -84,6 +86,7 @@ static void deed_read(struct controller *c, struct target *t, struct text record
                 t->limit_of = intern_text(c->world.names, text_of(limit_of));
         t->rolling = json_is_true(json_object_get(o, "rolling"));
         t->backfilled = json_is_true(json_object_get(o, "backfilled"));
+        import_read(c, t, json_object_get(o, "imported"));
         if (version)
                 t->version = intern_text(c->world.names, text_of(version));
 }
@@ -389,13 +392,28 @@ static void submit_rows(struct controller *c, struct store_batch *b)
                 store_batch_free(b);
 }
 
-/* A checkpoint under way may hold rows of the old one: it goes first. */
+/* A checkpoint under way may hold rows of before: it goes first. */
+static void finish_packing(struct controller *c)
+{
+        while (c->packing && !persist_pack(c))
+                ;
+}
+
+void persist_target(struct controller *c, struct target *t)
+{
+        if (!c->store)
+                return;
+        finish_packing(c);
+        struct store_batch *b = store_batch_new();
+        (void)pack_target(b, t);
+        submit_rows(c, b);
+}
+
 void persist_adopted(struct controller *c, struct target *t, struct target *old)
 {
         if (!c->store)
                 return;
-        while (c->packing && !persist_pack(c))
-                ;
+        finish_packing(c);
         struct store_batch *b = store_batch_new();
         struct store_key key = key_of(old, "");
         (void)pack_target(b, t);
@@ -479,8 +497,7 @@ int persist_close(struct controller *c, struct err *err)
 {
         if (!c->store)
                 return 0;
-        while (c->packing && !persist_pack(c))
-                ; /* the checkpoint under way */
+        finish_packing(c);
         while (!persist_pack(c))
                 ; /* and what came since */
         int rc = store_close(c->store, err);

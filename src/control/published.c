@@ -45,8 +45,8 @@ static void published_clear(struct world *w, struct published *p)
 static void published_free(struct world *w, struct published *p)
 {
         published_clear(w, p);
-        mem_free(p->adopt);
-        mem_free(p->adopted);
+        for (int i = 0; i < WISHES; i++)
+                wish_free(p->wish[i]);
         mem_free(p->key);
         mem_free(p);
 }
@@ -261,24 +261,15 @@ static void labels_read(struct world *w, struct published *p, json_t *labels)
         labels_set(&p->labels, pair, count);
 }
 
-/* The same as before was looked at already, and its answer is under way. */
-static void adopt_set(struct published *p, const char *name)
-{
-        if (name && p->adopt && strcmp(name, p->adopt) == 0)
-                return;
-        mem_free(p->adopt);
-        mem_free(p->adopted);
-        p->adopt = mem_string(name);
-        p->adopted = NULL;
-}
-
 static void published_set(struct world *w, struct published *p, const json_t *object)
 {
         const json_t *meta = json_object_get(object, "metadata");
-        const char *hold = json_string_value(json_object_get(json_object_get(meta, "annotations"), ANNOTATION_HOLD));
+        const json_t *notes = json_object_get(meta, "annotations");
+        const char *hold = json_string_value(json_object_get(notes, ANNOTATION_HOLD));
         published_clear(w, p);
         p->hold = mem_string(hold);
-        adopt_set(p, json_string_value(json_object_get(json_object_get(meta, "annotations"), ANNOTATION_ADOPT)));
+        for (int i = 0; i < WISHES; i++)
+                wish_set(&p->wish[i], json_string_value(json_object_get(notes, wish_annotation((enum wish_name)i))));
         refs_set(w, p, json_object_get(object, "spec"));
         labels_read(w, p, json_object_get(meta, "labels"));
         published_set_status(w, p, json_object_get(object, "status"));

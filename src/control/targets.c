@@ -182,6 +182,7 @@ void target_free(struct world *w, struct target *t)
                 t->published->target = NULL;
         deed_release(w, t);
         mem_free(t->denied);
+        import_forget(w, t);
         intern_drop(w->names, t->limit_of);
         map_drop(&w->targets, text_of(t->key));
         w->ns_gone = true;

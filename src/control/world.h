@@ -26,6 +26,7 @@
 #include "kube/informer.h"
 #include "serve/view.h"
 #include "store/store.h"
+#include "wish.h"
 
 /* Labels in one block of memory. */
 struct labels {
@@ -301,19 +302,17 @@ struct published_amount {
         bool learned[RESOURCES]; /* it was not just the owner's request of then */
         struct view_numbers shown[RESOURCES];
 };
+
 struct published {
         char *key; /* "ns/name" */
         uint32_t epoch;
         enum state state;
-        bool known;     /* seen by the watch, or written by us and not yet seen */
-        bool answering; /* what became of adopting is being written */
-        bool in_place;  /* what is applied is what pods are set to */
+        bool known;    /* seen by the watch, or written by us and not yet seen */
+        bool in_place; /* what is applied is what pods are set to */
         int confidence_percent;
         int64_t generation;
-        char *hold;              /* why a person holds it; NULL */
-        char *adopt;             /* the Recommendation whose history is to go on here; NULL */
-        char *adopted;           /* what became of that, until it is written; NULL: it was not looked at yet */
-        uint64_t adopted_batch;  /* of the store: the answer waits until it is on disk */
+        char *hold; /* why a person holds it; NULL */
+        struct wish *wish[WISHES];
         uint64_t urgent;         /* digest of what is written at once (publish.h) */
         struct labels labels;    /* as the server has them */
         uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
@@ -384,26 +383,27 @@ struct target {
         struct deed deed;
         struct loaded_kill *killed;
         int kills;
-        int failures;             /* writes refused in a row: the next waits for its back-off */
-        int64_t gone_ms;          /* when its workload vanished or its profile was lost; 0: it lives */
-        int64_t kill_ms;          /* newest kill, or eviction for memory */
-        int64_t under_ms;         /* newest of them with usage clearly under the limit (oom_since) */
-        int64_t limit_ms;         /* newest of them that the limit was the cause of */
-        const char *limit_of;     /* its container; interned; NULL: none */
-        int64_t status_ms;        /* when its status was written last */
-        int64_t deed_generation;  /* of the template that the deed was compared with */
-        uint8_t dimension;        /* enum dimension, by its kind */
-        bool deed_dirty;          /* to be stored */
-        bool backfilled;          /* what Prometheus knew of it from before was joined */
-        bool busy;                /* a write about it is under way */
-        bool rolling;             /* a rollout that we started is not yet done */
-        bool resizing;            /* some pod is yet to be resized */
-        bool canary;              /* it is changed before others of its profile: by the last canary_settle */
-        bool waits;               /* for those */
-        bool due;                 /* a canary that is to be lowered: by the last decision */
-        uint64_t admitted_digest; /* of what its pods were admitted with, as told last; 0: nothing */
-        char *denied;             /* what the API server forbade to write into the workload; NULL */
-        char key[];               /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
+        int failures;              /* writes refused in a row: the next waits for its back-off */
+        int64_t gone_ms;           /* when its workload vanished or its profile was lost; 0: it lives */
+        int64_t kill_ms;           /* newest kill, or eviction for memory */
+        int64_t under_ms;          /* newest of them with usage clearly under the limit (oom_since) */
+        int64_t limit_ms;          /* newest of them that the limit was the cause of */
+        const char *limit_of;      /* its container; interned; NULL: none */
+        int64_t status_ms;         /* when its status was written last */
+        int64_t deed_generation;   /* of the template that the deed was compared with */
+        uint8_t dimension;         /* enum dimension, by its kind */
+        bool deed_dirty;           /* to be stored */
+        bool backfilled;           /* what Prometheus knew of it from before was joined */
+        bool busy;                 /* a write about it is under way */
+        bool rolling;              /* a rollout that we started is not yet done */
+        bool resizing;             /* some pod is yet to be resized */
+        bool canary;               /* it is changed before others of its profile: by the last canary_settle */
+        bool waits;                /* for those */
+        bool due;                  /* a canary that is to be lowered: by the last decision */
+        uint64_t admitted_digest;  /* of what its pods were admitted with, as told last; 0: nothing */
+        char *denied;              /* what the API server forbade to write into the workload; NULL */
+        struct imported *imported; /* of histories from elsewhere; NULL: none */
+        char key[]; /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
 };
 
 struct profile {

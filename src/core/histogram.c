@@ -192,6 +192,15 @@ void histogram_move(struct histogram *h, int64_t ref_ms)
         h->ref_ms = ref_ms;
 }
 
+void histogram_scale(struct histogram *h, double factor)
+{
+        for (int i = 0; i < h->count; i++) {
+                double w = scaled(h->w[i] * factor, 0);
+                h->w[i] = w < HISTOGRAM_HEAVIEST ? w : HISTOGRAM_HEAVIEST;
+        }
+        hold(h, range_after(h, 0));
+}
+
 int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
                   int *ret_cap)
 {

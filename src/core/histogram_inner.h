@@ -35,6 +35,8 @@ struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall
 /* histogram_add, bucket and phase known. */
 int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
                   int *ret_cap);
+/* Every weight that many times as heavy; factor > 0. */
+void histogram_scale(struct histogram *h, double factor);
 /* Of one shape and half-life, and the sums not beyond what a bucket may weigh. */
 bool histogram_mergeable(const struct histogram *a, const struct histogram *b);
 /* The range of a and b together, both at the later ref. */

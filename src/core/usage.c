@@ -166,6 +166,19 @@ static void close_window(struct usage *u)
         u->peak_at_ms = 0;
 }
 
+void usage_rewindow(struct usage *u, int64_t window_ms)
+{
+        double was = u->window_ms > 0 ? (double)u->window_ms : MINUTE_MS,
+               will = window_ms > 0 ? (double)window_ms : MINUTE_MS;
+        assert(u->of[MEMORY].cap == HISTOGRAM_BUCKETS);
+        if (u->window_ms == window_ms)
+                return;
+        if (u->peak > 0)
+                close_window(u);
+        histogram_scale(&u->of[MEMORY], was / will);
+        u->window_ms = window_ms;
+}
+
 static double weight_of(const struct sample *s, enum resource r)
 {
         assert(s->step_s >= 0 && s->step_s <= 86400);
@@ -439,6 +452,27 @@ static void steps_join(struct usage *dst, const struct usage *src)
         for (int i = 0, a = 0, b = 0; i < USAGE_STEPS; i++)
                 joined[i] = dst->step_ms[a] >= src->step_ms[b] ? dst->step_ms[a++] : src->step_ms[b++];
         memcpy(dst->step_ms, joined, sizeof(joined));
+}
+
+bool usage_may_join(const struct usage *u, struct wall latest)
+{
+        int64_t end = latest.ms + FUTURE_MS, most = (int64_t)1 << 48;
+        const int64_t times[] = {u->newest_ms,  u->peak_at_ms, u->last_run_ms,
+                                 u->step_ms[0], u->step_ms[1], u->step_ms[2]};
+        if (u->sampled.last > end / MINUTE_MS || u->running.last > end / MINUTE_MS)
+                return false;
+        if (u->samples > most || u->running.count > most || u->runs > most || u->kills > most)
+                return false; /* nor sampled.count, which is no more than running.count */
+        for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
+                if (times[i] > end)
+                        return false;
+        for (int i = 0; i < USAGE_KILLS; i++)
+                if (u->kill[i].at_ms > end)
+                        return false;
+        for (int r = 0; r < RESOURCES; r++)
+                if (u->of[r].ref_ms > end && u->of[r].ref_ms - end > u->of[r].half_life_ms)
+                        return false;
+        return true;
 }
 
 int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room)

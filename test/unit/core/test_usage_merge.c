@@ -277,12 +277,76 @@ static void test_merge_is_the_whole(void **state)
         }
 }
 
+/* --- what comes from elsewhere -------------------------------------------------------------------------------------
+ */
+
+static void test_may_join(void **state)
+{
+        struct roomy good;
+        struct sample_door door = {0};
+        const int64_t now = 100 * DAY;
+        (void)state;
+        roomy_init(&good, HOUR);
+        add_both(&good, &door, now, 1, 50 * MB);
+        kill_at(&good, now, 1000 * MI, 0);
+        assert_true(usage_may_join(&good.u, (struct wall){now}));
+        assert_true(usage_may_join(&good.u, (struct wall){now - 5 * MIN}));
+        assert_false(usage_may_join(&good.u, (struct wall){now - 5 * MIN - 1}));
+        const struct {
+                size_t field;
+                int64_t value;
+        } row[] = {
+                {offsetof(struct usage, newest_ms), now + 5 * MIN + 1},
+                {offsetof(struct usage, peak_at_ms), now + 5 * MIN + 1},
+                {offsetof(struct usage, sampled.last), now / MIN + 6},
+                {offsetof(struct usage, running.last), INT64_MAX / 2},
+                {offsetof(struct usage, step_ms[2]), now + 5 * MIN + 1},
+                {offsetof(struct usage, last_run_ms), now + 5 * MIN + 1},
+                {offsetof(struct usage, kill[3].at_ms), now + 5 * MIN + 1},
+                {offsetof(struct usage, of[MEMORY].ref_ms), now + 2 * DAY},
+                {offsetof(struct usage, of[CPU].ref_ms), (int64_t)1 << 60},
+                {offsetof(struct usage, samples), (int64_t)1 << 50},
+                {offsetof(struct usage, running.count), (int64_t)1 << 50},
+                {offsetof(struct usage, kills), (int64_t)1 << 50},
+                {offsetof(struct usage, runs), (int64_t)1 << 50},
+        };
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+                struct roomy bad;
+                roomy_copy(&bad, &good);
+                memcpy((char *)&bad.u + row[i].field, &row[i].value, sizeof(row[i].value));
+                if (usage_may_join(&bad.u, (struct wall){now}))
+                        fail_msg("row %zu may be joined", i);
+        }
+}
+
+/* The open peak enters as one of its own window, and then stands for as many samples as that has minutes. */
+static void test_rewindow(void **state)
+{
+        struct roomy r;
+        (void)state;
+        roomy_init(&r, HOUR);
+        add_memory(&r, DAY + 10 * MIN, 50 * MB);
+        add_memory(&r, DAY + 70 * MIN, 80 * MB);
+        usage_rewindow(&r.u, 0);
+        assert_true(r.u.peak <= 0 && r.u.peak_at_ms == 0 && r.u.window_ms == 0);
+        double early = exp2(10.0 / 1440), late = exp2(70.0 / 1440);
+        assert_true(fabs(weight(&r, MEMORY, 50 * MB) * exp2((double)(r.u.of[MEMORY].ref_ms - DAY) / DAY) - 60 * early) <
+                    1e-9);
+        assert_true(fabs(weight(&r, MEMORY, 80 * MB) * exp2((double)(r.u.of[MEMORY].ref_ms - DAY) / DAY) - 60 * late) <
+                    1e-9);
+        struct roomy same;
+        roomy_copy(&same, &r);
+        usage_rewindow(&same.u, 0);
+        assert_memory_equal(same.w, r.w, sizeof(r.w));
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_merge),         cmocka_unit_test(test_merge_peaks),
                 cmocka_unit_test(test_merge_refused), cmocka_unit_test(test_merge_exact_room),
                 cmocka_unit_test(test_merge_minutes), cmocka_unit_test(test_merge_is_the_whole),
+                cmocka_unit_test(test_may_join),      cmocka_unit_test(test_rewindow),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,256 @@
+/*
+ * What a Vertical Pod Autoscaler has learned: its checkpoints, read with the rights of whoever asks, so that the
+ * controller needs none for it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/yaml.h"
+#include "core/vpa.h"
+#include "import.h"
+#include "listing.h"
+#include "terminal.h"
+
+#define VPA_GROUP "autoscaling.k8s.io"
+
+static const char *text_at(const json_t *object, const char *a, const char *b)
+{
+        const char *s = json_string_value(json_object_get(json_object_get(object, a), b));
+        return s ? s : "";
+}
+
+/* --- a checkpoint --- */
+
+static int read_time(const json_t *of, const char *key, struct wall *ret, struct err *err)
+{
+        const char *text = json_string_value(json_object_get(of, key));
+        ret->ms = 0;
+        if (!text || strncmp(text, "0001-01-01", 10) == 0) /* Go's zero time */
+                return 0;
+        if (wall_parse(text, strlen(text), ret) < 0 || ret->ms < 0)
+                return err_set(err, ERR_INVALID, "%s '%.40s' is no time since 1970", key, text);
+        return 0;
+}
+
+static int read_bucket(const char *index, const json_t *value, uint16_t weight[static HISTOGRAM_BUCKETS],
+                       struct err *err)
+{
+        char *end;
+        long n = strtol(index, &end, 10);
+        json_int_t w = json_integer_value(value);
+        if (end == index || *end || n < 0 || n >= HISTOGRAM_BUCKETS)
+                return err_set(err, ERR_INVALID, "bucket '%.20s' is not one of 0 to %d", index, HISTOGRAM_BUCKETS - 1);
+        if (!json_is_integer(value) || w < 0 || w > VPA_WEIGHT_MOST)
+                return err_set(err, ERR_INVALID, "the weight of bucket %ld is no whole number from 0 to %d", n,
+                               VPA_WEIGHT_MOST);
+        weight[n] = (uint16_t)w;
+        return 0;
+}
+
+static int read_histogram(const json_t *status, const char *name, struct vpa_histogram *ret, struct err *err)
+{
+        const json_t *of = json_object_get(status, name), *total = json_object_get(of, "totalWeight");
+        const char *index;
+        json_t *weight;
+        int rc = read_time(of, "referenceTimestamp", &ret->reference, err);
+        ret->total = json_number_value(total);
+        if (rc == 0 && total && !json_is_number(total))
+                rc = err_set(err, ERR_INVALID, "totalWeight is no number");
+        json_object_foreach(json_object_get(of, "bucketWeights"), index, weight)
+        {
+                if (rc == 0)
+                        rc = read_bucket(index, weight, ret->weight, err);
+        }
+        return rc < 0 ? err_wrap(err, "%s", name) : 0;
+}
+
+int import_vpa_read(const json_t *status, struct vpa_checkpoint *ret, struct err *err)
+{
+        static const char *const name[RESOURCES] = {[CPU] = "cpuHistogram", [MEMORY] = "memoryHistogram"};
+        const char *version = json_string_value(json_object_get(status, "version"));
+        const json_t *samples = json_object_get(status, "totalSamplesCount");
+        struct vpa_checkpoint v = {.samples = json_integer_value(samples)};
+        if (!version || strcmp(version, "v3") != 0)
+                return err_set(err, ERR_INVALID, "its version is '%.16s', and v3 is what can be read",
+                               version ? version : "");
+        if (samples && !json_is_integer(samples))
+                return err_set(err, ERR_INVALID, "totalSamplesCount is no whole number");
+        int rc = read_time(status, "firstSampleStart", &v.first, err);
+        if (rc == 0)
+                rc = read_time(status, "lastSampleStart", &v.last, err);
+        for (int r = 0; r < RESOURCES && rc == 0; r++)
+                rc = read_histogram(status, name[r], &v.of[r], err);
+        if (rc == 0)
+                *ret = v;
+        return rc;
+}
+
+/* --- whose it is --- */
+
+struct vpa_target {
+        char *api_version, *kind, *name;
+        char key[]; /* "ns/VPA" */
+};
+
+struct reading {
+        struct importing *im;
+        const struct import_vpa_scope *scope;
+        struct map vpas;   /* key -> struct vpa_target */
+        struct map wanted; /* "ns/recommendation" of those with the labels; values are their keys */
+        size_t met;        /* checkpoints within the scope */
+};
+
+static int take_vpa(void *arg, json_t *item, struct err *err)
+{
+        struct reading *r = arg;
+        const char *ns = text_at(item, "metadata", "namespace"), *name = text_at(item, "metadata", "name");
+        const json_t *ref = json_object_get(json_object_get(item, "spec"), "targetRef");
+        const char *api = json_string_value(json_object_get(ref, "apiVersion"));
+        const char *kind = json_string_value(json_object_get(ref, "kind"));
+        const char *of = json_string_value(json_object_get(ref, "name"));
+        (void)err;
+        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, name);
+        if (!kind || !of || !*kind || !*of || map_get(&r->vpas, text_of(key)))
+                return 0;
+        struct vpa_target *v = mem_new(sizeof *v + strlen(key) + 1);
+        *v = (struct vpa_target){mem_string(api ? api : ""), mem_string(kind), mem_string(of)};
+        memcpy(v->key, key, strlen(key) + 1);
+        map_put(&r->vpas, (struct text){v->key, strlen(key)}, v);
+        return 0;
+}
+
+static int take_wanted(void *arg, json_t *item, struct err *err)
+{
+        struct reading *r = arg;
+        char *key = mem_printf("%s/%s", text_at(item, "metadata", "namespace"), text_at(item, "metadata", "name"));
+        (void)err;
+        if (map_get(&r->wanted, text_of(key)))
+                mem_free(key);
+        else
+                map_put(&r->wanted, text_of(key), key);
+        return 0;
+}
+
+static bool is_meant(const struct reading *r, const char *ns, const struct vpa_target *v)
+{
+        const struct import_vpa_scope *s = r->scope;
+        char name[KIND_NAME_MAX];
+        struct text group = kind_group(text_of(v->api_version));
+        bool named = s->words == 0;
+        for (int i = 0; i < s->words && !named; i++)
+                named = workload_is(&s->word[i], group, text_of(v->kind), text_of(v->name));
+        if (!named || !s->labels)
+                return named;
+        kind_recommendation_name(group, text_of(v->kind), text_of(v->name), name);
+        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, name);
+        return map_get(&r->wanted, text_of(key)) != NULL;
+}
+
+static void refuse(struct importing *im, const json_t *item, const char *why)
+{
+        AUTO(mem_free)
+        char *line = mem_printf("%s checkpoint/%s %s: refused: %s", text_at(item, "metadata", "namespace"),
+                                text_at(item, "metadata", "name"), text_at(item, "spec", "containerName"), why);
+        puts(terminal_tame(line));
+        im->refused++;
+}
+
+static bool names_fit(const struct vpa_target *v, const char *container)
+{
+        enum { NAME_MOST = 253 };
+        return *container && strlen(container) <= NAME_MOST && strlen(v->kind) <= NAME_MOST &&
+               strlen(v->name) <= NAME_MOST && strlen(v->api_version) <= NAME_MOST;
+}
+
+static int hand_over(struct reading *r, const json_t *item, const struct vpa_target *v, struct err *err)
+{
+        const char *ns = text_at(item, "metadata", "namespace"), *container = text_at(item, "spec", "containerName");
+        double room[2 * HISTOGRAM_BUCKETS];
+        struct vpa_checkpoint checkpoint;
+        struct transfer_row row = {.sources = 1};
+        struct err why;
+        const char *wrong = NULL;
+        if (!names_fit(v, container))
+                wrong = "it names no container of a workload";
+        else if (import_vpa_read(json_object_get(item, "status"), &checkpoint, &why) < 0)
+                wrong = why.text;
+        else
+                (void)vpa_usage(&checkpoint, r->scope->half_life_ms, &row.usage, room, &wrong);
+        if (wrong) {
+                refuse(r->im, item, wrong);
+                return 0;
+        }
+        AUTO(mem_free) char *source = mem_printf("vpa/%s", text_at(item, "metadata", "uid"));
+        row.source[0] = transfer_source_named(source);
+        row.key = (struct store_key){text_of(ns), kind_group(text_of(v->api_version)), text_of(v->kind),
+                                     text_of(v->name), text_of(container)};
+        return import_put(r->im, &row, ns, err);
+}
+
+static int take_checkpoint(void *arg, json_t *item, struct err *err)
+{
+        struct reading *r = arg;
+        const char *ns = text_at(item, "metadata", "namespace");
+        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, text_at(item, "spec", "vpaObjectName"));
+        const struct vpa_target *v = map_get(&r->vpas, text_of(key));
+        if (!v && r->scope->words == 0 && !r->scope->labels) {
+                refuse(r->im, item, "its VerticalPodAutoscaler is gone, so nobody knows whose it is");
+                return 0;
+        }
+        if (!v || !is_meant(r, ns, v))
+                return 0;
+        r->met++;
+        return hand_over(r, item, v, err);
+}
+
+/* --- all of them --- */
+
+static int read_all(struct reading *r, const char *group, const char *version, const char *plural, const char *labels,
+                    int (*each)(void *arg, json_t *item, struct err *err), struct err *err)
+{
+        AUTO(mem_free) char *path = path_of(group, version, r->scope->ns, plural, NULL, NULL);
+        const struct listing l = {.path = path, .labels = labels, .each = each, .arg = r};
+        return listing_read(r->im->session.client, &l, err);
+}
+
+static void forget(struct reading *r)
+{
+        struct text key;
+        void *value;
+        for (size_t at = 0; map_next(&r->vpas, &at, &key, &value);) {
+                struct vpa_target *v = value;
+                mem_free(v->api_version);
+                mem_free(v->kind);
+                mem_free(v->name);
+                mem_free(v);
+        }
+        for (size_t at = 0; map_next(&r->wanted, &at, &key, &value);)
+                mem_free(value);
+        map_release(&r->vpas);
+        map_release(&r->wanted);
+}
+
+int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct err *err)
+{
+        struct reading r = {.im = im, .scope = s};
+        int rc = s->labels ? read_all(&r, "halflife.dev", "v1alpha1", "recommendations", s->labels, take_wanted, err)
+                           : 0;
+        bool ours = rc == 0;
+        if (rc == 0)
+                rc = read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalers", NULL, take_vpa, err);
+        if (rc == 0)
+                rc = read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalercheckpoints", NULL, take_checkpoint, err);
+        if (ours && rc == ERR_NOTFOUND && session_no_kinds(err))
+                rc = err_set(err, ERR_NOTFOUND,
+                             "VerticalPodAutoscalers are not installed here: there is nothing to "
+                             "import");
+        if (rc == 0)
+                rc = import_finish(im, err);
+        if (rc == 0 && r.met == 0 && im->refused == 0)
+                rc = err_set(err, ERR_NOTFOUND, "there is no VerticalPodAutoscalerCheckpoint of what is meant");
+        forget(&r);
+        return rc;
+}

@@ -1,0 +1,105 @@
+/*
+ * What is asked of whoever learns by an annotation on a Recommendation: who may write those may ask, and nobody else.
+ * The annotation stands until the answer is written beside it, which waits until what was done is on disk; so that it
+ * is done once, whenever this process ends.
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+static const struct {
+        const char *asks, *answers;
+        char *(*judge)(struct controller *c, struct target *t, const char *asked);
+} table[WISHES] = {
+        [WISH_ADOPT] = {ANNOTATION_ADOPT, ANNOTATION_ADOPTED, adopt_judge},
+        [WISH_IMPORT] = {ANNOTATION_IMPORT, ANNOTATION_IMPORTED, import_judge},
+};
+
+const char *wish_annotation(enum wish_name name)
+{
+        return table[name].asks;
+}
+
+void wish_free(struct wish *w)
+{
+        if (!w)
+                return;
+        mem_free(w->asks);
+        mem_free(w->answer);
+        mem_free(w);
+}
+
+void wish_set(struct wish **w, const char *asks)
+{
+        if (asks && *w && strcmp(asks, (*w)->asks) == 0)
+                return;
+        wish_free(*w);
+        *w = asks ? MEM_NEW(struct wish) : NULL;
+        if (asks)
+                (*w)->asks = mem_string(asks);
+}
+
+/* --- answering --- */
+
+struct answering {
+        struct controller *controller;
+        enum wish_name name;
+        char *key; /* of the Recommendation: it may go meanwhile */
+};
+
+static void answered(void *arg, const struct client_answer *a)
+{
+        struct answering *w = arg;
+        struct published *p = map_get(&w->controller->world.published, text_of(w->key));
+        w->controller->writing--;
+        if (p && p->wish[w->name])
+                p->wish[w->name]->answering = false;
+        (void)a; /* what was not written is written in the next cycle, as long as it is asked for */
+        mem_free(w->key);
+        mem_free(w);
+}
+
+static void answer(struct controller *c, struct published *p, enum wish_name name)
+{
+        struct answering *w = MEM_NEW(struct answering);
+        const struct target *t = p->target;
+        AUTO(mem_free)
+        char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
+        AUTO(json_decref)
+        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", table[name].asks, table[name].answers,
+                                 p->wish[name]->answer);
+        char *text = json_dumps(body, JSON_COMPACT);
+        *w = (struct answering){c, name, mem_string(p->key)};
+        p->wish[name]->answering = true;
+        c->writing++;
+        client_start(c->client,
+                     &(struct call){.method = HTTP_PATCH,
+                                    .path = path,
+                                    .query = "fieldManager=" FIELD_MANAGER,
+                                    .content_type = "application/merge-patch+json",
+                                    .body = text_of(text)},
+                     answered, w);
+        free(text);
+}
+
+static void settle(struct controller *c, struct published *p, enum wish_name name)
+{
+        struct wish *w = p->wish[name];
+        if (!w || w->answering)
+                return;
+        if (!w->answer) {
+                w->answer = table[name].judge(c, p->target, w->asks);
+                w->batch = c->batch_sent;
+        }
+        if (!c->store || c->batch_done >= w->batch)
+                answer(c, p, name);
+}
+
+void wish_settle(struct controller *c)
+{
+        struct published *p;
+        for (size_t at = 0; may_write(c) && (p = map_each(&c->world.published, &at));)
+                for (int name = 0; p->known && p->target && name < WISHES; name++)
+                        settle(c, p, (enum wish_name)name);
+}

@@ -1,0 +1,76 @@
+#include "core/vpa.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "histogram_inner.h"
+
+static const int64_t most = (int64_t)1 << 60;
+
+static int64_t sum_of(const struct vpa_histogram *from)
+{
+        int64_t sum = 0;
+        for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
+                sum += from->weight[n];
+        return sum;
+}
+
+static const char *judge(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES])
+{
+        if (v->samples < 0 || v->samples > most)
+                return "totalSamplesCount is out of range";
+        if (v->first.ms < 0 || v->last.ms < v->first.ms || v->last.ms > most)
+                return "lastSampleStart is before firstSampleStart, or before 1970";
+        for (int r = 0; r < RESOURCES; r++) {
+                const struct vpa_histogram *from = &v->of[r];
+                if (!isfinite(from->total) || from->total < 0)
+                        return "totalWeight is no number from 0 on";
+                if (sum_of(from) > 0 && (from->reference.ms < 0 || from->reference.ms > v->last.ms + half_life_ms[r]))
+                        return "referenceTimestamp is before 1970, or more than a half-life after lastSampleStart";
+        }
+        return NULL;
+}
+
+static int fill(struct histogram *h, const struct vpa_histogram *from)
+{
+        enum resource r = (enum resource)h->resource;
+        int64_t sum = sum_of(from);
+        int unused, rc = 0;
+        double share = sum > 0 ? from->total / (double)sum : 0;
+        for (int n = 0; n < HISTOGRAM_BUCKETS && rc == 0; n++)
+                if (from->weight[n] > 0 && share > 0)
+                        rc = histogram_add(h, histogram_start(r, n), from->weight[n] * share, from->reference, &unused);
+        assert(rc != ERR_NOSPACE);
+        return rc;
+}
+
+static void count_minutes(const struct vpa_checkpoint *v, struct usage *u)
+{
+        int64_t minutes = v->last.ms / MINUTE_MS - v->first.ms / MINUTE_MS + 1;
+        struct usage_minutes seen = {v->samples < minutes ? v->samples : minutes, v->last.ms / MINUTE_MS, 1};
+        u->first_ms = v->first.ms;
+        u->newest_ms = v->last.ms;
+        u->samples = v->samples;
+        u->sampled = u->running = seen;
+}
+
+int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES], struct usage *ret,
+              double room[static 2 * HISTOGRAM_BUCKETS], const char **ret_why)
+{
+        const char *why = judge(v, half_life_ms);
+        struct usage u = {.window_ms = DAY_MS};
+        for (int r = 0; r < RESOURCES && !why; r++) {
+                histogram_init(&u.of[r], (enum resource)r, half_life_ms[r]);
+                histogram_lend(&u.of[r], room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
+                if (fill(&u.of[r], &v->of[r]) < 0)
+                        why = "totalWeight is beyond what a histogram can weigh";
+        }
+        if (why) {
+                *ret_why = why;
+                return ERR_INVALID;
+        }
+        if (v->samples > 0)
+                count_minutes(v, &u);
+        *ret = u;
+        return 0;
+}

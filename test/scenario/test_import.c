@@ -1,0 +1,315 @@
+/*
+ * halflife import: histories from elsewhere are joined with what was learned here, whole and once, in the database as
+ * well, whenever the controller ends; and what is refused.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "../support/halflife.h"
+#include "../support/tmp.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "core/vpa.h"
+#include "store/transfer.h"
+
+#define DATABASE  "import.db"
+#define REC(name) "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations/deployment-" name
+
+static struct stage {
+        struct fake *fake;
+        struct halflife *halflife;
+        char *kubeconfig, *database;
+        int64_t now_ms;
+} stage;
+
+static void put(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void put(const char *fmt, ...)
+{
+        char text[4096];
+        va_list ap;
+        va_start(ap, fmt);
+        int len = vsnprintf(text, sizeof text, fmt, ap);
+        va_end(ap);
+        assert_true(len > 0 && (size_t)len < sizeof text);
+        for (char *p = text; *p; p++)
+                *p = *p == '\'' ? '"' : *p;
+        fake_put(stage.fake, "kubectl", text);
+}
+
+static void put_profile(const char *name, const char *half_life)
+{
+        put("{'apiVersion':'halflife.dev/v1alpha1','kind':'Profile','metadata':{'name':'%s','namespace':'shop'},"
+            "'spec':{'selector':{'matchLabels':{'by':'%s'}},'resources':{'cpu':{'halfLife':'%s'}},"
+            "'apply':{'mode':'Recommend','minHistory':'0s'}}}",
+            name, name, half_life);
+}
+
+static void put_deployment(const char *name, const char *by)
+{
+        put("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'%s','namespace':'shop','labels':{'by':"
+            "'%s'}},'spec':{'replicas':1,'selector':{'matchLabels':{'app':'%s'}},'template':{'metadata':{'labels':"
+            "{'app':'%s'},'annotations':{'kwok.x-k8s.io/usage-cpu':'120m','kwok.x-k8s.io/usage-memory':'200Mi'}},"
+            "'spec':{'containers':[{'name':'app','image':'app','resources':{'requests':{'cpu':'2','memory':'4Gi'}}}]}}}"
+            "}",
+            name, by, name, name);
+}
+
+static void put_vpa(const char *of)
+{
+        put("{'apiVersion':'autoscaling.k8s.io/v1','kind':'VerticalPodAutoscaler','metadata':{'name':'sizes-%s',"
+            "'namespace':'shop'},'spec':{'targetRef':{'apiVersion':'apps/v1','kind':'Deployment','name':'%s'},"
+            "'updatePolicy':{'updateMode':'Off'}}}",
+            of, of);
+}
+
+/* 900 samples in bucket 20, 100 in bucket 60; memory in bucket 30. */
+static void put_checkpoint(const char *of, const char *container, const char *version, int64_t last_ms)
+{
+        char first[WALL_TEXT_MAX], last[WALL_TEXT_MAX], reference[WALL_TEXT_MAX];
+        wall_print((struct wall){last_ms - 2 * DAY_MS}, first);
+        wall_print((struct wall){last_ms}, last);
+        wall_print((struct wall){last_ms / DAY_MS * DAY_MS}, reference);
+        put("{'apiVersion':'autoscaling.k8s.io/v1','kind':'VerticalPodAutoscalerCheckpoint','metadata':{'name':"
+            "'sizes-%s-%s','namespace':'shop'},'spec':{'vpaObjectName':'sizes-%s','containerName':'%s'},'status':{"
+            "'version':'%s','totalSamplesCount':1000,'firstSampleStart':'%s','lastSampleStart':'%s',"
+            "'lastUpdateTime':'%s','cpuHistogram':{'referenceTimestamp':'%s','totalWeight':2000.0,'bucketWeights':"
+            "{'20':9000,'60':1000}},'memoryHistogram':{'referenceTimestamp':'%s','totalWeight':1.75,'bucketWeights':"
+            "{'30':10000}}}}",
+            of, container, of, container, version, first, last, last, reference, reference);
+}
+
+static char *run(int want, const char *const *args)
+{
+        struct halflife *h = halflife_command(args);
+        int code = halflife_await(h, 30000);
+        char *said = halflife_log(h);
+        if (code != want)
+                fail_msg("%s: exit %d, not %d\n%s\n%s", args[0], code, want, said, halflife_log(stage.halflife));
+        halflife_free(h);
+        return said;
+}
+
+static void expect_said(int want, const char *part, const char *const *args)
+{
+        AUTO(mem_free) char *said = run(want, args);
+        if (!strstr(said, part))
+                fail_msg("%s does not say '%s':\n%s", args[0], part, said);
+}
+#define EXPECT(want, part, ...) expect_said(want, part, (const char *const[]){"import", __VA_ARGS__, NULL})
+
+/* What the database has of a workload; 0: nothing. */
+static long long stored(const char *name)
+{
+        AUTO(mem_free) char *workload = mem_printf("deploy/%s", name);
+        struct halflife *h = halflife_command((const char *const[]){"explain", workload, "-n", "shop", "--database",
+                                                                    stage.database, "-o", "json", NULL});
+        (void)halflife_await(h, 30000);
+        AUTO(mem_free) char *said = halflife_log(h);
+        const char *samples = strstr(said, "\"samples\": ");
+        halflife_free(h);
+        return samples ? strtoll(samples + strlen("\"samples\": "), NULL, 10) : 0;
+}
+
+static bool is_there(struct fake *f, void *arg)
+{
+        AUTO(mem_free) char *text = fake_get(f, arg);
+        return text != NULL;
+}
+
+static void await(const char *path)
+{
+        if (!fake_wait(stage.fake, is_there, (void *)(uintptr_t)path, 30000))
+                fail_msg("%s\n%s", path, halflife_log(stage.halflife));
+}
+
+static void start(void)
+{
+        stage.halflife = halflife_start(stage.fake, DATABASE, (const char *const[]){NULL});
+}
+
+static void again(void)
+{
+        halflife_free(stage.halflife);
+        start();
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
+}
+
+static int set_up(void **state)
+{
+        (void)state;
+        stage.now_ms = now_read().wall.ms;
+        stage.fake = fake_new(&(struct fake_options){.seed = 5});
+        if (!stage.fake || !fake_load(stage.fake, "crds") ||
+            !fake_load(stage.fake, "test/cluster/scenario/crds/vpa.yaml"))
+                return -1;
+        stage.kubeconfig = tmp_path("import-kubeconfig");
+        stage.database = tmp_path(DATABASE);
+        fake_set_metrics(stage.fake, &(struct fake_metrics){.step_ms = 1000});
+        put_profile("day", "24h");
+        put_profile("week", "168h");
+        setenv("HALFLIFE_KUBECONFIG", stage.kubeconfig, 1);
+        if (!fake_write_kubeconfig(stage.fake, stage.kubeconfig))
+                return -1;
+        put_deployment("web", "day");
+        put_deployment("api", "day");
+        put_deployment("slow", "week");
+        start();
+        await(REC("web"));
+        await(REC("api"));
+        await(REC("slow"));
+        return halflife_await_cycles(stage.halflife, stage.fake, 3, 30000) ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+        (void)state;
+        halflife_free(stage.halflife);
+        fake_free(stage.fake);
+        mem_free(stage.kubeconfig);
+        mem_free(stage.database);
+        return 0;
+}
+
+/* --- of a VPA --- */
+
+static void test_vpa(void **state)
+{
+        (void)state;
+        EXPECT(1, "there is no VerticalPodAutoscalerCheckpoint of what is meant", "vpa", "-n", "shop");
+        put_vpa("web");
+        put_checkpoint("web", "app", "v3", stage.now_ms - HOUR_MS);
+        EXPECT(0, "shop Deployment/web app: would be joined", "vpa", "-n", "shop", "--dry-run");
+        assert_true(stored("web") < 1000);
+        EXPECT(0, "shop Deployment/web app: joined", "vpa", "-n", "shop");
+        halflife_kill(stage.halflife); /* at once: what was answered is on disk */
+        long long after = stored("web");
+        if (after < 1000 || after > 1900)
+                fail_msg("web has %lld samples", after);
+        again();
+        EXPECT(0, "shop Deployment/web app: known", "vpa", "--all");
+        put_checkpoint("web", "app", "v3", stage.now_ms); /* what it learned since was learned here as well */
+        EXPECT(0, "0 joined, 1 known already, 0 refused, 0 left", "vpa", "deploy/web", "-n", "shop");
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
+        assert_true(stored("web") < 1900);
+}
+
+static void test_vpa_refused(void **state)
+{
+        (void)state;
+        put_vpa("api");
+        put_vpa("slow");
+        put_vpa("nobody");
+        put_checkpoint("api", "app", "v2", stage.now_ms);
+        EXPECT(1, "refused: its version is 'v2', and v3 is what can be read", "vpa", "deploy/api", "-n", "shop");
+        put_checkpoint("api", "app", "v3", stage.now_ms + DAY_MS);
+        EXPECT(1, "app: refused: it tells of a time that has not come", "vpa", "deploy/api", "-n", "shop");
+        put_checkpoint("api", "side", "v3", stage.now_ms);
+        EXPECT(1, "side: refused: the workload has no container of that name", "vpa", "deploy/api", "-n", "shop");
+        put_checkpoint("slow", "app", "v3", stage.now_ms);
+        EXPECT(1, "its half-life of cpu is 24h, and here 168h: set resources.cpu.halfLife to 24h", "vpa", "deploy/slow",
+               "-n", "shop");
+        put_checkpoint("nobody", "app", "v3", stage.now_ms);
+        EXPECT(1, "app: left: it has no Recommendation", "vpa", "deploy/nobody", "-n", "shop");
+        put_checkpoint("gone", "app", "v3", stage.now_ms);
+        EXPECT(1, "its VerticalPodAutoscaler is gone", "vpa", "-n", "shop");
+        EXPECT(2, "say of which", "vpa");
+        EXPECT(2, "say from where", "--dry-run");
+        EXPECT(2, "is no duration", "vpa", "-A", "--cpu-half-life", "1s");
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
+        assert_true(stored("api") > 0 && stored("api") < 900); /* whatever was refused, it is as it was */
+        EXPECT(0, "joined", "vpa", "deploy/slow", "-n", "shop", "--cpu-half-life", "168h");
+}
+
+/* --- of a file --- */
+
+static char *write_file(const char *ns, const char *name, int64_t last_ms, bool torn)
+{
+        static const int64_t half_lives[RESOURCES] = {DAY_MS, DAY_MS};
+        struct vpa_checkpoint v = {.first = {last_ms - 5 * DAY_MS},
+                                   .last = {last_ms},
+                                   .samples = 5000,
+                                   .of[CPU] = {.reference = {last_ms}, .total = 100, .weight = {[7] = 10000}}};
+        char *path = tmp_path("histories");
+        FILE *to = fopen(path, "we");
+        struct transfer_writer w;
+        struct transfer_row row = {.key = {text_of(ns), TEXT("apps"), TEXT("Deployment"), text_of(name), TEXT("app")},
+                                   .source = {(uint64_t)last_ms},
+                                   .sources = 1};
+        double room[2 * HISTOGRAM_BUCKETS];
+        const char *why;
+        struct err err;
+        assert_int_equal(vpa_usage(&v, half_lives, &row.usage, room, &why), 0);
+        assert_int_equal(transfer_begin(&w, to, (struct wall){last_ms}, &err), 0);
+        assert_int_equal(transfer_put(&w, &row, &err), 0);
+        assert_true(torn || transfer_end(&w, &err) == 0);
+        fclose(to);
+        return path;
+}
+
+static void test_file(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *torn = write_file("old", "api", stage.now_ms, true);
+        EXPECT(1, "nothing was imported: '", torn, "-n", "old=shop");
+        AUTO(mem_free) char *file = write_file("old", "api", stage.now_ms, false);
+        EXPECT(1, "old Deployment/api app: left: it has no Recommendation", file);
+        EXPECT(0, "0 joined, 0 known already, 0 refused, 0 left", file, "-n", "other=shop");
+        assert_true(stored("api") < 5000);
+        EXPECT(0, "shop Deployment/api app: joined", file, "-n", "old=shop");
+        halflife_kill(stage.halflife);
+        assert_true(stored("api") >= 5000);
+        again();
+        EXPECT(0, "shop Deployment/api app: known", file, "--namespace", "old=shop");
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
+        assert_true(stored("api") < 9000);
+        EXPECT(2, "is no NAME, and no OLD=NEW", file, "-n", "=shop");
+        EXPECT(2, "--all is of VPAs", file, "--all");
+        EXPECT(1, "No such file", "/nowhere/histories");
+        EXPECT(1, "is no file, and is read twice", "/dev/null");
+}
+
+/* Whoever writes the annotation by hand is answered as well, line by line. */
+static void test_by_hand(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *object = fake_get(stage.fake, REC("web"));
+        AUTO(json_decref) json_t *rec = json_loads(object, 0, NULL);
+        json_t *meta = json_object_get(rec, "metadata"), *notes = json_object_get(meta, "annotations");
+        if (!notes)
+                json_object_set_new(meta, "annotations", notes = json_object());
+        json_object_set_new(notes, "halflife.dev/import", json_string("what is this?\n"));
+        char *text = json_dumps(rec, 0);
+        fake_put(stage.fake, "kubectl", text);
+        free(text);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
+        AUTO(mem_free) char *answered = fake_get(stage.fake, REC("web"));
+        if (!strstr(answered, "line 1") || !strstr(answered, "it is no line of an export") ||
+            strstr(answered, "halflife.dev/import\""))
+                fail_msg("%s", answered);
+}
+
+static void test_nobody_answers(void **state)
+{
+        (void)state;
+        assert_int_equal(halflife_stop(stage.halflife), 0);
+        AUTO(mem_free) char *file = write_file("shop", "web", stage.now_ms - 5, false);
+        EXPECT(1, "does a controller run", file, "--timeout", "1s");
+        again();
+        EXPECT(0, "shop Deployment/web app: known", file); /* it was done when one did */
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_vpa),     cmocka_unit_test(test_vpa_refused),    cmocka_unit_test(test_file),
+                cmocka_unit_test(test_by_hand), cmocka_unit_test(test_nobody_answers),
+        };
+        return cmocka_run_group_tests_name("import", tests, set_up, tear_down);
+}
