@@ -1,8 +1,9 @@
 /*
  * What the Vertical Pod Autoscaler has learned of a container (its VerticalPodAutoscalerCheckpoint, v3) as a history of
- * ours. Its buckets are ours (0.01 core or 1e7 bytes first, each 5 % wider than the one before, 176 of them), its CPU
- * weights as well (the request in cores, at least 0.1, a sample a minute). Of memory it keeps the peak of each 24
- * hours, which is what a memory window of that length keeps.
+ * ours. Its buckets are ours: 0.01 core or 1e7 bytes first, each 5 % wider than the one before, 176 of them. Its CPU
+ * samples weigh the request in cores or, of late, 0.1 each, which a checkpoint does not tell: so its proportions are
+ * taken, and all weighs what as many samples of ours would, evenly spread from the first to the last. Of memory it
+ * keeps the peak of each 24 hours, weighing 1, which is what a memory window of that length keeps.
  */
 #ifndef HALFLIFE_CORE_VPA_H
 #define HALFLIFE_CORE_VPA_H
@@ -24,11 +25,12 @@ struct vpa_checkpoint {
 };
 
 /*
- * As a history with these half-lives (a checkpoint does not tell them) and a memory window of a day; lends from room.
- * How many minutes had samples is not known: as many as there are samples, at most all from the first to the last.
- * Returns 0, or ERR_INVALID with *ret_why what does not fit; *ret is untouched then. Nothing learned is no error.
+ * As a history with these half-lives (a checkpoint does not tell them) and a memory window of a day; cpu_weight is what
+ * a CPU sample of the container weighs here (as in struct sample). Lends from room. How many minutes had samples is not
+ * known: as many as there are samples, at most all from the first to the last. Returns 0, or ERR_INVALID with *ret_why
+ * what does not fit; *ret is untouched then. Nothing learned is no error.
  */
-int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES], struct usage *ret,
-              double room[static 2 * HISTOGRAM_BUCKETS], const char **ret_why);
+int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES], double cpu_weight,
+              struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS], const char **ret_why);
 
 #endif

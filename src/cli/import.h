@@ -42,6 +42,9 @@ int import_put(struct importing *im, const struct transfer_row *row, const char 
 int import_finish(struct importing *im, struct err *err);
 void import_release(struct importing *im); /* the session as well */
 void import_sum(const struct importing *im);
+/* One that nobody is there to take. */
+void import_leave(struct importing *im, const char *ns, const char *workload, const char *container, const char *why);
+extern const char import_nobody[]; /* because there is no Recommendation */
 
 /* Which VPAs' checkpoints are meant. */
 struct import_vpa_scope {

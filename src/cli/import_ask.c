@@ -41,11 +41,22 @@ static char *path_to(const struct import_ask *a)
         return path_of("halflife.dev", "v1alpha1", a->ns, "recommendations", a->recommendation, NULL);
 }
 
+static void print_line(const char *ns, const char *workload, const char *container, const char *what)
+{
+        AUTO(mem_free) char *line = mem_printf("%s %s %s: %s", ns, workload, container, what);
+        puts(terminal_tame(line));
+}
+
 static void print(const struct import_ask *a, const char *container, const char *what)
 {
-        AUTO(mem_free)
-        char *line = mem_printf("%s %s %s: %s", a->ns, a->workload, container, what);
-        puts(terminal_tame(line));
+        print_line(a->ns, a->workload, container, what);
+}
+
+void import_leave(struct importing *im, const char *ns, const char *workload, const char *container, const char *why)
+{
+        AUTO(mem_free) char *what = mem_printf("left: %s", why);
+        print_line(ns, workload, container, what);
+        im->left++;
 }
 
 static void print_each(const struct import_ask *a, const char *what)
@@ -73,7 +84,7 @@ static const char *note(const json_t *object, const char *key)
                 json_object_get(json_object_get(json_object_get(object, "metadata"), "annotations"), key));
 }
 
-static const char nobody[] = "it has no Recommendation: does a profile select it?";
+const char import_nobody[] = "it has no Recommendation: does a profile select it?";
 
 /* 1: it is there; 0: it is not, and that was told. */
 static int see(struct importing *im, struct import_ask *a, struct err *err)
@@ -84,7 +95,7 @@ static int see(struct importing *im, struct import_ask *a, struct err *err)
                 return 1;
         if (err->code != ERR_NOTFOUND || session_no_kinds(err))
                 return err->code;
-        leave(im, a, nobody);
+        leave(im, a, import_nobody);
         return 0;
 }
 
@@ -104,7 +115,7 @@ static int patch(struct importing *im, struct import_ask *a, struct err *err)
         int rc = client_wait(im->session.client, &call, NULL, NULL, err);
         free(text);
         if (rc == ERR_NOTFOUND && !session_no_kinds(err)) {
-                leave(im, a, nobody);
+                leave(im, a, import_nobody);
                 return 0;
         }
         return rc < 0 ? rc : 1;

@@ -9,6 +9,7 @@
 
 #include "base/map.h"
 #include "base/yaml.h"
+#include "core/amount.h"
 #include "core/vpa.h"
 #include "import.h"
 #include "listing.h"
@@ -95,12 +96,18 @@ struct vpa_target {
         char key[]; /* "ns/VPA" */
 };
 
+/* A Recommendation: what its containers ask for, so that VPA's samples weigh there what ours do. */
+struct rec {
+        json_t *cores; /* of each container that asks for CPU */
+        char key[];    /* "ns/name" */
+};
+
 struct reading {
         struct importing *im;
         const struct import_vpa_scope *scope;
-        struct map vpas;   /* key -> struct vpa_target */
-        struct map wanted; /* "ns/recommendation" of those with the labels; values are their keys */
-        size_t met;        /* checkpoints within the scope */
+        struct map vpas; /* key -> struct vpa_target */
+        struct map recs; /* key -> struct rec; of those with the labels */
+        size_t met;      /* checkpoints within the scope */
 };
 
 static int take_vpa(void *arg, json_t *item, struct err *err)
@@ -122,31 +129,53 @@ static int take_vpa(void *arg, json_t *item, struct err *err)
         return 0;
 }
 
-static int take_wanted(void *arg, json_t *item, struct err *err)
+static json_t *cores_of(const json_t *recommendation)
+{
+        json_t *all = json_object(), *one;
+        size_t i;
+        json_array_foreach(json_object_get(json_object_get(recommendation, "status"), "containers"), i, one)
+        {
+                struct amount original = {0};
+                const char *name = json_string_value(json_object_get(one, "name"));
+                (void)amount_parse(text_of(text_at(one, "cpu", "original")), CPU, &original);
+                if (name && original.set)
+                        json_object_set_new(all, name, json_real((double)original.value / 1000));
+        }
+        return all;
+}
+
+static int take_rec(void *arg, json_t *item, struct err *err)
 {
         struct reading *r = arg;
+        AUTO(mem_free)
         char *key = mem_printf("%s/%s", text_at(item, "metadata", "namespace"), text_at(item, "metadata", "name"));
+        size_t len = strlen(key);
         (void)err;
-        if (map_get(&r->wanted, text_of(key)))
-                mem_free(key);
-        else
-                map_put(&r->wanted, text_of(key), key);
+        if (map_get(&r->recs, text_of(key)))
+                return 0;
+        struct rec *rec = mem_new(sizeof *rec + len + 1);
+        rec->cores = cores_of(item);
+        memcpy(rec->key, key, len + 1);
+        map_put(&r->recs, (struct text){rec->key, len}, rec);
         return 0;
 }
 
-static bool is_meant(const struct reading *r, const char *ns, const struct vpa_target *v)
+static bool is_named(const struct reading *r, const struct vpa_target *v)
 {
         const struct import_vpa_scope *s = r->scope;
-        char name[KIND_NAME_MAX];
         struct text group = kind_group(text_of(v->api_version));
-        bool named = s->words == 0;
-        for (int i = 0; i < s->words && !named; i++)
-                named = workload_is(&s->word[i], group, text_of(v->kind), text_of(v->name));
-        if (!named || !s->labels)
-                return named;
-        kind_recommendation_name(group, text_of(v->kind), text_of(v->name), name);
+        for (int i = 0; i < s->words; i++)
+                if (workload_is(&s->word[i], group, text_of(v->kind), text_of(v->name)))
+                        return true;
+        return s->words == 0;
+}
+
+static const struct rec *rec_of(const struct reading *r, const char *ns, const struct vpa_target *v)
+{
+        char name[KIND_NAME_MAX];
+        kind_recommendation_name(kind_group(text_of(v->api_version)), text_of(v->kind), text_of(v->name), name);
         AUTO(mem_free) char *key = mem_printf("%s/%s", ns, name);
-        return map_get(&r->wanted, text_of(key)) != NULL;
+        return map_get(&r->recs, text_of(key));
 }
 
 static void refuse(struct importing *im, const json_t *item, const char *why)
@@ -165,10 +194,11 @@ static bool names_fit(const struct vpa_target *v, const char *container)
                strlen(v->name) <= NAME_MOST && strlen(v->api_version) <= NAME_MOST;
 }
 
-static int hand_over(struct reading *r, const json_t *item, const struct vpa_target *v, struct err *err)
+static int hand_over(struct reading *r, const json_t *item, const struct vpa_target *v, const struct rec *rec,
+                     struct err *err)
 {
         const char *ns = text_at(item, "metadata", "namespace"), *container = text_at(item, "spec", "containerName");
-        double room[2 * HISTOGRAM_BUCKETS];
+        double room[2 * HISTOGRAM_BUCKETS], cores = json_real_value(json_object_get(rec->cores, container));
         struct vpa_checkpoint checkpoint;
         struct transfer_row row = {.sources = 1};
         struct err why;
@@ -178,7 +208,7 @@ static int hand_over(struct reading *r, const json_t *item, const struct vpa_tar
         else if (import_vpa_read(json_object_get(item, "status"), &checkpoint, &why) < 0)
                 wrong = why.text;
         else
-                (void)vpa_usage(&checkpoint, r->scope->half_life_ms, &row.usage, room, &wrong);
+                (void)vpa_usage(&checkpoint, r->scope->half_life_ms, cores, &row.usage, room, &wrong);
         if (wrong) {
                 refuse(r->im, item, wrong);
                 return 0;
@@ -200,10 +230,17 @@ static int take_checkpoint(void *arg, json_t *item, struct err *err)
                 refuse(r->im, item, "its VerticalPodAutoscaler is gone, so nobody knows whose it is");
                 return 0;
         }
-        if (!v || !is_meant(r, ns, v))
+        if (!v || !is_named(r, v))
+                return 0;
+        const struct rec *rec = rec_of(r, ns, v);
+        if (!rec && r->scope->labels)
                 return 0;
         r->met++;
-        return hand_over(r, item, v, err);
+        if (rec)
+                return hand_over(r, item, v, rec, err);
+        AUTO(mem_free) char *workload = mem_printf("%s/%s", v->kind, v->name);
+        import_leave(r->im, ns, workload, text_at(item, "spec", "containerName"), import_nobody);
+        return 0;
 }
 
 /* --- all of them --- */
@@ -227,17 +264,18 @@ static void forget(struct reading *r)
                 mem_free(v->name);
                 mem_free(v);
         }
-        for (size_t at = 0; map_next(&r->wanted, &at, &key, &value);)
+        for (size_t at = 0; map_next(&r->recs, &at, &key, &value);) {
+                json_decref(((struct rec *)value)->cores);
                 mem_free(value);
+        }
         map_release(&r->vpas);
-        map_release(&r->wanted);
+        map_release(&r->recs);
 }
 
 int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct err *err)
 {
         struct reading r = {.im = im, .scope = s};
-        int rc = s->labels ? read_all(&r, "halflife.dev", "v1alpha1", "recommendations", s->labels, take_wanted, err)
-                           : 0;
+        int rc = read_all(&r, "halflife.dev", "v1alpha1", "recommendations", s->labels, take_rec, err);
         bool ours = rc == 0;
         if (rc == 0)
                 rc = read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalers", NULL, take_vpa, err);

@@ -179,13 +179,15 @@ void usage_rewindow(struct usage *u, int64_t window_ms)
         u->window_ms = window_ms;
 }
 
+double usage_cpu_weight(double cores)
+{
+        return !(cores > weight_least) ? weight_least : cores > weight_most ? weight_most : cores;
+}
+
 static double weight_of(const struct sample *s, enum resource r)
 {
         assert(s->step_s >= 0 && s->step_s <= 86400);
-        double whole = r == MEMORY                       ? 1
-                       : !(s->cpu_weight > weight_least) ? weight_least
-                       : s->cpu_weight > weight_most     ? weight_most
-                                                         : s->cpu_weight;
+        double whole = r == MEMORY ? 1 : usage_cpu_weight(s->cpu_weight);
         return s->step_s > 0 ? whole * (s->step_s / 60) : whole;
 }
 

@@ -7,4 +7,7 @@
 /* More than this nobody uses: cores, bytes. */
 static const double usage_absurd[RESOURCES] = {[CPU] = 1e5, [MEMORY] = 1e15};
 
+/* What a CPU sample weighs of a container that asks for so many cores. */
+double usage_cpu_weight(double cores);
+
 #endif

@@ -3,7 +3,7 @@
 #include <assert.h>
 #include <math.h>
 
-#include "histogram_inner.h"
+#include "usage_inner.h"
 
 static const int64_t most = (int64_t)1 << 60;
 
@@ -31,6 +31,16 @@ static const char *judge(const struct vpa_checkpoint *v, const int64_t half_life
         return NULL;
 }
 
+/* What so many samples weigh as of reference, evenly spread from the first to the last: the integral of the decay. */
+static double weight_of_samples(const struct vpa_checkpoint *v, int64_t half_life_ms)
+{
+        static const double ln2 = 0.69314718055994531;
+        double life = (double)half_life_ms, reference = (double)v->of[CPU].reference.ms;
+        double first = exp2(((double)v->first.ms - reference) / life);
+        double last = exp2(((double)v->last.ms - reference) / life), lives = (double)(v->last.ms - v->first.ms) / life;
+        return (double)v->samples * (lives > 1e-6 ? (last - first) / (ln2 * lives) : last);
+}
+
 static int fill(struct histogram *h, const struct vpa_histogram *from)
 {
         enum resource r = (enum resource)h->resource;
@@ -54,15 +64,18 @@ static void count_minutes(const struct vpa_checkpoint *v, struct usage *u)
         u->sampled = u->running = seen;
 }
 
-int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES], struct usage *ret,
-              double room[static 2 * HISTOGRAM_BUCKETS], const char **ret_why)
+int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES], double cpu_weight,
+              struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS], const char **ret_why)
 {
         const char *why = judge(v, half_life_ms);
+        struct vpa_histogram cpu = v->of[CPU];
+        if (cpu.total > 0)
+                cpu.total = usage_cpu_weight(cpu_weight) * weight_of_samples(v, half_life_ms[CPU]);
         struct usage u = {.window_ms = DAY_MS};
         for (int r = 0; r < RESOURCES && !why; r++) {
                 histogram_init(&u.of[r], (enum resource)r, half_life_ms[r]);
                 histogram_lend(&u.of[r], room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
-                if (fill(&u.of[r], &v->of[r]) < 0)
+                if (fill(&u.of[r], r == CPU ? &cpu : &v->of[r]) < 0)
                         why = "totalWeight is beyond what a histogram can weigh";
         }
         if (why) {

@@ -245,7 +245,7 @@ static char *write_file(const char *ns, const char *name, int64_t last_ms, bool 
         double room[2 * HISTOGRAM_BUCKETS];
         const char *why;
         struct err err;
-        assert_int_equal(vpa_usage(&v, half_lives, &row.usage, room, &why), 0);
+        assert_int_equal(vpa_usage(&v, half_lives, 2, &row.usage, room, &why), 0);
         assert_int_equal(transfer_begin(&w, to, (struct wall){last_ms}, &err), 0);
         assert_int_equal(transfer_put(&w, &row, &err), 0);
         assert_true(torn || transfer_end(&w, &err) == 0);
