@@ -20,7 +20,8 @@
 /* On a Recommendation: the one, of the same namespace, whose history is to go on here; and what became of it. */
 #define ANNOTATION_ADOPT   "halflife.dev/adopt"
 #define ANNOTATION_ADOPTED "halflife.dev/adopted"
-/* Likewise: histories from elsewhere that are to be joined here, as lines of store/transfer.h; and what became of it. */
+/* Likewise: histories from elsewhere that are to be joined here, as lines of store/transfer.h; and what became of it.
+ */
 #define ANNOTATION_IMPORT   "halflife.dev/import"
 #define ANNOTATION_IMPORTED "halflife.dev/imported"
 
