@@ -152,6 +152,14 @@ bool restore_step_pods(struct restoring *r, struct restore_target *t)
         return r->dry_run && t->carries ? skip(t) : put_back(r, t, p, text);
 }
 
+/* What its kubelet says is of requests before these. One that does not tell what it speaks of is believed. */
+static bool is_unheard(const json_t *object)
+{
+        const json_t *meta = json_object_get(object, "metadata"), *status = json_object_get(object, "status");
+        json_int_t observed = json_integer_value(json_object_get(status, "observedGeneration"));
+        return observed && observed < json_integer_value(json_object_get(meta, "generation"));
+}
+
 /* The kubelet's word on a resize: NULL: none, or done. */
 static const char *pending(const json_t *object, const char **ret_reason)
 {
@@ -183,7 +191,10 @@ bool restore_step_verdict(struct restoring *r, struct restore_target *t)
                 return err.code == ERR_NOTFOUND ? skip(t) : restore_troubled(t, &err, p->name);
         const char *message = pending(object, &reason);
         bool further = true;
-        if (!message) {
+        if (is_unheard(object)) {
+                err_set(&t->trouble, ERR_RETRY, "pod '%s': its node has not heard of it yet", p->name);
+                further = false;
+        } else if (!message) {
                 skip(t);
         } else if (strcmp(reason, "Infeasible") == 0) {
                 AUTO(mem_free) char *why = mem_printf("its node cannot: %s", message);

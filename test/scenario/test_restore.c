@@ -473,6 +473,43 @@ static void test_pods_left(void **state)
         end();
 }
 
+#define PENDING(why, says)                                                                                             \
+        "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"" why                         \
+        "\",\"message\":\"" says "\"}]"
+
+/* What its node makes of a resize that the server took: told, or waited for; and no word on what was asked before. */
+static void test_verdicts(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *status;
+                int code;
+                const char *says, *also;
+        } row[] = {
+                {PENDING("Infeasible", "node has 1 cpu"), 0, "shop deployment/web restored: pod 'web-",
+                 "resized, and not in force): its node cannot: node has 1 cpu"},
+                {PENDING("Deferred", "later"), 1, "failed: stands still for 1 s: pod 'web-",
+                 "waits for its node: Deferred later"},
+                {"\"observedGeneration\":1," PENDING("Infeasible", "node has 1 cpu"), 1,
+                 "failed: stands still for 1 s: pod 'web-", "has not heard of it yet"},
+                {"\"observedGeneration\":1", 1, "failed: stands still for 1 s: pod 'web-", "has not heard of it yet"},
+                {"\"observedGeneration\":9", 0, "shop deployment/web restored: pod 'web-", NULL},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                begin(&(struct fake_options){.seed = 6});
+                AUTO(mem_free) char *path = admitted_pod(), *status = mem_printf("%s/status", path);
+                AUTO(mem_free) char *merge = mem_printf("{\"status\":{%s}}", row[i].status);
+                assert_int_equal(fake_merge(stage.fake, status, "kubelet", merge), 200);
+                AUTO(mem_free) char *said = RUN(row[i].code, "restore", "-n", "shop", "--timeout", "1s");
+                expect_says(said, row[i].says);
+                if (row[i].also)
+                        expect_says(said, row[i].also);
+                AUTO(mem_free) char *spec = spec_of(path);
+                assert_non_null(strstr(spec, "\"requests\":{\"cpu\":\"2\""));
+                end();
+        }
+}
+
 /* --- rollouts --- */
 
 static void test_stands_still(void **state)
@@ -593,9 +630,9 @@ int main(void)
                 cmocka_unit_test(test_misused),       cmocka_unit_test(test_owners),
                 cmocka_unit_test(test_without_kinds), cmocka_unit_test(test_autoscaler),
                 cmocka_unit_test(test_pods_alone),    cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_pods_left),     cmocka_unit_test(test_stands_still),
-                cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_faults),
-                cmocka_unit_test(test_away),
+                cmocka_unit_test(test_pods_left),     cmocka_unit_test(test_verdicts),
+                cmocka_unit_test(test_stands_still),  cmocka_unit_test(test_interrupted),
+                cmocka_unit_test(test_faults),        cmocka_unit_test(test_away),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }
