@@ -22,6 +22,10 @@ static void rival_drop(struct world *w, struct rival *r)
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 if (wl->rival == r)
                         wl->rival = NULL;
+        for (wl = w->gone; wl;
+             wl = wl->next_gone) /* what was decided about it may be asked for until the next settle */
+                if (wl->rival == r)
+                        wl->rival = NULL;
         map_drop(&w->rivals, text_of(r->key));
         rival_free(w, r);
         w->changed = true;
@@ -154,6 +158,15 @@ static const struct rival *rival_of(const struct map *about, const struct worklo
         return r;
 }
 
+/* Whoever runs a workload's template stands for it. */
+static void pass_on(const struct map *about, const struct workload *wl)
+{
+        const struct rival *r = workload_more(wl)->refers.kind ? map_get(about, text_of(wl->key)) : NULL;
+        struct workload *of = wl->owner;
+        if (r && of && (!of->rival || strcmp(r->name, of->rival->name) < 0))
+                of->rival = r;
+}
+
 void rivals_settle(struct world *w)
 {
         struct map about = {0};
@@ -161,6 +174,8 @@ void rivals_settle(struct world *w)
         index_rivals(w, &about);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
                 wl->rival = about.count ? rival_of(&about, wl) : NULL;
+        for (size_t at = 0; about.count && (wl = map_each(&w->workloads, &at));)
+                pass_on(&about, wl);
         map_release(&about);
         arena_reset(&w->scratch);
 }

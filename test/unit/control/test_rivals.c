@@ -106,6 +106,55 @@ static void requests_are_left_to_whoever_sets_them(void **state)
         world_release(&w);
 }
 
+/* A Rollout's pods are of the template that it refers to: who sets their requests sets those of its Deployment. */
+static void what_runs_a_template_is_its_workload(void **state)
+{
+        (void)state;
+        struct world w;
+        struct err err = {0};
+        const struct now now = {.wall = {1763700000000}, .mono = {1}};
+        world_init(&w, "halflife", "halflife");
+        const struct workload *deployment = put(&w, "Deployment", "web", UID("1"), "");
+        assert_int_equal(
+                workload_upsert(&w, kind_watched(&w, TEXT("argoproj.io"), TEXT("Rollout")),
+                                TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"r\",\"uid\":\"" UID(
+                                        "5") "\"},\"spec\":{\"workloadRef\":{\"apiVersion\":\"apps/v1\",\"kind\":"
+                                             "\"Deployment\",\"name\":\"web\"}}}"),
+                                1, &err),
+                0);
+        assert_int_equal(rival_upsert(&w, TEXT(VPA("f", "argoproj.io/v1alpha1", "Rollout", "r", "")), 1, &err), 0);
+        world_settle(&w, now);
+        assert_string_equal(name_of(deployment), "f");
+        assert_int_equal(rival_upsert(&w, TEXT(OF("g", "")), 1, &err), 0);
+        world_settle(&w, now);
+        assert_string_equal(name_of(deployment), "f"); /* the first by name, here too */
+        assert_int_equal(rival_upsert(&w, TEXT(OF("e", "")), 1, &err), 0);
+        world_settle(&w, now);
+        assert_string_equal(name_of(deployment), "e");
+        rival_swept(&w, 2);
+        world_settle(&w, now);
+        assert_string_equal(name_of(deployment), "");
+        world_release(&w);
+}
+
+/* Deleted together, and a write about the workload may be under way until the next settle. */
+static void both_go(void **state)
+{
+        (void)state;
+        struct world w;
+        struct err err = {0};
+        const struct now now = {.wall = {1763700000000}, .mono = {1}};
+        world_init(&w, "halflife", "halflife");
+        const struct workload *deployment = put(&w, "Deployment", "web", UID("1"), "");
+        assert_int_equal(rival_upsert(&w, TEXT(OF("a", "")), 1, &err), 0);
+        world_settle(&w, now);
+        assert_string_equal(name_of(deployment), "a");
+        workload_remove(&w, deployment->kind, TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"}}"));
+        rival_remove(&w, TEXT(OF("a", "")));
+        assert_null(deployment->rival);
+        world_release(&w);
+}
+
 /* What a VPA says of its own progress links nothing afresh. */
 static void its_status_changes_nothing(void **state)
 {
@@ -127,6 +176,7 @@ static void its_status_changes_nothing(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(requests_are_left_to_whoever_sets_them),
-                                           cmocka_unit_test(its_status_changes_nothing)};
+                                           cmocka_unit_test(what_runs_a_template_is_its_workload),
+                                           cmocka_unit_test(both_go), cmocka_unit_test(its_status_changes_nothing)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
