@@ -143,7 +143,8 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
  *
  * Canaries, windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place
  * of the cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands
- * below its original, the original is put back, waiting for neither as well.
+ * below its original, the original is put back, waiting for neither as well. A guarded workload's is put back at once:
+ * neither usage that is away nor `RolloutBlocked` nor `Quota` hold that.
  */
 struct gate_facts {
         struct wall now;
@@ -155,7 +156,8 @@ struct gate_facts {
         bool immutable;     /* kinds that cannot be patched */
         bool in_place_only; /* a change of the template's requests would stick, and the owner's next image behind it */
         bool contested, managed, orphaned;
-        bool held;             /* by a person, on the Recommendation: holds as `Paused` */
+        bool guarded; /* a change did harm: the original comes back, whatever time, budget, rollout or quota say */
+        bool held;    /* by a person, on the Recommendation: holds as `Paused` */
         bool other_autoscaler; /* one that sets requests itself has this workload for its target */
         bool rollout_blocked;
         bool no_room;      /* a ResourceQuota would refuse pods of the rollout */

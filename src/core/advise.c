@@ -129,6 +129,8 @@ static enum reason reason_shown(const struct advise_facts *f, enum resource r, c
 {
         if (g->hold)
                 return g->hold;
+        if (f->workload.guarded)
+                return REASON_GUARD;
         if (f->hpa_holds[r])
                 return REASON_HPA_HOLD;
         return g->step_limited ? REASON_STEP_LIMITED : of->reason;

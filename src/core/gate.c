@@ -8,7 +8,8 @@ enum { INCREASE_WAIT_MS = HOUR_MS, MEBIBYTE = 1 << 20 };
 /* The change in question: from what stands to what is wanted. */
 struct move {
         int64_t from, to;
-        bool put_back; /* the original, because an HPA holds the resource */
+        bool put_back; /* the original, because an HPA holds the resource, or a change is taken back */
+        bool guarded;  /* the latter */
         bool at_once;  /* waits for neither minChange nor time */
 };
 
@@ -22,7 +23,9 @@ static bool is_decrease(const struct move *m)
 static struct move move_of(const struct gate_facts *f)
 {
         struct move m = {.from = f->current.set ? f->current.value : f->original.value, .to = f->target.value};
-        m.put_back = f->hpa_holds && !f->hpa_stands && f->original.set && m.from < f->original.value;
+        bool lowered = f->original.set && m.from < f->original.value;
+        m.guarded = f->guarded && lowered;
+        m.put_back = m.guarded || (f->hpa_holds && !f->hpa_stands && lowered);
         if (m.put_back)
                 m.to = f->original.value;
         m.at_once = m.put_back || (f->after_kill && m.to > m.from);
@@ -43,7 +46,9 @@ static enum reason by_rule(const struct gate_facts *f, const struct move *m, str
 
 static enum reason by_state(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
-        (void)m, (void)v;
+        (void)v;
+        if (m->guarded)
+                return REASON_NONE;
         if (f->state == STATE_NO_DATA || f->state == STATE_LEARNING)
                 return REASON_LEARNING;
         return f->state == STATE_STALE || f->source_away ? REASON_STALE : REASON_NONE;
@@ -82,8 +87,8 @@ static enum reason by_hpa(const struct gate_facts *f, const struct move *m, stru
 
 static enum reason by_guard(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
-        (void)m, (void)v;
-        return f->state == STATE_HELD && !f->contested && !f->orphaned ? REASON_GUARD : REASON_NONE;
+        (void)v;
+        return f->state == STATE_HELD && !m->guarded && !f->contested && !f->orphaned ? REASON_GUARD : REASON_NONE;
 }
 
 static enum reason by_contest(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
@@ -148,14 +153,14 @@ static enum reason by_budget(const struct gate_facts *f, const struct move *m, s
 
 static enum reason by_rollout(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
-        (void)m, (void)v;
-        return f->rollout_blocked ? REASON_ROLLOUT_BLOCKED : REASON_NONE;
+        (void)v;
+        return f->rollout_blocked && !m->guarded ? REASON_ROLLOUT_BLOCKED : REASON_NONE;
 }
 
 static enum reason by_quota(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
-        (void)m, (void)v;
-        return f->no_room ? REASON_QUOTA : REASON_NONE;
+        (void)v;
+        return f->no_room && !m->guarded ? REASON_QUOTA : REASON_NONE;
 }
 
 static gate_rule *const gates[] = {

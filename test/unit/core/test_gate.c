@@ -207,6 +207,56 @@ static void test_states(void **state)
         }
 }
 
+/* What did harm goes back at once, whatever stands in the way of other changes, but for a person and who else sets it.
+ */
+static void test_guarded(void **state)
+{
+        (void)state;
+        enum { NOW_600 = 600, ORIGINAL = 1000 };
+        static const struct {
+                const char *name;
+                struct gate_facts more; /* flags only */
+                enum reason want;
+        } row[] = {
+                {"nothing else", {.guarded = true}, REASON_NONE},
+                {"usage is away", {.source_away = true}, REASON_NONE},
+                {"the rollout is blocked", {.rollout_blocked = true}, REASON_NONE},
+                {"the quota has no room", {.no_room = true}, REASON_NONE},
+                {"an autoscaler goes by it", {.hpa_holds = true}, REASON_NONE},
+                {"an autoscaler's target cannot be moved", {.hpa_stands = true}, REASON_HPA_HOLD},
+                {"paused", {.paused = true}, REASON_PAUSED},
+                {"held by a person", {.held = true}, REASON_PAUSED},
+                {"opted out", {.apply_never = true}, REASON_OPTED_OUT},
+                {"a VPA sets it", {.other_autoscaler = true}, REASON_OTHER_AUTOSCALER},
+                {"somebody put it back", {.contested = true}, REASON_CONTESTED},
+                {"an operator writes it", {.managed = true}, REASON_MANAGED},
+                {"an orphan", {.orphaned = true}, REASON_ORPHANED},
+        };
+        struct apply_policy p = rollout();
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct gate_facts f = row[i].more;
+                struct gate_verdict got;
+                const struct gate_facts open = open_facts(&p);
+                f.now = open.now;
+                f.apply = &p;
+                f.resource = CPU;
+                f.rule = REASON_LOWERED;
+                f.state = STATE_HELD;
+                f.guarded = true;
+                f.changed_ms = open.now.ms - 1; /* neither window, budget nor cooldown */
+                f.current = (struct amount){true, NOW_600};
+                f.target = (struct amount){true, 500};
+                f.original = (struct amount){true, ORIGINAL};
+                gate(&f, &got);
+                if (got.hold != row[i].want || got.value != ORIGINAL)
+                        fail_msg("%s: '%s', %lld", row[i].name, reason_name(got.hold), (long long)got.value);
+                f.current.value = ORIGINAL;
+                gate(&f, &got);
+                if (got.hold == REASON_NONE)
+                        fail_msg("%s: lowered again", row[i].name);
+        }
+}
+
 /* --- nothing to do ----------------------------------------------------------------------------------------------- */
 
 static void test_rules_without_a_change(void **state)
@@ -559,6 +609,7 @@ int main(void)
                 cmocka_unit_test(test_order),
                 cmocka_unit_test(test_mode_comes_after_state_before_pause),
                 cmocka_unit_test(test_states),
+                cmocka_unit_test(test_guarded),
                 cmocka_unit_test(test_rules_without_a_change),
                 cmocka_unit_test(test_turned_off_goes_back),
                 cmocka_unit_test(test_current_absent_is_the_original),

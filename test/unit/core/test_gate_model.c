@@ -35,20 +35,21 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
 {
         bool down = to < CURRENT, at_once = put_back || (f->after_kill && to > CURRENT);
         int64_t apart = down ? CURRENT - to : to - CURRENT;
+        bool back = f->guarded && f->original.value > CURRENT;
         bool lowers = f->rule == REASON_LOWERED || (put_back && f->rule != REASON_INIT);
         const struct {
                 bool holds;
                 enum reason why;
         } list[] = {
                 {!lowers || apart == 0, f->rule},
-                {f->state == STATE_NO_DATA || f->state == STATE_LEARNING, REASON_LEARNING},
-                {f->state == STATE_STALE || f->source_away, REASON_STALE},
+                {!back && (f->state == STATE_NO_DATA || f->state == STATE_LEARNING), REASON_LEARNING},
+                {!back && (f->state == STATE_STALE || f->source_away), REASON_STALE},
                 {f->apply->mode == APPLY_RECOMMEND && !f->orphaned, REASON_RECOMMEND_ONLY},
                 {f->paused || f->held, REASON_PAUSED},
                 {f->apply_never, REASON_OPTED_OUT},
                 {f->other_autoscaler, REASON_OTHER_AUTOSCALER},
                 {f->hpa_holds && !put_back, REASON_HPA_HOLD},
-                {f->state == STATE_HELD && !f->contested && !f->orphaned, REASON_GUARD},
+                {!back && f->state == STATE_HELD && !f->contested && !f->orphaned, REASON_GUARD},
                 {f->contested, REASON_CONTESTED},
                 {f->managed, REASON_MANAGED},
                 {f->immutable || f->in_place_only, REASON_IMMUTABLE},
@@ -58,7 +59,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
                 {down && f->canary_waits, REASON_CANARY},
                 {down && !f->window_open, REASON_OUTSIDE_WINDOW},
                 {down && !f->budget_left, REASON_BUDGET},
-                {f->rollout_blocked, REASON_ROLLOUT_BLOCKED},
+                {!back && f->rollout_blocked, REASON_ROLLOUT_BLOCKED},
         };
         for (size_t i = 0; i < COUNT(list); i++)
                 if (list[i].holds)
@@ -69,7 +70,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
 static void check(const struct gate_facts *f)
 {
         struct gate_verdict got;
-        bool put_back = f->hpa_holds && !f->hpa_stands && f->original.value > CURRENT;
+        bool put_back = (f->guarded || (f->hpa_holds && !f->hpa_stands)) && f->original.value > CURRENT;
         int64_t to = put_back ? f->original.value : f->target.value;
         enum reason want = first_hold(f, to, put_back);
         int64_t value = to < CURRENT / 2 ? CURRENT / 2 : to;
@@ -104,7 +105,9 @@ static bool facts_of(unsigned n, struct gate_facts *f)
         f->target = (struct amount){true, targets[one_of(COUNT(targets), &n)]};
         bool lowered = one_of(2, &n) || f->target.value > CURRENT;
         f->original = (struct amount){true, lowered ? ORIGINAL : CURRENT};
-        f->state = (enum state)one_of(STATES, &n);
+        unsigned state = one_of(STATES + 1, &n);
+        f->guarded = state == STATES; /* which is Held, too */
+        f->state = f->guarded ? STATE_HELD : (enum state)state;
         f->rule = rules[one_of(COUNT(rules), &n)];
         f->apply = &policy[one_of(2, &n)];
         return n == 0;
@@ -117,7 +120,7 @@ static void test_every_combination(void **state)
         unsigned n = 0;
         for (; facts_of(n, &f); n++)
                 check(&f);
-        assert_int_equal(n, 32768 * COUNT(ages_ms) * COUNT(targets) * 2 * STATES * COUNT(rules) * 2);
+        assert_int_equal(n, 32768 * COUNT(ages_ms) * COUNT(targets) * 2 * (STATES + 1) * COUNT(rules) * 2);
 }
 
 int main(void)
