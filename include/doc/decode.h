@@ -89,7 +89,9 @@ struct pod_view {
         struct text node;       /* "" : not scheduled yet */
         bool running, finished; /* phase Running; Succeeded or Failed */
         struct wall started;
-        bool node_pressure; /* evicted or condition saying the node was short of memory */
+        bool ready;               /* condition Ready */
+        struct wall ready_turned; /* since when it says so; ms 0: it does not tell */
+        bool node_pressure;       /* evicted or condition saying the node was short of memory */
         struct eviction_view eviction;
         struct amount pod_asks[RESOURCES]; /* as of a workload */
         enum resize_progress resize;       /* the kubelet's word on the spec's requests */

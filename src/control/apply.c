@@ -24,6 +24,7 @@ struct applying {
         char note[512];
         char *payer; /* key of the profile whose budget it is of */
         int64_t cost;
+        struct guarding *before; /* how the pods were; NULL: nothing is sent yet */
 };
 
 static void applying_free(struct applying *a)
@@ -34,6 +35,7 @@ static void applying_free(struct applying *a)
         mem_free(a->sent);
         mem_free(a->path);
         mem_free(a->payer);
+        guarding_free(a->before);
         mem_free(a);
 }
 
@@ -234,6 +236,7 @@ static void remember(struct applying *a, struct text answer, const char *admitte
         d->digest = digest_template(answer, a->template_path);
         target_set_admitted(&a->controller->world, t, admitted);
         target_set_applied(&a->controller->world, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
+        guard_changed(t, STEAL(&a->before), loop_now(a->controller->loop).wall);
         a->controller->count.applied++;
 }
 
@@ -331,6 +334,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         }
         a->payer = mem_string(t->profile ? t->profile->key : "");
         a->cost = budget_spend(c, &plan);
+        a->before = guarding_survey(t);
         patch_send(c->client, a->path, patch, false, patched, a);
         json_decref(patch);
         arena_reset(&c->plans);

@@ -66,6 +66,12 @@ void clocks_mend(const struct controller *c, struct target *t)
                 d->reset_seen_ms = d->changed_ms; /* seen, of that change */
                 mended = true;
         }
+        if (d->guard) {
+                mended |= pull_back(&d->guard->change_ms, later, 0);
+                mended |= pull_back(&d->guard->kill.at.ms, later, 0);
+                mended |= pull_back(&d->guard->fired_ms, later, 0);
+                mended |= pull_back(&d->guard->until_ms, later, d->guard->step_ms);
+        }
         if (t->published)
                 (void)pull_back(&t->published->applied_ms, later, 0);
         t->deed_dirty |= mended;

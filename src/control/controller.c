@@ -161,6 +161,8 @@ static void decide_target(struct controller *c, struct target *t)
         remember_weights(t, &plan);
         t->resizing = plan.resize.goes_on;
         contest_watch(c, t, &plan);
+        if (guard_watch(c, t, &plan))
+                decide(c, t, &plan);
         canary_watch(c, t, &plan);
         tally(c, &plan);
         show_target(c, &plan);

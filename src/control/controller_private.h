@@ -4,9 +4,10 @@
  * server's), oom.c (kills), wish.c (what annotations on Recommendations ask for), adopt.c and import.c (which they
  * ask), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates),
  * resize.c and raise.c (running pods), retune.c (targets of autoscalers), deed.c and contest.c (what we did, and who
- * put it back), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the view for others), replica.c (the
- * cycle of one who only serves), learner.c (which asks the one who learns), webhook.c and authority.c (certificates),
- * custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c (the cycle that calls them).
+ * put it back), guard.c (changes that did harm), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the
+ * view for others), replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c
+ * and authority.c (certificates), custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c
+ * (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -16,6 +17,7 @@
 #include "base/queue.h"
 #include "control/controller.h"
 #include "control/custom_api.h"
+#include "guarding.h"
 #include "kube/event.h"
 #include "kube/lease.h"
 #include "kube/metrics.h"
@@ -94,6 +96,7 @@ struct counters {
         uint64_t requests[VERBS][CODES];
         uint64_t cycles, polls_failed, kills, applied, retuned, conflicts, store_errors;
         uint64_t resizes, raises, resizes_refused;
+        uint64_t guards[GUARD_CAUSES];
         struct metric_seconds cycle_seconds, checkpoint_seconds;
         double last_cycle_seconds;
 };
@@ -335,6 +338,16 @@ void canary_watch(struct controller *c, struct target *t, const struct plan *p);
  * NULL: all get it. */
 char *canary_rest(const struct controller *c, const struct plan *p);
 void canary_follow(struct controller *c, struct target *t); /* before it is decided: which pods come first, or all */
+
+/* guard.c */
+/* We changed it: it is watched from now on. before: guarding_survey's, taken over; made before the server was told. */
+void guard_changed(struct target *t, struct guarding *before, struct wall now);
+void guard_deployed(struct target *t, struct wall now); /* requests of ours came otherwise; before the deed tells */
+/* A pod was evicted for memory, or a container of it killed; t NULL: nothing. Before that is stored. */
+void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k, bool evicted);
+/* Did the last change do harm? Then it is held from now on, and to be decided about afresh. */
+bool guard_watch(struct controller *c, struct target *t, const struct plan *p); /* only whoever writes looks */
+bool guard_look(struct controller *c, struct target *t, const struct plan *p);
 
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */

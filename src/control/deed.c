@@ -79,6 +79,7 @@ void deed_adopt(struct controller *c, struct target *t)
         AUTO(json_decref) json_t *seen = applied_rows(wl);
         if (known && same_rows(known, seen))
                 return;
+        guard_deployed(t, loop_now(c->loop).wall);
         d->changed_ms = loop_now(c->loop).wall.ms;
         d->digest = wl->digest;
         target_set_applied(&c->world, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);

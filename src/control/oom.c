@@ -73,6 +73,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                                    .at = at,
                                    .limit = cause == CAUSE_LIMIT ? (double)pc->limit[MEMORY].value : 0,
                                    .under_limit = is_under_limit(pc, cause)};
+        guard_killed(c, p->more ? p->more->single : NULL, p, &k, cause == CAUSE_EVICTION);
         bool counted = dimension_kill(c, p, pc, &k);
         struct history *h = ingest_history(c, p, pc);
         if (pc->role != ROLE_INIT && h) {
@@ -81,6 +82,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                 usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, k.limit);
                 h->dirty = true;
                 oom_note(c, h->target, &k);
+                guard_killed(c, h->target, p, &k, cause == CAUSE_EVICTION);
                 persist_kill(c, h->target, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
                 counted = true;
         }

@@ -48,6 +48,8 @@ static char *deed_print(const struct target *t)
                 json_object_set_new(o, "admitted", json_string(d->admitted));
         if (t->imported)
                 json_object_set_new(o, "imported", import_print(t));
+        if (d->guard)
+                json_object_set_new(o, "guard", guarding_print(d->guard));
         char *text = json_dumps(o, JSON_COMPACT);
         json_decref(o);
         return text;
@@ -78,6 +80,7 @@ static void deed_read(struct controller *c, struct target *t, struct text record
                 target_try(&c->world, t, mem_string(rest));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
+        guarding_read(t, json_object_get(o, "guard"));
         t->kill_ms = integer_of(o, "killed");
         t->under_ms = integer_of(o, "killedUnder");
         t->limit_ms = integer_of(o, "killedByLimit");

@@ -51,7 +51,7 @@ struct plan {
         int containers;
         bool apply;   /* something is to be written into the template now */
         bool carries; /* the template carries values of ours */
-        bool orphaned, contested, managed, held;
+        bool orphaned, contested, managed, held, guarded;
         bool unrecorded;                    /* held, because the template's annotations of ours cannot be read */
         char blocked[160];                  /* why the rollout is blocked; "" */
         char no_room[160];                  /* which quota would refuse pods of it, and what is missing; "" */
@@ -130,13 +130,16 @@ struct amount canary_share_of(const struct target *t, const struct plan_containe
 void canary_says(struct plan *p);    /* condition Canary, where there is something to wait for */
 bool canary_applies(struct plan *p); /* says Applied of pods that wait for others, if any */
 
+void guard_says(struct plan *p); /* guard.c: condition Guarded, of one that is */
+
 /* InPlace (resize_facts.c) */
 bool in_place(const struct target *t); /* its profile resizes pods */
 void resize_setting(const struct target *t,
                     struct plan_container *c); /* what is in force of a container is the setting */
 void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p);
-bool resize_says(struct plan *p);           /* says Applied of pods that do not have it, if any */
-bool resize_stands(const struct target *t); /* some pod of it still has less than its template asks for, by us */
+int64_t resize_set_ms(const struct plan *p); /* what a pod is to be resized to is since then */
+bool resize_says(struct plan *p);            /* says Applied of pods that do not have it, if any */
+bool resize_stands(const struct target *t);  /* some pod of it still has less than its template asks for, by us */
 /* What a container of a pod is to ask for; unset: it stays. *ret_other: somebody else set it. */
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other);

@@ -46,7 +46,7 @@ static void resize_set(struct pod *p, const struct pod_view *v)
         struct text raised = v->meta.annotation.raised;
         struct wall at = {0};
         p->ours = v->meta.annotation.applied.len > 0;
-        p->resize = (uint8_t)v->resize;
+        p->resize = v->resize & 0x7u;
         if (raised.len)
                 (void)wall_parse(raised.p, raised.len, &at);
         if (!p->resizing && !v->resize_message.len && !at.ms)
@@ -211,7 +211,7 @@ struct pod_told *pod_tell(struct pod *p)
 static void pod_describe(struct world *w, struct pod *p, const struct object_view *meta)
 {
         const char *was = p->original;
-        p->basis = (uint8_t)basis_read(meta->annotation.basis);
+        p->basis = basis_read(meta->annotation.basis) & 0x7u;
         p->original = meta->annotation.original.len ? intern_text(w->names, meta->annotation.original) : NULL;
         intern_drop(w->names, was);
         if (!w->pod_labels)
@@ -220,6 +220,18 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
         for (int i = 0; i < meta->labels; i++)
                 pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
         labels_set(&pod_tell(p)->labels, pair, (size_t)meta->labels);
+}
+
+/* Init containers that run to completion are not ours to judge. */
+static uint16_t restarts_of(const struct pod *p, const struct pod_view *v)
+{
+        int64_t sum = 0;
+        for (int i = 0; i < p->containers; i++) {
+                const struct container_status_view *s = status_of(v, v->container[i].name);
+                if (s && s->restarts > 0 && p->container[i].role != ROLE_INIT)
+                        sum = add_saturated(sum, s->restarts);
+        }
+        return sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
 }
 
 static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
@@ -233,12 +245,15 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->running = running;
         p->finished = v->finished;
         p->node_pressure = v->node_pressure;
+        p->ready = v->ready;
+        p->ready_turned_s = (uint32_t)(v->ready_turned.ms / SECOND_MS);
         if (v->node.len && !p->node) /* once there it stays */
                 p->node = intern_text(w->names, v->node);
         pod_describe(w, p, &v->meta);
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
+        p->restarts = restarts_of(p, v);
         if (v->eviction.seen)
                 pod_evicted(p, v);
         uint8_t owner[UID_BYTES] = {0};

@@ -345,6 +345,9 @@ static int read_raise(const struct field *f, const json_t *v, void *at, struct e
 static int read_guard(const struct field *f, const json_t *v, void *at, struct err *err)
 {
         static const struct field table[] = {
+                FIELD("enabled", field_bool, APPLY(guard.enabled), 0, 0, BOOL_CURE),
+                FIELD("restarts", field_integer, APPLY(guard.restarts), 0, 100000,
+                      "a whole number from 0 (they do not count) to 100000"),
                 FIELD("watch", field_duration, APPLY(guard.watch_ms), 1000, HOURS(24),
                       "a duration from 1s to 24h" DURATION_CURE),
                 {0},

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "guarding.h"
 #include "publish.h"
 #include "trial.h"
 
@@ -111,6 +112,15 @@ static json_t *canary_json(const struct deed *d)
         return to;
 }
 
+static json_t *guard_json(const struct plan *p)
+{
+        const struct guarding *g = p->target->deed.guard;
+        json_t *to = json_pack("{s:s, s:s}", "cause", guard_cause_name(g->cause), "message", g->why ? g->why : "");
+        put_time(to, "time", g->fired_ms);
+        put_time(to, "until", g->until_ms);
+        return to;
+}
+
 static int64_t transition_time(const struct plan *p, const struct plan_condition *c)
 {
         const struct published *before = p->target->published;
@@ -161,6 +171,8 @@ json_t *publish_build_status(const struct plan *p)
                 json_object_set_new(status, "applied", applied);
         if (applied && p->target->deed.trial)
                 json_object_set_new(status, "canary", canary_json(&p->target->deed));
+        if (p->guarded)
+                json_object_set_new(status, "guard", guard_json(p));
         json_object_set_new(status, "conditions", conditions_json(p));
         return status;
 }

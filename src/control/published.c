@@ -21,6 +21,10 @@ static void rows_release(struct world *w, struct published *p)
         mem_free(p->condition);
         mem_free(p->quota);
         p->quota = NULL;
+        if (p->guard)
+                mem_free(p->guard->why);
+        mem_free(p->guard);
+        p->guard = NULL;
         p->row = NULL;
         p->condition = NULL;
         p->rows = p->conditions = 0;
@@ -192,6 +196,21 @@ static void quota_set(struct published *p, const json_t *quota)
         }
 }
 
+static void guard_set(struct published *p, const json_t *guard)
+{
+        const char *cause = json_string_value(json_object_get(guard, "cause"));
+        enum guard_cause known = guard_cause_find(cause ? cause : "");
+        if (known == GUARD_NONE)
+                return;
+        p->guard = MEM_NEW(struct published_guard);
+        *p->guard = (struct published_guard){
+                .cause = known,
+                .fired_ms = time_of(guard, "time"),
+                .until_ms = time_of(guard, "until"),
+                .why = mem_string(json_string_value(json_object_get(guard, "message"))),
+        };
+}
+
 /* What new pods come with of each container, for whoever admits its pods. */
 static void settings_set(struct published *p, const json_t *containers)
 {
@@ -220,6 +239,7 @@ void published_set_status(struct world *w, struct published *p, const json_t *st
         resting_set(p, json_object_get(json_object_get(status, "canary"), "rest"));
         counters_set(p, status);
         quota_set(p, json_object_get(status, "quota"));
+        guard_set(p, json_object_get(status, "guard"));
         const json_t *containers = json_object_get(status, "containers");
         size_t count = json_array_size(containers);
         if (count > VIEW_CONTAINERS)

@@ -7,6 +7,7 @@
 
 #include "core/origin.h"
 #include "dimension.h"
+#include "guarding.h"
 #include "plan.h"
 #include "scaling.h"
 
@@ -392,6 +393,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .managed = plan->managed,
                                 .orphaned = plan->orphaned,
                                 .held = plan->held,
+                                .guarded = plan->guarded,
                                 .other_autoscaler = wl->rival != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0' && !in_place(t),
                                 .no_room = plan->no_room[0] != '\0' && !in_place(t),
@@ -469,6 +471,7 @@ static void applied_condition(struct plan *plan)
                 [REASON_STALE] = "no fresh usage",
                 [REASON_STATIC] = "a static factor acts at a deploy only",
                 [REASON_CONTESTED] = "somebody else sets these requests; condition Contested tells what happened",
+                [REASON_GUARD] = "a change did harm and was taken back; condition Guarded tells what happened",
                 [REASON_MANAGED] = "another controller writes the template; condition Managed says which",
                 [REASON_OTHER_AUTOSCALER] =
                         "another autoscaler sets these requests; condition OtherAutoscaler names it",
@@ -484,7 +487,7 @@ static void applied_condition(struct plan *plan)
                                 plan->hold = c->advice.gate[r].hold;
                 }
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
-        if (!wanted && !plan->orphaned && resize_says(plan))
+        if ((!wanted || plan->guarded) && !plan->orphaned && resize_says(plan))
                 return;
         if (!wanted && !plan->orphaned && (plan->carries || !young)) {
                 say(plan, "Applied", plan->carries, plan->carries ? "UpToDate" : "NothingToChange");
@@ -645,7 +648,8 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         ret->held = ret->unrecorded || (t->published && t->published->hold);
         ret->carries |= mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
         ret->orphaned = mode_of(t) == APPLY_RECOMMEND && ret->carries;
-        if (ret->contested || ret->orphaned || ret->held)
+        ret->guarded = guard_holds(t, f->now.wall);
+        if (ret->contested || ret->orphaned || ret->held || ret->guarded)
                 ret->state = STATE_HELD;
         judge(w, ret, &range, f, a);
         if (ret->apply && !in_place(t) && !quota_allows(w, ret))
@@ -656,6 +660,7 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         applied_condition(ret);
         denied_condition(ret);
         held_condition(ret);
+        guard_says(ret);
         kill_condition(ret);
         canary_says(ret);
         resource_holders_conditions(ret);

@@ -41,11 +41,13 @@ static void discovered(void *arg, const struct client_answer *answer)
         nudge(c);
 }
 
-static bool any_in_place(struct controller *c)
+/* Under OnDeploy what is taken back is resized as well. */
+static bool any_resizes(struct controller *c)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
-                if (p->valid && p->spec->apply.mode == APPLY_IN_PLACE)
+                if (p->valid && (p->spec->apply.mode == APPLY_IN_PLACE ||
+                                 (p->spec->apply.mode == APPLY_ON_DEPLOY && p->spec->apply.guard.enabled)))
                         return true;
         return false;
 }
@@ -55,7 +57,7 @@ void resize_settle(struct controller *c)
         struct mono now = loop_now(c->loop).mono;
         bool fresh = c->resize_asked.ns && now.ns - c->resize_asked.ns < (int64_t)ASK_AGAIN_MS * 1000000;
         if (c->resize_asking || c->world.resize == RESIZE_SERVED || (fresh && c->world.resize == RESIZE_ABSENT) ||
-            !any_in_place(c))
+            !any_resizes(c))
                 return;
         struct call call = {.method = HTTP_GET, .path = "/api/v1", .body_max = 1 << 20};
         c->resize_asking = true;
@@ -116,6 +118,7 @@ void resize_set(struct controller *c, const struct plan *p)
         if (rest)
                 target_try(&c->world, t, rest);
         canary_mark(t);
+        guard_changed(t, guarding_survey(t), p->now);
         persist_deed(c, t);
         c->count.applied++;
         tell_event(c, t, false, "Applied", note);
@@ -626,7 +629,7 @@ void resize_pod(struct controller *c, const struct plan *p)
                 .key = mem_string(pod_key(pod)),
                 .path = path_of("", "v1", pod->ns, "pods", pod->name, NULL),
                 .raises = p->resize.raises,
-                .set_ms = p->target->deed.changed_ms,
+                .set_ms = resize_set_ms(p),
         };
         memcpy(z->uid, pod->uid, UID_BYTES);
         want(z, p, pod);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "dimension.h"
+#include "guarding.h"
 #include "plan.h"
 #include "trial.h"
 
@@ -47,6 +48,19 @@ bool resize_stands(const struct target *t)
         return false;
 }
 
+/* --- taking back --- */
+
+/* OnDeploy starts nothing, but for taking back. */
+static bool takes_back(const struct plan *p)
+{
+        return p->guarded && p->target->profile->spec->apply.mode == APPLY_ON_DEPLOY;
+}
+
+int64_t resize_set_ms(const struct plan *p)
+{
+        return takes_back(p) ? p->target->deed.guard->fired_ms : p->target->deed.changed_ms;
+}
+
 /* --- one pod --- */
 
 static bool is_raised(const struct plan *p, const struct pod *pod)
@@ -56,19 +70,20 @@ static bool is_raised(const struct plan *p, const struct pod *pod)
 
 static int64_t raise_to(const struct plan *p, const struct pod *pod, int container, enum resource r)
 {
-        bool raises = pod->resizing && p->target->profile->spec->apply.raise.enabled;
+        bool raises = pod->resizing && !p->guarded && p->target->profile->spec->apply.raise.enabled;
         return raises ? pod->resizing->raising[(size_t)container * RESOURCES + r].to : 0;
 }
 
 /*
- * The setting, else the original. What a pod was raised to stands until the next setting, and a raise that is due comes
- * first. A pod whose request is neither its template's nor recorded as ours is somebody else's.
+ * The setting, else the original; of one whose change is taken back the original. What a pod was raised to stands until
+ * the next setting, and a raise that is due comes first. A pod whose request is neither its template's nor recorded as
+ * ours is somebody else's.
  */
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other)
 {
-        struct amount want = canary_share_of(p->target, c, pod, r), has = pod->container[container].request[r];
-        struct amount original = c->facts.original[r];
+        struct amount original = c->facts.original[r], has = pod->container[container].request[r];
+        struct amount want = p->guarded ? original : canary_share_of(p->target, c, pod, r);
         if (c->role == ROLE_INIT || c->role == ROLE_INJECTED || !want.set || !has.set || !original.set)
                 return (struct amount){0};
         if (!pod->ours && has.value != original.value) {
@@ -140,7 +155,7 @@ static void count_pod(struct plan *p, const struct plan_facts *f, struct pod *po
         static const struct resizing nothing;
         struct plan_resize *s = &p->resize;
         const struct resizing *kept =
-                pod->resizing && pod->resizing->set_ms == p->target->deed.changed_ms ? pod->resizing : &nothing;
+                pod->resizing && pod->resizing->set_ms == resize_set_ms(p) ? pod->resizing : &nothing;
         const struct seen seen = look_at(p, pod);
         bool writes = seen.verdict == RESIZE_WRITES;
         s->pods++;
@@ -178,15 +193,15 @@ static bool any_ours(const struct target *t)
 static bool may_follow(const struct plan *p, const struct plan_facts *f)
 {
         const struct target *t = p->target;
-        return p->state == STATE_READY && !f->source_away && !p->opted_out && !t->profile->spec->paused &&
-               !t->profile->error && !p->held && !p->contested && !t->workload->rival;
+        return (p->guarded || (p->state == STATE_READY && !f->source_away)) && !p->opted_out &&
+               !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested && !t->workload->rival;
 }
 
 void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p)
 {
         struct plan_resize *s = &p->resize;
         *s = (struct plan_resize){0};
-        if (!in_place(p->target) || (!p->carries && !any_ours(p->target)))
+        if (!(in_place(p->target) || takes_back(p)) || (!p->carries && !any_ours(p->target)))
                 return;
         for (struct pod *pod = p->target->pods; pod; pod = pod->next_of_target)
                 if (pod->running)

@@ -6,13 +6,30 @@
 #include <string.h>
 
 #include "dimension.h"
+#include "guarding.h"
 #include "trial.h"
 #include "world.h"
+
+/* The Recommendation tells of what was taken back as well: status knows whole seconds. */
+static void guard_from(struct target *t, const struct published_guard *g)
+{
+        if (!g || (t->deed.guard && t->deed.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
+                return;
+        struct guarding *to = target_guarding(t);
+        mem_free(to->why);
+        to->cause = g->cause;
+        to->why = mem_string(g->why);
+        to->fired_ms = g->fired_ms;
+        to->until_ms = g->until_ms;
+        to->step_ms = g->until_ms - g->fired_ms;
+        t->deed_dirty = true;
+}
 
 /* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
  * changed last. */
 static void remember_from(struct world *w, struct target *t, const struct published *p)
 {
+        guard_from(t, p->guard);
         if (p->applied_ms <= t->deed.changed_ms)
                 return;
         t->deed.changed_ms = p->applied_ms;
@@ -130,6 +147,7 @@ static void deed_release(struct world *w, struct target *t)
 {
         struct deed *d = &t->deed;
         target_try_end(w, t);
+        guarding_free(d->guard);
         mem_free(d->containers);
         mem_free(d->contest);
         mem_free(d->admitted);

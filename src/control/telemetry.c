@@ -37,6 +37,7 @@ enum metric_id {
         M_RAISES,
         M_RETUNED,
         M_CONFLICTS,
+        M_GUARDS,
         M_CHECKPOINT_SECONDS,
         M_CHECKPOINT_BYTES,
         M_CHECKPOINT_ERRORS,
@@ -114,6 +115,7 @@ static const struct metric metrics[METRICS] = {
                       METRIC_COUNTER},
         [M_CONFLICTS] = {"halflife_contests_total", "Workloads left alone because somebody put a request back.",
                          METRIC_COUNTER},
+        [M_GUARDS] = {"halflife_guards_total", "Changes that did harm and were taken back, by cause.", METRIC_COUNTER},
         [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long writing a checkpoint took.",
                                   METRIC_HISTOGRAM},
         [M_CHECKPOINT_BYTES] = {"halflife_database_bytes", "Size of the database file.", METRIC_GAUGE},
@@ -234,6 +236,13 @@ static void learning(struct buf *out, const struct controller *c)
                         labelled(out, M_HELD, "reason", reason_name((enum reason)r), (double)c->by_reason[r]);
 }
 
+static void guards(struct buf *out, const struct controller *c)
+{
+        metric_family(out, &metrics[M_GUARDS]);
+        for (int g = GUARD_NONE + 1; g < GUARD_CAUSES; g++)
+                labelled(out, M_GUARDS, "cause", guard_cause_name((enum guard_cause)g), (double)c->count.guards[g]);
+}
+
 static void seconds(struct buf *out, enum metric_id id, const struct metric_seconds *s)
 {
         metric_family(out, &metrics[id]);
@@ -308,6 +317,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_RESIZES_REFUSED, (double)c->count.resizes_refused);
         one(out, M_RAISES, (double)c->count.raises);
         one(out, M_CONFLICTS, (double)c->count.conflicts);
+        guards(out, c);
         one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
         one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
         one(out, M_DATABASE_UP, c->store && !c->store_error[0]);

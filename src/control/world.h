@@ -18,6 +18,7 @@
 #include "control/selector.h"
 #include "core/basis.h"
 #include "core/canary.h"
+#include "core/guard.h"
 #include "core/kind.h"
 #include "core/quantity.h"
 #include "core/raise.h"
@@ -225,9 +226,12 @@ struct pod {
         bool evicted : 1;  /* for lack of memory */
         bool admitted : 1; /* came with requests of ours, and nobody was told yet */
         bool ours : 1;     /* its annotations record requests of ours */
-        bool canary : 1;   /* it comes first, while its target has a trial */
-        uint8_t resize;    /* enum resize_progress */
-        uint8_t basis;     /* enum basis: what its utilization is of */
+        bool ready : 1;
+        bool canary : 1;         /* it comes first, while its target has a trial */
+        uint8_t resize : 3;      /* enum resize_progress */
+        uint8_t basis : 3;       /* enum basis: what its utilization is of */
+        uint16_t restarts;       /* of its containers, in all; UINT16_MAX: that many or more */
+        uint32_t ready_turned_s; /* since 1970: when it became ready, or ceased to be; 0: it does not tell */
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct pod_told *told;     /* NULL: nobody is told of it */
@@ -283,6 +287,13 @@ struct rival {
         char *target_name;
 };
 
+/* status.guard, of one that is held by it. */
+struct published_guard {
+        enum guard_cause cause;
+        int64_t fired_ms, until_ms;
+        char *why;
+};
+
 struct published_condition {
         const char *type, *reason; /* interned */
         bool status;
@@ -324,6 +335,7 @@ struct published {
         char *resting;      /* status.canary.rest, as JSON; NULL: no trial is under way */
         int64_t samples, since_ms, last_ms, saving[RESOURCES];
         struct published_quota *quota;                                              /* NULL: none */
+        struct published_guard *guard;                                              /* NULL: none */
         struct target *target;                                                      /* linked by world_settle */
         const char *profile_kind, *profile_name, *target_api_version, *target_kind; /* interned */
         char *target_name;
@@ -361,6 +373,7 @@ struct deed {
         char *contest;           /* who or what; NULL */
         char *admitted;          /* requests that admission made of ours, as our annotations record them; NULL */
         struct record_set made;  /* the same, read */
+        struct guarding *guard;  /* guarding.h; NULL: most have nothing to keep */
 };
 
 /* A kill that the store gave back, until its pod has come. */
@@ -548,6 +561,7 @@ void target_set_applied(struct world *w, struct target *t, char *containers, boo
 /* What running pods of a container are set to; NULL: nothing of it is. */
 const struct record_row *target_setting(const struct target *t, const char *container);
 struct resizing *pod_resizing(struct pod *p); /* made when there is none */
+
 /* One of our annotations, read; what cannot be is as good as absent. */
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);

@@ -112,6 +112,10 @@ static void read_condition(struct decoder *d, struct pod_view *pod)
                         at = decoder_time(d, "lastTransitionTime");
                 else
                         json_skip(&d->j);
+        if (text_is(type, "Ready")) {
+                pod->ready = text_is(status, "True");
+                pod->ready_turned = at;
+        }
         if (text_is(status, "True"))
                 read_resize(pod, type, reason, message);
         if (at.ms > pod->eviction.at.ms)

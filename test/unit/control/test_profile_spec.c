@@ -187,8 +187,14 @@ static void test_modes(void **state)
         read_good("{apply: {cooldown: 1h, mode: Rollout, guard: {watch: 20m}, canary: {percent: 5}}}", &p);
         assert_int_equal(p.apply.canary.percent, 5);
         assert_int_equal(p.apply.guard.watch_ms, 20 * MINUTE_MS);
+        assert_true(p.apply.guard.enabled);
+        assert_int_equal(p.apply.guard.restarts, 2);
         assert_int_equal(p.apply.min_change_percent, 20);
         assert_int_equal(p.apply.cooldown_ms, HOUR_MS);
+        profile_spec_release(&p);
+        read_good("{apply: {guard: {enabled: false, restarts: 0}}}", &p);
+        assert_false(p.apply.guard.enabled);
+        assert_int_equal(p.apply.guard.restarts, 0);
         profile_spec_release(&p);
         read_good("{apply: {mode: Recommend}, resources: {memory: {window: '0'}}}", &p);
         profile_spec_release(&p);

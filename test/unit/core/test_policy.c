@@ -67,6 +67,8 @@ static void test_apply_defaults(void **state)
                 assert_false(p.keep_guaranteed);
                 assert_int_equal(p.guard.watch_ms, HOUR_MS);
                 assert_int_equal(p.canary.percent, 100);
+                assert_true(p.guard.enabled);
+                assert_int_equal(p.guard.restarts, 2);
         }
 }
 

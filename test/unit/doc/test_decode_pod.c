@@ -19,6 +19,9 @@ static void say_pod(struct buf *b, const struct pod_view *p)
                 say_time(b, "evicted", p->eviction.at);
                 say_text(b, "by", p->eviction.message);
         }
+        if (p->ready)
+                say(b, " ready");
+        say_time(b, "turned", p->ready_turned);
         say_time(b, "started", p->started);
         say_amounts(b, "pod", p->pod_asks);
         say_containers(b, p->container, p->containers);
@@ -135,7 +138,8 @@ static const struct {
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \","
                  "\"conditions\":[{\"type\":\"Ready\",\"lastTransitionTime\":\"2026-07-01T10:00:02Z\"},{\"type\":"
                  "\"DisruptionTarget\",\"lastTransitionTime\":\"2026-07-01T10:00:01Z\"}]"),
-         "n/p finished pressure evicted=2026-07-01T10:00:02Z by=The node was low on resource: memory. "},
+         "n/p finished pressure evicted=2026-07-01T10:00:02Z by=The node was low on resource: memory.  "
+         "turned=2026-07-01T10:00:02Z"},
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: "
                  "ephemeral-storage.\""),
          "n/p finished"},
@@ -144,7 +148,12 @@ static const struct {
         {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":"
                  "\"DisruptionTarget\",\"reason\":\"TerminationByKubelet\",\"message\":\"The node was low on resource: "
                  "memory.\"}]"),
-         "n/p running pressure"},
+         "n/p running pressure ready"},
+        {POD("",
+             "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"lastTransitionTime\":"
+             "\"2026-11-21T11:54:50Z\"},{\"type\":\"ContainersReady\",\"status\":\"True\",\"lastTransitionTime\":"
+             "\"2026-11-21T11:55:50Z\"}]"),
+         "n/p running turned=2026-11-21T11:54:50Z"},
         {POD("",
              "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"state\":{"
              "\"terminated\":"

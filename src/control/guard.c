@@ -1,0 +1,248 @@
+/*
+ * Changes of ours that did harm: each is watched for a while, taken back where it did, and the workload left alone, for
+ * longer each time.
+ */
+#include <stdio.h>
+
+#include "controller_private.h"
+#include "dimension.h"
+
+/* --- whether --- */
+
+static const struct guard_policy *policy_of(const struct target *t)
+{
+        const struct apply_policy *a = t->profile ? &t->profile->spec->apply : NULL;
+        return a && a->guard.enabled && a->mode != APPLY_RECOMMEND && dimension_writes(t) ? &a->guard : NULL;
+}
+
+bool guard_holds(const struct target *t, struct wall now)
+{
+        return t->deed.guard && t->deed.guard->until_ms > now.ms && policy_of(t);
+}
+
+static bool sets_pods(const struct target *t)
+{
+        return t->profile->spec->apply.mode == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
+}
+
+/* Who deploys is the owner: how well his pods do is his. */
+static bool starts_changes(const struct target *t)
+{
+        return t->profile->spec->apply.mode != APPLY_ON_DEPLOY;
+}
+
+/* Has the owner written the template since? A deed that was taken over does not know it as it was. */
+static bool is_released(const struct target *t)
+{
+        return t->workload->digest != t->deed.digest;
+}
+
+/* --- what happens --- */
+
+void guard_changed(struct target *t, struct guarding *before, struct wall now)
+{
+        if (policy_of(t) && starts_changes(t) && !guard_holds(t, now)) {
+                guarding_begin(t, before);
+                return;
+        }
+        guarding_free(before);
+        guarding_end(t);
+}
+
+void guard_deployed(struct target *t, struct wall now)
+{
+        bool deploys = policy_of(t) && !starts_changes(t);
+        guarding_end(t);
+        if (deploys && is_released(t))
+                target_guarding(t)->released_ms = now.ms;
+}
+
+/* The change that a pod came with, or was given while it ran. */
+static struct wall change_of(const struct target *t, const struct pod *p)
+{
+        return (struct wall){sets_pods(t) ? p->created_ms : t->deed.changed_ms};
+}
+
+/* Did a release of the owner's come with it? Of one at Pod its ReplicaSet tells. */
+static bool came_released(const struct guard_policy *policy, const struct target *t, const struct pod *p,
+                          struct wall at)
+{
+        const struct guarding *g = t->deed.guard;
+        if (starts_changes(t))
+                return is_released(t);
+        if (!sets_pods(t))
+                return g && guard_watches(policy, (struct wall){g->released_ms}, at);
+        return p->owner && p->owner != t->workload && guard_watches(policy, (struct wall){p->owner->created_ms}, at);
+}
+
+void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k, bool evicted)
+{
+        const struct guard_policy *policy = t && t->workload ? policy_of(t) : NULL;
+        if (!policy || !p->ours)
+                return;
+        struct guarding *g = t->deed.guard;
+        if (!k->under_limit) {
+                if (g && g->change_ms && k->at.ms > g->change_ms)
+                        g->by_limit++;
+                return;
+        }
+        struct wall since = change_of(t, p);
+        if (!guard_watches(policy, since, k->at) || (g && (k->at.ms <= g->fired_ms || k->at.ms < g->kill.at.ms)))
+                return;
+        bool released = came_released(policy, t, p, k->at);
+        g = target_guarding(t);
+        g->kill = (struct guard_kill){k->at, since, evicted};
+        g->released = released;
+        nudge(c);
+}
+
+/* --- judging --- */
+
+/* Since when fewer pods are ready than before; pods that are new may take a while to begin with, and are not ready for
+ * as long as they are there. */
+static void follow_readiness(struct guarding *g, const struct target *t, struct guard_facts *f)
+{
+        int64_t turned_ms;
+        f->before = g->before;
+        f->pods = guarding_pods(t, f->now.ms - guard_patience_ms(f->policy), &turned_ms);
+        if (!guard_below(f->before, f->pods))
+                g->below_ms = 0;
+        else if (!g->below_ms)
+                g->below_ms = turned_ms > 0 && turned_ms < f->now.ms ? turned_ms : f->now.ms;
+        f->below.ms = g->below_ms;
+}
+
+static struct guard_facts facts_of(struct guarding *g, const struct target *t, const struct guard_policy *policy,
+                                   struct wall now)
+{
+        struct guard_facts f = {.policy = policy, .now = now, .kill = g->kill};
+        bool ours = g->change_ms && g->change_ms == t->deed.changed_ms && starts_changes(t) && !is_released(t);
+        if (!ours || !guard_watches(policy, (struct wall){g->change_ms}, now))
+                return f;
+        f.changed.ms = g->change_ms;
+        f.restarts = guarding_restarts(t);
+        follow_readiness(g, t, &f);
+        return f;
+}
+
+static void print_duration(int64_t ms, char out[static 32])
+{
+        int64_t s = ms / SECOND_MS;
+        if (s < 60)
+                snprintf(out, 32, "%llds", (long long)s);
+        else
+                snprintf(out, 32, "%lldm%llds", (long long)(s / 60), (long long)(s % 60));
+}
+
+static char *words_of(const struct guard_facts *f, enum guard_cause cause)
+{
+        char at[WALL_TEXT_MAX], after[32];
+        bool killed = cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY;
+        print_duration(killed ? f->kill.at.ms - f->kill.since.ms : f->now.ms - f->changed.ms, after);
+        if (killed)
+                return mem_printf("%s at %s, %s after our change",
+                                  cause == GUARD_EVICTED
+                                          ? "a pod was evicted for lack of memory"
+                                          : "a container ran out of memory with its usage clearly under its limit",
+                                  wall_print(f->kill.at, at), after);
+        if (cause == GUARD_RESTARTS)
+                return mem_printf("its containers restarted %lld times within %s of our change", (long long)f->restarts,
+                                  after);
+        return mem_printf("%lld of its %lld pods are ready, fewer since %s; %lld of %lld were before our change",
+                          (long long)f->pods.ready, (long long)f->pods.count, wall_print(f->below, at),
+                          (long long)f->before.ready, (long long)f->before.count);
+}
+
+static void fire(struct controller *c, struct target *t, const struct guard_facts *f, enum guard_cause cause)
+{
+        struct guarding *g = t->deed.guard;
+        mem_free(g->why);
+        g->why = words_of(f, cause);
+        g->cause = cause;
+        g->step_ms = guard_step_ms(g->step_ms);
+        g->fired_ms = f->now.ms;
+        g->until_ms = f->now.ms + g->step_ms;
+        guarding_end(t);
+        c->count.guards[cause]++;
+        log_warn("a change did harm: the originals come back", KV("namespace", t->ns), KV("kind", t->kind),
+                 KV("name", t->name), KV("cause", guard_cause_name(cause)), KV("why", g->why),
+                 KV_INT("hours", g->step_ms / HOUR_MS));
+        persist_deed(c, t);
+        AUTO(mem_free) char *note = mem_printf("%s: the originals come back", g->why);
+        tell_event(c, t, true, "Guarded", note);
+}
+
+/* --- forgetting --- */
+
+/* When pods last came to have requests of ours; 0: none has. */
+static int64_t last_change(const struct target *t, int64_t after_ms)
+{
+        int64_t first = 0;
+        if (!sets_pods(t))
+                return t->deed.changed_ms >= after_ms ? t->deed.changed_ms : 0;
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                if (p->running && p->ours && p->created_ms >= after_ms && (!first || p->created_ms < first))
+                        first = p->created_ms;
+        return first;
+}
+
+/* A change that stood its watch time: the next that does harm is the first again. */
+static void forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
+{
+        struct guarding *g = t->deed.guard;
+        int64_t change_ms = g->cause ? last_change(t, g->until_ms) : t->deed.changed_ms;
+        bool remembered = g->cause != GUARD_NONE;
+        if (remembered ? !change_ms || now.ms - change_ms <= policy->watch_ms
+                       : guard_watches(policy, (struct wall){change_ms}, now))
+                return;
+        g->cause = GUARD_NONE;
+        guarding_end(t);
+        if (remembered)
+                persist_deed(c, t);
+}
+
+/* Nothing is held any more. Without a profile it is not known whether it was turned off. */
+static void turn_off(struct controller *c, struct target *t)
+{
+        if (!t->profile || t->profile->spec->apply.guard.enabled)
+                return;
+        target_drop_guarding(t);
+        persist_deed(c, t);
+}
+
+bool guard_look(struct controller *c, struct target *t, const struct plan *p)
+{
+        const struct guard_policy *policy = policy_of(t);
+        struct guarding *g = t->deed.guard;
+        if (!g || guard_holds(t, p->now))
+                return false;
+        if (!policy) {
+                turn_off(c, t);
+                return false;
+        }
+        struct guard_facts f = facts_of(g, t, policy, p->now);
+        enum guard_cause cause = guard_judge(&f);
+        if (cause == GUARD_NONE || !p->carries)
+                forget(c, t, policy, p->now);
+        else
+                fire(c, t, &f, cause);
+        return cause != GUARD_NONE && p->carries;
+}
+
+bool guard_watch(struct controller *c, struct target *t, const struct plan *p)
+{
+        return may_write(c) && guard_look(c, t, p);
+}
+
+/* --- what is said --- */
+
+void guard_says(struct plan *p)
+{
+        const struct guarding *g = p->target->deed.guard;
+        char until[WALL_TEXT_MAX];
+        if (!p->guarded)
+                return;
+        struct plan_condition *c = plan_say(p, "Guarded", true, guard_cause_name(g->cause));
+        snprintf(c->message, sizeof c->message, "%.190s; left alone until %s", g->why ? g->why : "it did harm",
+                 wall_print((struct wall){g->until_ms}, until));
+}

@@ -1,0 +1,52 @@
+/*
+ * What is kept of a target whose last change is watched, or was taken back (guard.c): how its pods were before the
+ * change, and how long it is left alone. Times are wall ms, 0: never.
+ */
+#ifndef HALFLIFE_CONTROL_GUARDING_H
+#define HALFLIFE_CONTROL_GUARDING_H
+
+#include "world.h"
+
+enum { GUARD_PODS_MAX = 256 };
+
+struct guarding {
+        /* of the change that is watched */
+        int64_t change_ms;        /* deed.changed_ms; 0: none is, or it was not we alone who made it */
+        struct guard_pods before; /* the pods that ran then */
+        struct guard_restarts {
+                uint32_t pod; /* digest of its UID */
+                uint16_t restarts;
+        } * had; /* of pods that had restarted by then; more than GUARD_PODS_MAX: those beyond are unknown */
+        int hads;
+        int64_t by_limit;    /* restarts since, that a limit caused */
+        int64_t released_ms; /* when a deploy of the owner's came with it */
+        int64_t below_ms;    /* since when fewer pods are ready than before; not stored */
+        struct guard_kill kill;
+        bool released; /* the kill came soon after a release of the owner's */
+        /* of what was taken back */
+        enum guard_cause cause;              /* of the last time; GUARD_NONE: never, or that is forgotten */
+        char *why;                           /* with its numbers */
+        int64_t fired_ms, until_ms, step_ms; /* held until then; how long that was */
+};
+
+struct guarding *target_guarding(struct target *t); /* made when there is none */
+void target_drop_guarding(struct target *t);
+void guarding_free(struct guarding *g);
+/* How its pods are before a change. */
+struct guarding *guarding_survey(const struct target *t);
+/* The last change is watched from now on; seen: before it, taken over. */
+void guarding_begin(struct target *t, struct guarding *seen);
+/* The change is no longer watched; what was taken back before stays. */
+void guarding_end(struct target *t);
+/* Restarts since the change of running pods with requests of ours, but for those that a limit caused. */
+int64_t guarding_restarts(const struct target *t);
+/* The same pods, but for those that are not ready and younger than that. *ret_turned_ms: since when none of those that
+ * are not ready was, where all of them came after the change; else 0. */
+struct guard_pods guarding_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms);
+json_t *guarding_print(const struct guarding *g);
+void guarding_read(struct target *t, const json_t *from); /* NULL: nothing */
+
+/* guard.c: is it held, because a change of ours did harm? */
+bool guard_holds(const struct target *t, struct wall now);
+
+#endif

@@ -1,0 +1,192 @@
+/* Changes that did harm are taken back, and only those. The target is 285m of 1 everywhere. */
+#include "../support/story.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+
+#define POD                                                                                                            \
+        "{containers: [{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"
+#define LOWERED                                                                                                        \
+        "{containers: [{name: app, image: 'app:2', resources: {requests: {cpu: 285m, memory: 1Gi}, limits: {cpu: "     \
+        "'2', memory: 2Gi}}}]}"
+#define DB         WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", POD)
+#define DB_REC     "recommendations/statefulset-db"
+#define BY(mode)   TEAM("{apply: {mode: " mode ", minHistory: 2s, maxDecreasePercent: 90, guard: {watch: 1m}}}")
+#define POD_CPU    "spec.containers[app].resources.requests.cpu"
+#define CPU        "spec.template." POD_CPU
+#define NOTE(name) "metadata.annotations.<halflife.dev/" name ">"
+#define SET        EXPECT("pods/db-0", POD_CPU, "285m"), EXPECT("pods/db-1", POD_CPU, "285m"), UP_TO_DATE
+#define ROLLED     EXPECT("statefulsets/db", CPU, "285m"), SET
+#define UP_TO_DATE EXPECT(DB_REC, "status.conditions[Applied].reason", "UpToDate")
+#define GUARDED(by, words)                                                                                             \
+        EXPECT(DB_REC, "status.conditions[Guarded].reason", by), EXPECT(DB_REC, "status.state", "Held"),               \
+                CHECK(DB_REC, "status.guard.cause", by),                                                               \
+                CHECK(DB_REC, "status.conditions[Guarded].message", "~" words),                                        \
+                CHECK(DB_REC, "status.conditions[Guarded].message", "~left alone until 20")
+#define UNGUARDED                                                                                                      \
+        CYCLES(2), CHECK(DB_REC, "status.conditions[Guarded]", "-"), CHECK(DB_REC, "status.state", "Ready"),           \
+                CHECK("pods/db-0", POD_CPU, "285m")
+#define PODS_BACK EXPECT("pods/db-0", POD_CPU, "1"), EXPECT("pods/db-1", POD_CPU, "1")
+
+/* --- what the kubelet tells; a second ahead, for it tells whole seconds --- */
+
+static bool tell(struct fake *f, struct story *s, const char *pod, const char *status)
+{
+        AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/pods/%s/status", s->name, pod);
+        AUTO(mem_free) char *body = mem_printf("{\"status\":%s}", status);
+        return fake_merge(f, path, "kubelet", body) == 200;
+}
+
+static bool tell_at(struct fake *f, struct story *s, const char *format)
+{
+        char at[WALL_TEXT_MAX];
+        struct wall soon = {now_read().wall.ms + SECOND_MS};
+        const char *place = strstr(format, "$NOW");
+        AUTO(mem_free)
+        char *status = mem_printf("%.*s%s%s", (int)(place - format), format, wall_print(soon, at), place + 4);
+        return tell(f, s, "db-0", status);
+}
+
+static bool evicted(struct fake *f, struct story *s)
+{
+        return tell_at(f, s,
+                       "{\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: "
+                       "memory. Container app was using 2Gi, request is 1Gi, has larger consumption of memory. \","
+                       "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":"
+                       "\"TerminationByKubelet\",\"lastTransitionTime\":\"$NOW\"}]}");
+}
+
+#define ENDED(count, reason)                                                                                           \
+        "{\"containerStatuses\":[{\"name\":\"app\",\"ready\":true,\"restartCount\":" count                             \
+        ",\"lastState\":{\"terminated\":{\"reason\":\"" reason "\",\"finishedAt\":\"$NOW\"}}}]}"
+
+static bool out_of_memory(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("1", "OOMKilled"));
+}
+
+static bool killed_twice(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("2", "OOMKilled"));
+}
+
+static bool restarted_once(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("1", "Error"));
+}
+
+static bool restarted(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("2", "Error"));
+}
+
+static bool restarted_often(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("7", "Error"));
+}
+
+static bool restarted_since(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("8", "Error"));
+}
+
+static bool not_ready(struct fake *f, struct story *s)
+{
+        return tell_at(f, s,
+                       "{\"conditions\":[{\"type\":\"Ready\",\"status\":\"False\",\"lastTransitionTime\":\"$NOW\"}]}");
+}
+
+/* --- what goes wrong --- */
+
+static bool patches_refused(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *sets = mem_printf("/apis/apps/v1/namespaces/%s/statefulsets/", s->name);
+        fake_fault(f, &(struct fake_fault){.verb = "patch", .path = sets, .status = 500, .times = 2});
+        return true;
+}
+
+static struct story stories[] = {
+        /* Rollout: one patch */
+        STORY("rollout-evicted", BY("Rollout"), DB, ROLLED, CALL(evicted), EXPECT("statefulsets/db", CPU, "1"),
+              GUARDED("Evicted", "a pod was evicted for lack of memory at"), PODS_BACK,
+              EXPECT(DB_REC, "status.conditions[Applied].reason", "Guard"),
+              CHECK(DB_REC, "status.containers[app].cpu.reason", "Guard"),
+              CHECK(DB_REC, "status.containers[app].cpu.target", "285m"),
+              CHECK("statefulsets/db", "spec.template." NOTE("applied-resources"), "-"),
+              CHECK("statefulsets/db", "spec.template." NOTE("original-resources"), "-"),
+              CHECK("statefulsets/db", "metadata.generation", "3"), CYCLES(2),
+              CHECK("statefulsets/db", "metadata.generation", "3")),
+        STORY("rollout-killed", BY("Rollout"), DB, ROLLED, CYCLES(2), CALL(out_of_memory),
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("OutOfMemory", "with its usage clearly under its limit"),
+              PODS_BACK),
+        STORY("rollout-restarts", BY("Rollout"), DB, ROLLED, CALL(restarted), EXPECT("statefulsets/db", CPU, "1"),
+              GUARDED("Restarts", "restarted 2 times within"), PODS_BACK),
+        STORY("rollout-not-ready", BY("Rollout"), DB, ROLLED, CALL(not_ready), UNGUARDED,
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("NotReady", "1 of its 2 pods are ready"), PODS_BACK),
+        STORY("refused-then-made", BY("Rollout"), DB, ROLLED, CALL(patches_refused), CALL(restarted),
+              GUARDED("Restarts", "restarted 2 times"), EXPECT("statefulsets/db", CPU, "1"), PODS_BACK),
+        STORY("paused-rollout",
+              TEAM("{apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, cooldown: 168h, minReplicas: 2, "
+                   "guard: {watch: 1m}}}"),
+              DB, ROLLED, MERGE("statefulsets/db", "{spec: {updateStrategy: {type: OnDelete}}}"),
+              EXPECT(DB_REC, "status.conditions[Applied].reason", "UpToDate"), CALL(restarted),
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("Restarts", "restarted")),
+        STORY("outside-windows", BY("Rollout"), DB, ROLLED,
+              TEAM("{apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, guard: {watch: 1m}, budget: "
+                   "{workloads: 1, coresPerHour: 1}, windows: [{schedule: '0 0 29 2 *', duration: 1m}]}}"),
+              CYCLES(1), CALL(restarted), EXPECT("statefulsets/db", CPU, "1"), GUARDED("Restarts", "restarted")),
+
+        /* InPlace: pods are resized, and nothing restarts */
+        STORY("resized-evicted", BY("InPlace"), DB, SET, CALL(evicted), GUARDED("Evicted", "after our change"),
+              EXPECT("pods/db-1", POD_CPU, "1"), EXPECT("pods/db-1", NOTE("applied-resources"), "-"),
+              EXPECT("pods/db-1", NOTE("original-resources"), "-"),
+              CHECK("statefulsets/db", "metadata.generation", "1"), EXPECT(DB_REC, "status.applied", "-"),
+              EXPECT(DB_REC, "status.conditions[Applied].reason", "Guard")),
+        STORY("resized-killed", BY("InPlace"), DB, SET, CALL(out_of_memory), GUARDED("OutOfMemory", "clearly under"),
+              PODS_BACK, MERGE("statefulsets/db", "{spec: {replicas: 3}}"), EXPECT("pods/db-2", POD_CPU, "1")),
+        STORY("resized-restarts", BY("InPlace"), DB, SET, CALL(restarted), GUARDED("Restarts", "2 times"), PODS_BACK),
+        STORY("resized-not-ready", BY("InPlace"), DB, SET, CALL(not_ready), GUARDED("NotReady", "2 of 2 were"),
+              PODS_BACK),
+        STORY("restarted-before", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),
+              CALL(restarted_often), CYCLES(1), BY("InPlace"), SET, UNGUARDED, CALL(restarted_since), UNGUARDED),
+
+        /* OnDeploy: it is their kills that count, and running pods are resized */
+        STORY("bad-release", BY("OnDeploy"), DB, EXPECT(DB_REC, "status.state", "Ready"),
+              TEAM("{apply: {mode: OnDeploy, at: Workload, minHistory: 2s, guard: {watch: 1m}}}"),
+              MERGE("statefulsets/db",
+                    "{spec: {template: {metadata: {annotations: {halflife.dev/original-resources: '{\"app\":"
+                    "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":\"2Gi\"}}}',"
+                    " "
+                    "halflife.dev/applied-resources: '{\"app\":{\"requests\":{\"cpu\":\"285m\"}}}'}}, spec: " LOWERED
+                    "}}}"),
+              SET, CALL(restarted_often), CALL(not_ready), UNGUARDED, CALL(evicted), GUARDED("Evicted", "evicted"),
+              EXPECT("pods/db-1", POD_CPU, "1"), EXPECT("pods/db-1", NOTE("applied-resources"), "-"),
+              CHECK("statefulsets/db", CPU, "285m"), CHECK("statefulsets/db", "metadata.generation", "2")),
+
+        /* what is no harm of ours */
+        STORY("owners-release", BY("Rollout"), DB, ROLLED,
+              MERGE("statefulsets/db", "{spec: {template: {spec: " LOWERED "}}}"),
+              EXPECT("pods/db-0", "spec.containers[app].image", "app:2"), CALL(restarted_often), CALL(not_ready),
+              UNGUARDED, CALL(evicted), GUARDED("Evicted", "evicted"), EXPECT("statefulsets/db", CPU, "1")),
+        STORY("killed-at-its-limit", BY("Rollout"), DB, ROLLED, USE(250, 1900), CYCLES(2), CALL(out_of_memory),
+              EXPECT(DB_REC, "status.kills", "1"), CALL(killed_twice), EXPECT(DB_REC, "status.kills", "2"), UNGUARDED),
+        STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),
+        STORY("restarted-once", BY("Rollout"), DB, ROLLED, CALL(restarted_once), UNGUARDED),
+        STORY("only-recommended", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),
+              CALL(restarted_often), CALL(evicted), CYCLES(2), CHECK(DB_REC, "status.state", "Ready")),
+        STORY("turned-off",
+              TEAM("{apply: {mode: Rollout, minHistory: 2s, maxDecreasePercent: 90, guard: {enabled: false}}}"), DB,
+              ROLLED, CALL(restarted_often), UNGUARDED),
+        STORY("let-go", BY("InPlace"), DB, SET, CALL(restarted), GUARDED("Restarts", "restarted"), PODS_BACK,
+              TEAM("{apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90, cooldown: 0s, guard: {enabled: "
+                   "false}}}"),
+              SET, EXPECT(DB_REC, "status.state", "Ready"), CHECK(DB_REC, "status.guard", "-")),
+};
+
+int main(void)
+{
+        return stories_main("guard", stories, sizeof stories / sizeof *stories, NULL, NULL);
+}

@@ -1,0 +1,394 @@
+/* What is kept of a watched change, and what becomes of it with time, in one life and the next. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+#include "../../support/tmp.h"
+#include "base/yaml.h"
+
+enum { PODS = 3 };
+static const int64_t changed_ms = INT64_C(1800000000000);
+
+/* A workload whose pods have requests of ours, an hour watched. */
+struct stage {
+        struct controller c;
+        struct profile_spec spec;
+        struct profile profile;
+        struct workload wl;
+        struct target t;
+        struct pod pod[PODS];
+        struct plan plan;
+};
+
+static void stage_set(struct stage *s, enum apply_mode mode)
+{
+        *s = (struct stage){.profile = {.spec = &s->spec},
+                            .wl = {.digest = 1},
+                            .t = {.ns = "web",
+                                  .group = "apps",
+                                  .version = "v1",
+                                  .kind = "Deployment",
+                                  .name = "shop",
+                                  .workload = &s->wl,
+                                  .profile = &s->profile,
+                                  .pods = s->pod,
+                                  .deed = {.changed_ms = changed_ms, .digest = 1}},
+                            .plan = {.target = &s->t, .carries = true}};
+        s->c.loop = loop_new();
+        s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
+        s->spec.apply.mode = mode;
+        s->spec.apply.guard = (struct guard_policy){.enabled = true, .restarts = 2, .watch_ms = HOUR_MS};
+        for (int i = 0; i < PODS; i++) {
+                s->pod[i] = (struct pod){.uid = {(uint8_t)(i + 1)},
+                                         .created_ms = changed_ms - DAY_MS,
+                                         .running = true,
+                                         .ours = true,
+                                         .ready = true,
+                                         .next_of_target = i + 1 < PODS ? &s->pod[i + 1] : NULL};
+        }
+}
+
+static void stage_clear(struct stage *s)
+{
+        loop_timer_stop(s->c.loop, &s->c.nudge_timer);
+        target_drop_guarding(&s->t);
+        loop_free(s->c.loop);
+}
+
+static void change(struct stage *s, int64_t at_ms)
+{
+        s->t.deed.changed_ms = at_ms;
+        guard_changed(&s->t, guarding_survey(&s->t), (struct wall){at_ms});
+}
+
+static bool look(struct stage *s, int64_t at_ms)
+{
+        s->plan.now.ms = at_ms;
+        s->plan.guarded = guard_holds(&s->t, s->plan.now);
+        return guard_look(&s->c, &s->t, &s->plan);
+}
+
+static void killed(struct stage *s, int64_t at_ms, bool under_limit, bool evicted)
+{
+        const struct oom_kill k = {.container = "app", .at = {at_ms}, .under_limit = under_limit};
+        guard_killed(&s->c, &s->t, &s->pod[0], &k, evicted);
+}
+
+/* --- restarts are those since the change --- */
+
+static void test_restarts(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_IN_PLACE);
+        s.pod[0].restarts = 40;
+        change(&s, changed_ms);
+        assert_false(look(&s, changed_ms + MINUTE_MS));
+        s.pod[0].restarts = 41;
+        assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
+        s.pod[2].restarts = 1; /* of all pods together */
+        assert_true(look(&s, changed_ms + 3 * MINUTE_MS));
+        assert_string_equal(s.t.deed.guard->why, "its containers restarted 2 times within 3m0s of our change");
+        stage_clear(&s);
+}
+
+static void test_restarts_of_others(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_ROLLOUT);
+        change(&s, changed_ms);
+        s.pod[0].restarts = s.pod[1].restarts = s.pod[2].restarts = 1;
+        s.pod[0].ours = false;    /* of the template before */
+        s.pod[1].running = false; /* on its way out */
+        assert_false(look(&s, changed_ms + MINUTE_MS));
+        killed(&s, changed_ms + MINUTE_MS, false, false); /* not ours */
+        s.pod[1].running = true;
+        s.pod[0].ours = true;
+        killed(&s, changed_ms + MINUTE_MS, false, false); /* at its limit */
+        s.pod[2].restarts = 0;
+        assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
+        s.pod[2].restarts = 1;
+        assert_true(look(&s, changed_ms + 2 * MINUTE_MS));
+        stage_clear(&s);
+}
+
+/* More pods than are remembered had restarted before: what is not known is not held against the change. */
+static void test_restarts_of_many(void **state)
+{
+        (void)state;
+        enum { MANY = GUARD_PODS_MAX + 10 };
+        struct stage s;
+        static struct pod pod[MANY];
+        stage_set(&s, APPLY_IN_PLACE);
+        s.t.pods = pod;
+        for (int i = 0; i < MANY; i++)
+                pod[i] = (struct pod){.uid = {(uint8_t)i, (uint8_t)(i >> 8), 7},
+                                      .created_ms = changed_ms - DAY_MS,
+                                      .running = true,
+                                      .ours = true,
+                                      .restarts = 5,
+                                      .next_of_target = i + 1 < MANY ? &pod[i + 1] : NULL};
+        change(&s, changed_ms);
+        pod[MANY - 1].restarts = 9;
+        assert_int_equal(guarding_restarts(&s.t), 0);
+        pod[0].restarts = 6;
+        assert_int_equal(guarding_restarts(&s.t), 1);
+        AUTO(json_decref) json_t *stored = guarding_print(s.t.deed.guard);
+        guarding_read(&s.t, stored);
+        assert_int_equal(guarding_restarts(&s.t), 1);
+        pod[MANY - 1].created_ms = changed_ms + SECOND_MS; /* a new one had none */
+        assert_int_equal(guarding_restarts(&s.t), 10);
+        stage_clear(&s);
+}
+
+/* --- readiness --- */
+
+static void test_readiness(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what;
+                int64_t created_m, turned_m; /* of the one that is not ready, minutes after the change */
+                int first_m, fires_m;        /* looked at once a minute from then on; 0: never within the hour */
+        } row[] = {
+                {"one that ran", -1000, 10, 10, 25},
+                {"one that ran, seen late", -1000, 10, 20, 35},
+                {"one that never was since it came", 5, 5, 6, 20},
+                {"one that came and ceased to be", 5, 10, 10, 25},
+                {"too late", -1000, 50, 50, 0},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct stage s;
+                int fired = 0;
+                stage_set(&s, APPLY_ROLLOUT);
+                change(&s, changed_ms);
+                s.pod[1].created_ms = changed_ms + row[i].created_m * MINUTE_MS;
+                s.pod[1].ready = false;
+                s.pod[1].ready_turned_s = (uint32_t)((changed_ms + row[i].turned_m * MINUTE_MS) / SECOND_MS);
+                for (int m = row[i].first_m; m <= 61 && !fired; m++)
+                        fired = look(&s, changed_ms + m * MINUTE_MS) ? m : 0;
+                if (fired != row[i].fires_m)
+                        fail_msg("%s: fired after %d minutes", row[i].what, fired);
+                stage_clear(&s);
+        }
+}
+
+static void test_ready_again(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_IN_PLACE);
+        s.pod[2].ready = false; /* two of three were */
+        change(&s, changed_ms);
+        for (int m = 0; m < 60; m++) {
+                s.pod[1].ready = m % 15 != 0; /* never for a quarter of the hour */
+                s.pod[2].ready = !s.pod[1].ready;
+                s.pod[0].ready = m % 15 != 0 || m == 0;
+                assert_false(look(&s, changed_ms + m * MINUTE_MS));
+        }
+        stage_clear(&s);
+}
+
+/* --- whose change it is --- */
+
+static void test_owners(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what;
+                enum apply_mode mode;
+                bool released, adopted; /* the template changed since; the change is one that we only saw */
+                bool carries;
+                bool restarts, evicted; /* what it fires for */
+        } row[] = {
+                {"ours", APPLY_ROLLOUT, false, false, true, true, true},
+                {"ours, of pods", APPLY_IN_PLACE, false, false, true, true, true},
+                {"a release since", APPLY_ROLLOUT, true, false, true, false, true},
+                {"a release since, of pods", APPLY_IN_PLACE, true, false, true, false, true},
+                {"seen", APPLY_ROLLOUT, false, true, true, false, true},
+                {"deployed", APPLY_ON_DEPLOY, false, true, true, false, true},
+                {"nothing of it is left", APPLY_ROLLOUT, false, false, false, false, false},
+                {"only recommended", APPLY_RECOMMEND, false, false, true, false, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct stage s;
+                stage_set(&s, row[i].mode);
+                s.spec.apply.at = AT_WORKLOAD;
+                s.plan.carries = row[i].carries;
+                change(&s, changed_ms);
+                if (row[i].adopted)
+                        guard_deployed(&s.t, (struct wall){changed_ms});
+                s.wl.digest = row[i].released ? 2 : 1;
+                s.pod[0].restarts = 5;
+                bool restarts = look(&s, changed_ms + MINUTE_MS);
+                target_drop_guarding(&s.t);
+                killed(&s, changed_ms + MINUTE_MS, true, true);
+                bool evicted = look(&s, changed_ms + MINUTE_MS);
+                if (restarts != row[i].restarts || evicted != row[i].evicted)
+                        fail_msg("%s: restarts %d, evicted %d", row[i].what, restarts, evicted);
+                stage_clear(&s);
+        }
+}
+
+/* At Pod each pod is watched from when it was admitted. */
+static void test_at_pod(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_ON_DEPLOY);
+        s.t.deed.changed_ms = 0;
+        killed(&s, changed_ms, true, true); /* it runs for a day */
+        assert_null(s.t.deed.guard);
+        s.pod[0].created_ms = changed_ms;
+        killed(&s, changed_ms + 59 * MINUTE_MS, true, true);
+        assert_true(look(&s, changed_ms + 2 * (int64_t)HOUR_MS)); /* whenever it is heard of */
+        stage_clear(&s);
+}
+
+/* --- back-off --- */
+
+static void test_steps(void **state)
+{
+        (void)state;
+        static const int hours[] = {24, 48, 96, 168, 168};
+        struct stage s;
+        int64_t now = changed_ms;
+        stage_set(&s, APPLY_IN_PLACE);
+        for (int i = 0; i < 5; i++) {
+                change(&s, now);
+                killed(&s, now + MINUTE_MS, true, true);
+                assert_true(look(&s, now + 2 * MINUTE_MS));
+                assert_int_equal(s.t.deed.guard->step_ms, hours[i] * (int64_t)HOUR_MS);
+                change(&s, now + 3 * MINUTE_MS); /* the originals */
+                assert_false(look(&s, now + 4 * MINUTE_MS));
+                killed(&s, now + MINUTE_MS, true, true); /* the same once more */
+                now += 2 * MINUTE_MS + hours[i] * (int64_t)HOUR_MS;
+                assert_true(guard_holds(&s.t, (struct wall){now - 1}));
+                assert_false(guard_holds(&s.t, (struct wall){now}));
+                assert_false(look(&s, now));
+        }
+        change(&s, now); /* this one stands */
+        assert_false(look(&s, now + HOUR_MS));
+        assert_non_null(s.t.deed.guard);
+        assert_false(look(&s, now + HOUR_MS + 1));
+        assert_null(s.t.deed.guard);
+        stage_clear(&s);
+}
+
+static void test_turned_off(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_ROLLOUT);
+        change(&s, changed_ms);
+        killed(&s, changed_ms + MINUTE_MS, true, false);
+        assert_true(look(&s, changed_ms + MINUTE_MS));
+        s.t.profile = NULL; /* it may come back */
+        assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
+        assert_non_null(s.t.deed.guard);
+        s.t.profile = &s.profile;
+        s.spec.apply.guard.enabled = false;
+        assert_false(guard_holds(&s.t, (struct wall){changed_ms + 2 * MINUTE_MS}));
+        assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
+        assert_null(s.t.deed.guard);
+        stage_clear(&s);
+}
+
+/* --- stored --- */
+
+static void life_begin(struct stage *s, const char *path)
+{
+        struct err err = {0};
+        stage_set(s, APPLY_IN_PLACE);
+        s->c.options = (struct controller_options){.database = path, .retention_ms = DAY_MS, .leader_elect = true};
+        world_init(&s->c.world, "halflife", "halflife-system");
+        persist_open(&s->c, &err);
+        assert_non_null(s->c.store);
+        struct target *t = target_get(&s->c.world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("shop"));
+        s->t.deed.guard = STEAL(&t->deed.guard);
+}
+
+/* Only what was handed to the store is there: as after a kill -9. */
+static void life_end(struct stage *s)
+{
+        assert_int_equal(store_close(s->c.store, &(struct err){0}), 0);
+        loop_turn(s->c.loop, 0);
+        world_release(&s->c.world);
+        stage_clear(s);
+}
+
+static void test_lives(void **state)
+{
+        (void)state;
+        struct stage s;
+        AUTO(mem_free) char *path = tmp_path("guard.db");
+        unlink(path);
+        life_begin(&s, path);
+        s.pod[1].restarts = 3;
+        change(&s, changed_ms);
+        persist_deed(&s.c, &s.t); /* killed once it was made */
+        life_end(&s);
+
+        life_begin(&s, path);
+        s.pod[1].restarts = 4;
+        assert_false(look(&s, changed_ms + MINUTE_MS));
+        killed(&s, changed_ms + MINUTE_MS, true, true);
+        persist_deed(&s.c, &s.t); /* killed between the eviction and the guard */
+        life_end(&s);
+
+        life_begin(&s, path);
+        s.pod[1].restarts = 4;
+        assert_true(look(&s, changed_ms + 2 * MINUTE_MS));
+        life_end(&s); /* killed before the originals were written */
+
+        life_begin(&s, path);
+        const struct guarding *g = s.t.deed.guard;
+        assert_true(guard_holds(&s.t, (struct wall){changed_ms + HOUR_MS}));
+        assert_int_equal(g->cause, GUARD_EVICTED);
+        assert_int_equal(g->step_ms, DAY_MS);
+        assert_string_equal(g->why,
+                            "a pod was evicted for lack of memory at 2027-01-15T08:01:00Z, 1m0s after our change");
+        assert_false(look(&s, changed_ms + HOUR_MS));
+        assert_false(look(&s, changed_ms + 2 * (int64_t)DAY_MS));
+        life_end(&s);
+}
+
+static void test_texts(void **state)
+{
+        (void)state;
+        struct target t = {0};
+        static const char *const broken[] = {"{}", "[]", "{\"cause\":\"Bored\",\"had\":7,\"hads\":-3}",
+                                             "{\"had\":[[1],[],[-1,-1]],\"hads\":900,\"why\":3}"};
+        for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+                AUTO(json_decref) json_t *j = json_loads(broken[i], 0, NULL);
+                guarding_read(&t, j);
+                (void)guard_holds(&t, (struct wall){changed_ms});
+                if (t.deed.guard && (t.deed.guard->cause != GUARD_NONE || t.deed.guard->hads > 3))
+                        fail_msg("%s", broken[i]);
+        }
+        target_drop_guarding(&t);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_restarts),
+                cmocka_unit_test(test_restarts_of_others),
+                cmocka_unit_test(test_restarts_of_many),
+                cmocka_unit_test(test_readiness),
+                cmocka_unit_test(test_ready_again),
+                cmocka_unit_test(test_owners),
+                cmocka_unit_test(test_at_pod),
+                cmocka_unit_test(test_steps),
+                cmocka_unit_test(test_turned_off),
+                cmocka_unit_test(test_lives),
+                cmocka_unit_test(test_texts),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
