@@ -14,6 +14,19 @@ struct amount {
         int64_t value;
 };
 
+/* The same in half the room, where many are kept. {0}: it is absent. */
+struct packed_amount {
+        int64_t bits; /* of the value, each turned: below 0 */
+};
+static inline struct packed_amount amount_pack(struct amount a)
+{
+        return (struct packed_amount){a.set ? ~a.value : 0};
+}
+static inline struct amount amount_unpack(struct packed_amount p)
+{
+        return p.bits < 0 ? (struct amount){true, ~p.bits} : (struct amount){0};
+}
+
 static inline bool amount_equal(struct amount a, struct amount b)
 {
         return a.set == b.set && (!a.set || a.value == b.value);

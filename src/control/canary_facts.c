@@ -37,7 +37,7 @@ static bool has(const struct target *t, const struct pod *p)
                 const struct pod_container *c = &p->container[i];
                 const struct record_row *set = target_setting(t, c->name), *resting = target_resting(t, c->name);
                 for (enum resource r = CPU; p->ours && set && r < RESOURCES; r++)
-                        if (set->request[r].set && c->request[r].value == set->request[r].value &&
+                        if (set->request[r].set && pod_request(c, r).value == set->request[r].value &&
                             !(resting && resting->request[r].value == set->request[r].value))
                                 return true;
         }

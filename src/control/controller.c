@@ -283,6 +283,7 @@ static void cycle_begin(void *arg)
                         loop_timer_set(c->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
                         return;
                 }
+                mem_trim(); /* what the lists took is not kept */
                 log_info("caches synced", KV_INT("pods", c->world.pods.count),
                          KV_INT("workloads", c->world.workloads.count));
         }

@@ -160,8 +160,10 @@ static void likeness_of_pod(struct world *w, struct target *t, const struct pod 
         for (int i = 0; i < p->containers; i++) {
                 const struct pod_container *from = &p->container[i];
                 wl->container[i] = (struct container_spec){.name = from->name, .role = from->role};
-                memcpy(wl->container[i].request, from->request, sizeof from->request);
-                memcpy(wl->container[i].limit, from->limit, sizeof from->limit);
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        wl->container[i].request[r] = pod_request(from, r);
+                        wl->container[i].limit[r] = pod_limit(from, r);
+                }
         }
 }
 

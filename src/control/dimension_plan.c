@@ -14,7 +14,7 @@ static void add_container(struct world *w, const struct pod *p, const struct pod
         plan_originals(w, p->target ? p->target : p->more->single, pc, asked);
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 pod_sum_add(&original[r], pc->role, asked[r]);
-                pod_sum_add(&current[r], pc->role, pc->request[r]);
+                pod_sum_add(&current[r], pc->role, pod_request(pc, r));
         }
 }
 

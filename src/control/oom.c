@@ -10,14 +10,14 @@ static const char *const cause_name[] = {[CAUSE_LIMIT] = "limit", [CAUSE_NODE] =
 
 static bool near_limit(const struct pod_container *pc)
 {
-        return (double)pc->last_memory >= 0.8 * (double)pc->limit[MEMORY].value;
+        return (double)pc->last_memory >= 0.8 * (double)pod_limit(pc, MEMORY).value;
 }
 
 /* The peak reached 80 % of the limit, or no node was short of memory: the limit is what killed it. */
 static enum cause cause_of(const struct world *w, const struct pod *p, const struct pod_container *pc, int which)
 {
         struct wall at = {pc->kills->at_ms[which]};
-        struct amount limit = pc->limit[MEMORY];
+        struct amount limit = pod_limit(pc, MEMORY);
         if (p->evicted && which == 1)
                 return CAUSE_EVICTION;
         bool limited = limit.set && limit.value > 0;
@@ -27,7 +27,7 @@ static enum cause cause_of(const struct world *w, const struct pod *p, const str
 /* Without a limit, or by a sample that tells of less: what the container asked for may be the cause. */
 static bool is_under_limit(const struct pod_container *pc, enum cause cause)
 {
-        struct amount limit = pc->limit[MEMORY];
+        struct amount limit = pod_limit(pc, MEMORY);
         return cause == CAUSE_EVICTION || !limit.set || limit.value <= 0 || (pc->last_memory > 0 && !near_limit(pc));
 }
 
@@ -71,7 +71,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                 return;
         const struct oom_kill k = {.container = pc->name,
                                    .at = at,
-                                   .limit = cause == CAUSE_LIMIT ? (double)pc->limit[MEMORY].value : 0,
+                                   .limit = cause == CAUSE_LIMIT ? (double)pod_limit(pc, MEMORY).value : 0,
                                    .under_limit = is_under_limit(pc, cause)};
         guard_killed(c, p->more ? p->more->single : NULL, p, &k, cause == CAUSE_EVICTION);
         bool counted = dimension_kill(c, p, pc, &k);

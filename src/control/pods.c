@@ -144,7 +144,7 @@ static void container_kill(struct pod_container *c, const struct container_statu
 
 static int64_t above_request(const struct pod_container *c)
 {
-        return c->last_memory - (c->request[MEMORY].set ? c->request[MEMORY].value : 0);
+        return c->last_memory - pod_request(c, MEMORY).value;
 }
 
 /* Whom an eviction for memory is put down to: the container furthest above its request, by the kubelet's words, else by
@@ -190,8 +190,10 @@ static void container_set(struct world *w, struct pod_container *c, const struct
         if (!c->name)
                 c->name = intern_text(w->names, v->name);
         c->role = (uint8_t)v->role;
-        memcpy(c->request, v->request, sizeof c->request);
-        memcpy(c->limit, v->limit, sizeof c->limit);
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                c->request[r] = amount_pack(v->request[r]);
+                c->limit[r] = amount_pack(v->limit[r]);
+        }
         memcpy(c->restarts, v->restarts, sizeof c->restarts);
         if (s)
                 container_kill(c, s);

@@ -27,15 +27,16 @@ void raise_see(const struct history *h, struct pod *p, int container, const stru
         bool ignore;
         const struct resource_policy *policy = profile_spec_container(spec, text_of(pc->name), &ignore);
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                if (!v->has[r] || !pc->request[r].set || !policy[r].enabled || ignore)
+                struct amount request = pod_request(pc, r);
+                if (!v->has[r] || !request.set || !policy[r].enabled || ignore)
                         continue;
                 int64_t used = used_of(v, r);
-                struct raising *raising = raising_of(p, container, r, used > pc->request[r].value);
+                struct raising *raising = raising_of(p, container, r, used > request.value);
                 const struct raise_facts facts = {
                         .policy = &spec->apply.raise,
                         .at = at,
                         .used = used,
-                        .request = pc->request[r].value,
+                        .request = request.value,
                         .original = h->original[r],
                         .round_to = policy[r].round_to,
                 };

@@ -54,7 +54,7 @@ void plan_originals(struct world *w, const struct target *t, const struct pod_co
                     struct amount ret[static RESOURCES])
 {
         struct range_facts range;
-        struct plan_container c = {.facts.original = {pc->request[CPU], pc->request[MEMORY]}};
+        struct plan_container c = {.facts.original = {pod_request(pc, CPU), pod_request(pc, MEMORY)}};
         const struct workload *wl = t ? t->workload : NULL;
         if (wl)
                 range_facts(w, t->ns, &range);
@@ -176,8 +176,8 @@ static void injected(const struct pod *newest, struct plan *plan)
                 c->name = pc->name;
                 c->role = c->facts.role = ROLE_INJECTED;
                 for (int r = 0; r < RESOURCES; r++) {
-                        c->facts.original[r] = c->facts.current[r] = c->raw[r] = pc->request[r];
-                        c->facts.limit[r] = pc->limit[r];
+                        c->facts.original[r] = c->facts.current[r] = c->raw[r] = pod_request(pc, r);
+                        c->facts.limit[r] = pod_limit(pc, r);
                 }
         }
 }
@@ -231,7 +231,8 @@ static void gather(struct world *w, struct plan *plan, const struct range_facts 
                 if (in_place(t))
                         resize_setting(t, c);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        c->running[r] = pc && pc->request[r].set ? pc->request[r] : c->facts.current[r];
+                        struct amount running = pc ? pod_request(pc, r) : (struct amount){0};
+                        c->running[r] = running.set ? running : c->facts.current[r];
                         if (writes_pods(t))
                                 c->facts.current[r] = c->running[r];
                         plan->carries |= c->ours[r] || (writes_pods(t) && is_lowered(c, r));

@@ -530,8 +530,8 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         for (int i = 0; p && i < v->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(v->container[i].name, p->container[k].name))
-                                memcpy(p->container[k].request, v->container[i].request,
-                                       sizeof p->container[k].request);
+                                for (enum resource r = CPU; r < RESOURCES; r++)
+                                        p->container[k].request[r] = amount_pack(v->container[i].request[r]);
         if (p)
                 p->ours = v->meta.annotation.applied.len > 0;
 }

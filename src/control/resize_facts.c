@@ -32,7 +32,7 @@ void resize_setting(const struct target *t, struct plan_container *c)
 static bool is_of(const struct pod_container *c, const struct record_row *row)
 {
         for (enum resource r = CPU; row && r < RESOURCES; r++)
-                if (row->request[r].set && c->request[r].value == row->request[r].value)
+                if (row->request[r].set && pod_request(c, r).value == row->request[r].value)
                         return true;
         return false;
 }
@@ -82,7 +82,7 @@ static int64_t raise_to(const struct plan *p, const struct pod *pod, int contain
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other)
 {
-        struct amount original = c->facts.original[r], has = pod->container[container].request[r];
+        struct amount original = c->facts.original[r], has = pod_request(&pod->container[container], r);
         struct amount want = p->guarded ? original : canary_share_of(p->target, c, pod, r);
         if (c->role == ROLE_INIT || c->role == ROLE_INJECTED || !want.set || !has.set || !original.set)
                 return (struct amount){0};
@@ -123,15 +123,15 @@ static struct seen look_at(const struct plan *p, const struct pod *pod)
                 const struct plan_container *of = planned(p, pc->name);
                 c[i] = (struct resize_container){.role = pc->role};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        c[i].request[r] = pc->request[r];
-                        c[i].limit[r] = pc->limit[r];
+                        c[i].request[r] = pod_request(pc, r);
+                        c[i].limit[r] = pod_limit(pc, r);
                         c[i].restarts[r] = pc->restarts[r];
                         if (of)
                                 c[i].want[r] = resize_want(p, of, pod, i, r, &seen.other);
                         if (!c[i].want[r].set)
                                 continue;
-                        seen.raises |= raise_to(p, pod, i, r) > pc->request[r].value;
-                        seen.lowered |= pc->request[r].value < of->facts.original[r].value;
+                        seen.raises |= raise_to(p, pod, i, r) > c[i].request[r].value;
+                        seen.lowered |= c[i].request[r].value < of->facts.original[r].value;
                 }
         }
         seen.verdict = resize_judge(c, (size_t)pod->containers);

@@ -186,7 +186,7 @@ static struct amount original_of(const struct originals *o, const struct pod_con
                                : row->limit[r].set ? row->limit[r]
                                                    : range->default_request[r];
                 }
-        return c->request[r];
+        return pod_request(c, r);
 }
 
 static bool is_counted(const struct autoscaler_metric *m, const char *container, enum container_role role)
@@ -206,7 +206,7 @@ static struct retune_sum sum_of_pods(const struct plan *p, const struct autoscal
                 for (int i = 0; i < pod->containers; i++) {
                         const struct pod_container *c = &pod->container[i];
                         if (is_counted(m, c->name, c->role))
-                                retune_add(&sum, original_of(&of, c, m->resource, range), c->request[m->resource]);
+                                retune_add(&sum, original_of(&of, c, m->resource, range), pod_request(c, m->resource));
                 }
         }
         return sum;

@@ -104,7 +104,7 @@ static void add_pod(struct buf *changes, const struct workload *wl, const struct
                 for (int k = 0; k < wl->containers; k++)
                         for (enum resource r = CPU; r < RESOURCES && wl->container[k].name == p->container[i].name; r++)
                                 add_change(changes, p->container[i].name, r, wl->container[k].request[r],
-                                           p->container[i].request[r]);
+                                           pod_request(&p->container[i], r));
 }
 
 /* Pods of one template are alike: what is the same as of the one before is not said again. */

@@ -53,8 +53,8 @@ static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct 
                 c[i] = (struct basis_container){.role = pc->role};
                 take_sample(pc, p->told->cpu[i], at_ms, &c[i]);
                 for (int r = 0; r < RESOURCES; r++) {
-                        c[i].limit[r] = pc->limit[r];
-                        c[i].original[r] = pc->request[r].set ? pc->request[r] : pc->limit[r];
+                        c[i].limit[r] = pod_limit(pc, r);
+                        c[i].original[r] = pod_request(pc, r).set ? pod_request(pc, r) : c[i].limit[r];
                 }
         }
         struct originals o = {p, c};

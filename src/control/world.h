@@ -181,8 +181,8 @@ struct pod_container {
         const char *name; /* interned */
         struct history *history;
         struct sample_door door;
-        struct amount request[RESOURCES], limit[RESOURCES];
-        int64_t last_memory;      /* bytes, the last sample */
+        struct packed_amount request[RESOURCES], limit[RESOURCES]; /* read by pod_request, pod_limit */
+        int64_t last_memory;                                       /* bytes, the last sample */
         int64_t kills_counted;    /* restart count of the newest kill counted; -1: none */
         struct pod_kills *kills;  /* NULL: none that is not counted */
         uint8_t role;             /* enum container_role */
@@ -616,6 +616,15 @@ struct profile_subject profile_subject_of(struct world *w, const struct workload
 bool profile_unread(const struct world *w, const struct target *t);
 /* One that cluster profiles reach only by its name. */
 bool profile_system_namespace(const struct world *w, const char *ns);
+
+static inline struct amount pod_request(const struct pod_container *c, enum resource r)
+{
+        return amount_unpack(c->request[r]);
+}
+static inline struct amount pod_limit(const struct pod_container *c, enum resource r)
+{
+        return amount_unpack(c->limit[r]);
+}
 
 /* "ns/name" */
 static inline const char *pod_key(const struct pod *p)

@@ -260,7 +260,7 @@ static void test_a_pod_that_uses_more_is_raised(void **state)
         see(p, 5, 9000, MI);
         see(p, 7, 9000, MI);
         assert_int_equal(raised(p, CPU), 855); /* three times what it asks for */
-        p->container[0].request[CPU].value = 855;
+        p->container[0].request[CPU] = amount_pack((struct amount){true, 855});
         see(p, 8, 9000, MI);
         see(p, 10, 9000, MI);
         assert_int_equal(raised(p, CPU), 1000); /* never more than the original */

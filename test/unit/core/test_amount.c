@@ -52,8 +52,21 @@ static void test_equal(void **state)
         assert_false(amount_equal(none, one));
 }
 
+static void test_pack(void **state)
+{
+        (void)state;
+        static const struct amount row[] = {{false, 0}, {true, 0}, {true, 1}, {true, 250}, {true, INT64_MAX}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct amount got = amount_unpack(amount_pack(row[i]));
+                if (!amount_equal(got, row[i]) || got.value != row[i].value)
+                        fail_msg("row %zu: %d %lld", i, got.set, (long long)got.value);
+        }
+        assert_false(amount_unpack((struct packed_amount){0}).set);
+}
+
 int main(void)
 {
-        static const struct CMUnitTest tests[] = {cmocka_unit_test(test_parse_and_print), cmocka_unit_test(test_equal)};
+        static const struct CMUnitTest tests[] = {cmocka_unit_test(test_parse_and_print), cmocka_unit_test(test_equal),
+                                                  cmocka_unit_test(test_pack)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
