@@ -37,8 +37,12 @@ func (w *World) InstallDoors() error {
 	return err
 }
 
-// OpenDoors leads the API server to where h listens: the webhooks stay as the overlay has them, but for the port. Returns
-// once the API server has really called h. A halflife that was started again listens elsewhere: open its doors again.
+// waited is for how many seconds the API server waits for a webhook here: as long as it may, for a machine may have much
+// else to do, and what was not answered in time would stay as its owner wrote it. How the overlay has it, fallback shows.
+const waited = 30
+
+// OpenDoors leads the API server to where h listens: the webhooks stay as the overlay has them, but for that. Returns once
+// the API server has really called h. A halflife that was started again listens elsewhere: open its doors again.
 func (w *World) OpenDoors(h *Halflife) error {
 	if err := w.InstallDoors(); err != nil {
 		return err
@@ -56,7 +60,7 @@ func (w *World) OpenDoors(h *Halflife) error {
 	}
 }
 
-// lead sets the port of each webhook. A replica writes the caBundle itself; one that learns has no right to, so it is
+// lead sets the port of each webhook, and how long it is waited for. A replica writes the caBundle itself; one that learns has no right to, so it is
 // written for it.
 func (w *World) lead(h *Halflife) error {
 	door, err := h.Door()
@@ -73,12 +77,14 @@ func (w *World) lead(h *Halflife) error {
 	}
 	var patch L
 	for i := range configuration.List("webhooks") {
-		at := fmt.Sprintf("/webhooks/%d/clientConfig/", i)
+		webhook := fmt.Sprintf("/webhooks/%d/", i)
+		at := webhook + "clientConfig/"
 		var number int
 		if _, err := fmt.Sscan(port, &number); err != nil {
 			return err
 		}
-		patch = append(patch, M{"op": "replace", "path": at + "service/port", "value": number})
+		patch = append(patch, M{"op": "replace", "path": at + "service/port", "value": number},
+			M{"op": "replace", "path": webhook + "timeoutSeconds", "value": waited})
 		if h.command != "serve" {
 			secret, err := w.Get(certificate)
 			if err != nil {

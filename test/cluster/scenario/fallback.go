@@ -20,6 +20,8 @@ func init() {
 func fallback(t *T) {
 	t.Namespace()
 	t.Check(t.InstallDoors())
+	installed, err := t.Get(hooks)
+	t.Check(err)
 	h, err := t.StartServe(t.Name, Doored...)
 	t.Check(err)
 	defer h.Stop()
@@ -31,6 +33,12 @@ func fallback(t *T) {
 	t.ProfileNamed("e2e-fallback-workload", workload)
 	t.OpenDoors(h)
 	t.Eventually("with halflife there, they are changed", soon, func() error { return t.deployed(true, time.Minute) })
+	var asInstalled L
+	for i, hook := range installed.List("webhooks") {
+		asInstalled = append(asInstalled, M{"op": "replace", "path": fmt.Sprintf("/webhooks/%d/timeoutSeconds", i), "value": hook.Int("timeoutSeconds")})
+	}
+	_, err = t.Patch(hooks, asInstalled)
+	t.Check(err)
 	now := time.Now()
 	good := func(handle http.HandlerFunc) func() *stub {
 		return func() *stub { return newStub(t, now.Add(-time.Hour), now.Add(time.Hour), handle) }

@@ -72,8 +72,10 @@ func kinds(t *T) {
 	for _, c := range []custom{cloneSet, rollouts, farm} {
 		c.install(t)
 	}
+	const role = "halflife-controller-farms"
+	defer func() { _, _ = t.ctl.Run("", "delete", "clusterrole", role, "--ignore-not-found") }()
 	t.Apply(M{"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
-		"metadata": M{"name": "halflife-controller-farms", "labels": M{"halflife.dev/aggregate-to-controller": "true"}},
+		"metadata": M{"name": role, "labels": M{"halflife.dev/aggregate-to-controller": "true"}},
 		"rules":    L{M{"apiGroups": L{farm.group}, "resources": L{farm.plural}, "verbs": L{"get", "list", "watch"}}}})
 	_, err := t.Patch(hooks, L{M{"op": "add", "path": "/webhooks/1/rules/-", "value": M{"apiGroups": L{farm.group},
 		"apiVersions": L{"*"}, "resources": L{farm.plural}, "operations": L{"CREATE", "UPDATE"}, "scope": "Namespaced"}}})

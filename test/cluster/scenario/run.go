@@ -18,14 +18,15 @@ type scenario struct {
 	run  func(t *T)
 }
 
-// The lists. Side by side on one control plane: those that no halflife may see, then those that have one in common. Side by side
-// on another: those that have in common one whose doors are open to the API server. Those that want a control plane to
+// The lists. Side by side on one control plane: those that no halflife may see, then those that have one in common. Side by
+// side on another: those that have in common one whose doors are open to the API server. Those that want a control plane to
 // themselves (they take it apart, load it, or begin a halflife of their own) go wherever one is free, one at a time.
 var without, shared, doored, alone []scenario
 
 // Those that take minutes, the longest first: they begin before others, so that none is left to be waited for at the end.
-var longest = []string{"rotation", "outage", "cronjob", "refusals", "fleet", "restart", "restarted", "hpa-limit-basis", "learner-gone",
-	"oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod", "dimension-namespace", "uninstall"}
+var longest = []string{"fleet", "rotation", "outage", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted",
+	"hpa-limit-basis", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
+	"dimension-namespace", "uninstall"}
 
 const (
 	atOnce   = 12 // scenarios side by side: more only take each other's time
