@@ -140,7 +140,7 @@ static void note_template(struct restore_target *t, const struct restore *did)
 /* Whether the server took it as it was sent: admission that has not heard of the hold yet puts ours back. */
 static bool is_back(struct restore_target *t, const char *answer)
 {
-        struct restore left;
+        struct restore left = {0};
         struct err err = {0};
         json_t *patch = NULL;
         bool back = restore_template(text_of(answer), t->kind->template_path, &left, &patch, &err) == 0 && !patch;

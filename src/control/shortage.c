@@ -4,12 +4,37 @@
  */
 #include "world.h"
 
-enum { ABOUT_MS = 5 * MINUTE_MS };
+enum {
+        ABOUT_MS = 5 * MINUTE_MS,
+        NODES_MAX = 4096, /* whoever may write Events names them */
+};
 
 struct shortage {
         char *node;
         int64_t at_ms; /* the newest */
 };
+
+static void forget(struct world *w, struct shortage *s)
+{
+        map_drop(&w->shortages, text_of(s->node));
+        mem_free(s->node);
+        mem_free(s);
+}
+
+/* NULL: more nodes were short within a day than are kept. */
+static struct shortage *shortage_get(struct world *w, struct text node, struct wall now)
+{
+        struct shortage *s = map_get(&w->shortages, node), *old;
+        for (size_t at = 0; !s && w->shortages.count >= NODES_MAX && (old = map_each(&w->shortages, &at));)
+                if (now.ms - old->at_ms > DAY_MS)
+                        forget(w, old);
+        if (s || w->shortages.count >= NODES_MAX)
+                return s;
+        s = MEM_NEW(struct shortage);
+        s->node = mem_string_n(node.p, node.len);
+        map_put(&w->shortages, text_of(s->node), s);
+        return s;
+}
 
 int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
@@ -18,16 +43,9 @@ int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct er
         int rc = decode_node_event(json, &w->scratch, &e, err);
         bool tells =
                 rc == 0 && e.node.len && e.at.ms && (text_is(e.reason, "SystemOOM") || text_is(e.reason, "OOMKilling"));
-        if (tells) {
-                struct shortage *s = map_get(&w->shortages, e.node);
-                if (!s) {
-                        s = MEM_NEW(struct shortage);
-                        s->node = mem_string_n(e.node.p, e.node.len);
-                        map_put(&w->shortages, text_of(s->node), s);
-                }
-                if (e.at.ms > s->at_ms)
-                        s->at_ms = e.at.ms;
-        }
+        struct shortage *s = tells ? shortage_get(w, e.node, e.at) : NULL;
+        if (s && e.at.ms > s->at_ms)
+                s->at_ms = e.at.ms;
         arena_reset(&w->scratch);
         return rc;
 }
@@ -51,10 +69,7 @@ bool shortage_of(const struct world *w, const struct pod *p, struct wall at)
 void shortages_release(struct world *w)
 {
         struct shortage *s;
-        for (size_t at = 0; (s = map_each(&w->shortages, &at));) {
-                map_drop(&w->shortages, text_of(s->node));
-                mem_free(s->node);
-                mem_free(s);
-        }
+        for (size_t at = 0; (s = map_each(&w->shortages, &at));)
+                forget(w, s);
         map_release(&w->shortages);
 }

@@ -60,7 +60,7 @@ static int read_point(struct json *j, struct arena *a, const struct series_reade
                         sound &= number_of(t, i == 0 ? &seconds : &value);
         }
         struct wall at = time_of(seconds);
-        if (!sound || at.ms < 0 || !isfinite(value)) {
+        if (!sound || at.ms < 0 || !isfinite(value) || value < 0) {
                 ++*refused;
                 return 0;
         }

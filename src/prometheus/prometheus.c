@@ -378,7 +378,8 @@ struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct pro
                 stream_init(&f->query[r].stream, STREAM_QUERY, SERIES_MOST, ANSWER_MOST, on_item, &f->query[r]);
                 buf_init(&f->query[r].refusal, ERROR_BODY);
         }
-        if (p->fetches++ == 0 && credentials_read(&p->credentials, &p->options, &f->answer.err) < 0) {
+        bool unread = !p->credentials.peer.base_url; /* the one before could not read them, and has yet to say so */
+        if ((p->fetches++ == 0 || unread) && credentials_read(&p->credentials, &p->options, &f->answer.err) < 0) {
                 loop_timer_set(p->loop, &f->failed, 0, on_failed, f);
                 return f;
         }

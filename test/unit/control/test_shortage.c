@@ -64,8 +64,40 @@ static void a_node_is_short_about_its_events(void **state)
         world_release(&w);
 }
 
+static void put(struct world *w, int node, const char *at)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *event =
+                mem_printf("{\"metadata\":{\"name\":\"e\",\"namespace\":\"default\"},\"involvedObject\":{\"kind\":"
+                           "\"Node\",\"name\":\"n-%d\"},\"reason\":\"SystemOOM\",\"lastTimestamp\":\"%s\"}",
+                           node, at);
+        assert_int_equal(shortage_upsert(w, text_of(event), 1, &err), 0);
+}
+
+/* Names of nodes are whatever an Event says: so many are kept, those of long ago for no longer than there is room. */
+static void so_many_nodes_are_kept(void **state)
+{
+        enum { MOST = 4096 };
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        put(&w, 0, "2026-07-01T10:00:00Z");
+        for (int i = 1; i <= MOST; i++)
+                put(&w, i, "2026-07-02T09:00:00Z");
+        assert_int_equal(w.shortages.count, MOST);
+        put(&w, MOST, "2026-07-02T10:00:01Z");
+        assert_int_equal(w.shortages.count, MOST);
+        assert_null(map_get(&w.shortages, TEXT("n-0")));
+        assert_non_null(map_get(&w.shortages, TEXT("n-4096")));
+        put(&w, MOST + 1, "2026-07-02T10:00:02Z");
+        assert_null(map_get(&w.shortages, TEXT("n-4097")));
+        world_release(&w);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(a_node_is_short_about_its_events)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(a_node_is_short_about_its_events),
+                                           cmocka_unit_test(so_many_nodes_are_kept)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

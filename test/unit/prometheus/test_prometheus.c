@@ -209,6 +209,26 @@ static void credentials_are_read_afresh(void **state)
         mem_free(token);
 }
 
+/* Two begin before the loop has told the first that there are none. */
+static void without_credentials_nobody_asks(void **state)
+{
+        (void)state;
+        struct world w;
+        struct script s = {.status = 200, .cpu = MATRIX(""), .memory = MATRIX("")};
+        char *token = tmp_file("none", "");
+        begin(&w, &s, (struct prometheus_options){.bearer_file = token});
+        const struct prometheus_slice slice = {.ns = "a", .step_ms = 60000, .deadline_ms = 5000, .points_most = 9};
+        (void)prometheus_fetch(w.prometheus, &slice, on_answer, &w);
+        (void)prometheus_fetch(w.prometheus, &slice, on_answer, &w);
+        while (w.done < 2) {
+                loop_turn(w.loop, 1000);
+                assert_true(w.done == 0 || w.err.code == ERR_INVALID);
+        }
+        assert_int_equal(w.peer->requests, 0);
+        end(&w);
+        mem_free(token);
+}
+
 static void users_have_passwords(void **state)
 {
         (void)state;
@@ -287,6 +307,7 @@ int main(void)
                 cmocka_unit_test(nothing_is_an_answer_too),
                 cmocka_unit_test(what_is_no_answer_says_why),
                 cmocka_unit_test(credentials_are_read_afresh),
+                cmocka_unit_test(without_credentials_nobody_asks),
                 cmocka_unit_test(users_have_passwords),
                 cmocka_unit_test(one_that_is_gone_is_told),
                 cmocka_unit_test(a_fetch_can_be_given_up),
