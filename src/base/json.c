@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/utf8.h"
+#include "base/word.h"
 
 void json_init(struct json *j, const char *p, size_t len)
 {
@@ -42,24 +43,15 @@ static bool is_digit(char c)
 
 /* --- strings --- */
 
-static const uint64_t ones = 0x0101010101010101;
-
-/* High bits set at bytes that are zero. The lowest one set is exact, those above it may be too many. */
-static uint64_t zero_bytes(uint64_t x)
-{
-        return (x - ones) & ~x & (ones << 7);
-}
-
 /* The first byte from p that needs a look: a quote, a backslash, a control character or one of a longer character. */
 static const char *skip_plain(const char *p, const char *end)
 {
-        for (uint64_t word; (size_t)(end - p) >= sizeof word; p += sizeof word) {
-                memcpy(&word, p, sizeof word);
-                uint64_t below_space = (word - ones * 0x20) & ~word & (ones << 7);
-                uint64_t special = below_space | (word & (ones << 7)) | zero_bytes(word ^ (ones * '"')) |
-                                   zero_bytes(word ^ (ones * '\\'));
+        for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
+                uint64_t word = word_at(p);
+                uint64_t special =
+                        word_has_below(word, 0x20) | word_has_high(word) | word_has(word, '"') | word_has(word, '\\');
                 if (special)
-                        break;
+                        return p + word_first(special);
         }
         while (p < end && (unsigned char)*p >= 0x20 && (unsigned char)*p < 0x80 && *p != '"' && *p != '\\')
                 p++;

@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "base/word.h"
+
 /*
  * Where the next byte stands. A watch knows START and VALUE; a list walks the members of its document, whose bytes go
  * to the envelope, and the elements of items, which are handed over; a query does so with the members of its data.
@@ -63,17 +65,20 @@ static bool envelope_add(struct stream *s, const char *p, size_t len, struct err
 
 /* --- the scanner: where strings and nesting end --- */
 
-#define ONES  UINT64_C(0x0101010101010101)
-#define HIGHS UINT64_C(0x8080808080808080)
-
-/* Not 0 when one of the eight bytes is c. */
-static inline uint64_t holds_byte(uint64_t word, char c)
+/* The first quote or backslash, or end. */
+static const char *to_quote(const char *p, const char *end)
 {
-        uint64_t x = word ^ ONES * (unsigned char)c;
-        return (x - ONES) & ~x & HIGHS;
+        for (; (size_t)(end - p) >= sizeof(uint64_t); p += sizeof(uint64_t)) {
+                uint64_t word = word_at(p), found = word_has(word, '"') | word_has(word, '\\');
+                if (found)
+                        return p + word_first(found);
+        }
+        while (p < end && *p != '"' && *p != '\\')
+                p++;
+        return p;
 }
 
-/* Within a string: the byte after its closing quote, or end with the state kept. Eight bytes a step. */
+/* Within a string: the byte after its closing quote, or end with the state kept. */
 static const char *scan_string(struct stream *s, const char *p, const char *end)
 {
         if (s->escaped && p < end) {
@@ -81,14 +86,7 @@ static const char *scan_string(struct stream *s, const char *p, const char *end)
                 p++;
         }
         while (p < end) {
-                uint64_t word;
-                for (; end - p >= (ptrdiff_t)sizeof word; p += sizeof word) {
-                        memcpy(&word, p, sizeof word);
-                        if (holds_byte(word, '"') | holds_byte(word, '\\'))
-                                break;
-                }
-                while (p < end && *p != '"' && *p != '\\')
-                        p++;
+                p = to_quote(p, end);
                 if (p == end)
                         return end;
                 if (*p == '"') {
