@@ -31,10 +31,12 @@ struct backfill {
         struct backfill_counters count;
 
         /* the namespace at hand */
-        const char *ns;       /* interned; NULL: none */
-        struct wall from, to; /* of the slice asked for next, and of all */
-        int64_t slice_ms;     /* how much is asked for at once */
-        struct map filling;   /* key -> struct filling */
+        const char *ns;         /* interned; NULL: none */
+        struct wall from, to;   /* of the slice asked for next, and of all */
+        int64_t slice_ms;       /* how much is asked for at once */
+        struct map filling;     /* key -> struct filling */
+        struct target **asking; /* its targets, while an answer is taken in */
+        size_t askings;
         struct retry retry;
         struct loop_timer timer; /* the back-off */
         bool told;               /* that it fails; the log says so once */
@@ -48,14 +50,35 @@ static bool asks_for(const struct target *t, const char *ns)
         return t->dimension == DIMENSION_WORKLOAD && t->ns == ns && t->workload && t->profile && !t->backfilled;
 }
 
-/* The only target whose pods may be named so; NULL: none is, or several are. */
-static struct target *target_by_name(struct backfill *b, struct text pod)
+/* Those of other namespaces are walked past once an answer, and not for each of its series. */
+static void gather_asking(struct backfill *b)
 {
-        struct target *t, *found = NULL;
+        struct target *t;
+        size_t room = 0;
+        b->askings = 0;
         for (size_t at = 0; (t = map_each(&b->controller->world.targets, &at));) {
-                bool named = false;
                 if (!asks_for(t, b->ns))
                         continue;
+                if (b->askings == room)
+                        b->asking = mem_resize(b->asking, room = room * 2 + 16, sizeof(struct target *));
+                b->asking[b->askings++] = t;
+        }
+}
+
+static void forget_asking(struct backfill *b)
+{
+        mem_free(b->asking);
+        b->asking = NULL;
+        b->askings = 0;
+}
+
+/* The only target whose pods may be named so; NULL: none is, or several are. */
+static struct target *target_by_name(const struct backfill *b, struct text pod)
+{
+        struct target *found = NULL;
+        for (size_t i = 0; i < b->askings; i++) {
+                struct target *t = b->asking[i];
+                bool named = false;
                 for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS && !named; n++)
                         named = pod_naming_of(text_of(t->kind), n) && text_is(pod_owner_name(pod, n), t->name);
                 if (named && found)
@@ -155,10 +178,12 @@ static void fold_all(struct backfill *b, const struct prometheus_answer *a)
 {
         struct wall latest = {clocks_later(b->controller)};
         struct course *course = mem_new_array(a->series_count + 1, sizeof *course);
+        gather_asking(b);
         for (size_t i = 0; i < a->series_count; i++)
                 course_find(b, &a->series[i], &course[i]);
         for (size_t i = 0; i < a->points; i++)
                 fold(b, &course[a->point[i].series], &a->point[i], latest);
+        forget_asking(b);
         mem_free(course);
 }
 
