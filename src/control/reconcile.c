@@ -457,6 +457,22 @@ static const char *who_paused(const struct plan *plan)
 static const char in_place_only[] = "its updateStrategy is InPlaceOnly: a change of requests would stick there, and "
                                     "the owner's next image behind it";
 
+/* The first of what would be changed; false: nothing would. */
+static bool find_hold(struct plan *plan)
+{
+        bool wanted = false;
+        for (int i = 0; i < plan->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        const struct plan_container *c = &plan->container[i];
+                        if (!plan_wants_change(c, r))
+                                continue;
+                        wanted = true;
+                        if (plan->hold == REASON_NONE)
+                                plan->hold = c->advice.gate[r].hold;
+                }
+        return wanted;
+}
+
 static void applied_condition(struct plan *plan)
 {
         static const char *const why[REASONS] = {
@@ -477,16 +493,7 @@ static void applied_condition(struct plan *plan)
                 [REASON_OTHER_AUTOSCALER] =
                         "another autoscaler sets these requests; condition OtherAutoscaler names it",
         };
-        bool wanted = false;
-        for (int i = 0; i < plan->containers; i++)
-                for (enum resource r = CPU; r < RESOURCES; r++) {
-                        const struct plan_container *c = &plan->container[i];
-                        if (!plan_wants_change(c, r))
-                                continue;
-                        wanted = true;
-                        if (plan->hold == REASON_NONE)
-                                plan->hold = c->advice.gate[r].hold;
-                }
+        bool wanted = find_hold(plan);
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
         if ((!wanted || plan->guarded) && !plan->orphaned && resize_says(plan))
                 return;
