@@ -343,7 +343,7 @@ static void test_read_only_replicas(void **state)
         assert_non_null(f);
         fputs("resources: [../manifests/base]\n"
               "components: [../manifests/components/admission, ../manifests/components/retune, "
-              "../manifests/components/read-only]\n",
+              "../manifests/components/in-place, ../manifests/components/read-only]\n",
               f);
         assert_int_equal(fclose(f), 0);
         built[BUILDS] = build(both);
@@ -353,7 +353,9 @@ static void test_read_only_replicas(void **state)
                 assert_true(
                         holds(at(find(BUILDS, "Deployment", deployments[i]), "spec.template.spec.containers.0.args"),
                               "--apply=never"));
-        assert_int_equal(json_array_size(at(find(BUILDS, "ClusterRole", "halflife-controller-retune"), "rules")), 0);
+        static const char *const emptied[] = {"halflife-controller-retune", "halflife-controller-in-place"};
+        for (int i = 0; i < 2; i++)
+                assert_int_equal(json_array_size(at(find(BUILDS, "ClusterRole", emptied[i]), "rules")), 0);
         json_decref(built[BUILDS]);
         built[BUILDS] = NULL;
 }
