@@ -66,11 +66,22 @@ struct prometheus_fetch {
 
 /* --- the parties --- */
 
+/* It stands in process lists, in the log and in what check prints. */
+static bool holds_password(const char *url)
+{
+        const char *authority = strstr(url, "://") + 3;
+        return memchr(authority, '@', strcspn(authority, "/?#"));
+}
+
 static int check(const struct prometheus_options *o, struct err *err)
 {
         if (strncmp(o->url, "http://", 7) != 0 && strncmp(o->url, "https://", 8) != 0)
                 return err_set(err, ERR_INVALID, "Prometheus' URL '%s' begins with neither http:// nor https://",
                                o->url);
+        if (holds_password(o->url))
+                return err_set(err, ERR_INVALID,
+                               "Prometheus' URL holds a user: give prometheus-user and prometheus-password-file, for "
+                               "the URL is shown");
         if (!o->cert_file != !o->key_file)
                 return err_set(err, ERR_INVALID,
                                "a client certificate for Prometheus wants both files, certificate and key");
