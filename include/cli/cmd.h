@@ -27,6 +27,7 @@ int cmd_explain(int argc, char **argv);
 int cmd_restore(int argc, char **argv);
 int cmd_resume(int argc, char **argv);
 int cmd_adopt(int argc, char **argv);
+int cmd_export(int argc, char **argv);
 int cmd_import(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 int cmd_complete(int argc, char **argv);

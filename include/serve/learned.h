@@ -6,8 +6,11 @@
 
 #include "core/usage.h"
 
+enum { LEARNED_SOURCES = 32 };
 struct learned_copy {
         const char *container;
+        uint64_t source[LEARNED_SOURCES]; /* whose samples it holds (store/transfer.h), itself first */
+        int sources;
         struct usage usage; /* its buckets are in room: a copy stays where it was made */
         double room[2 * HISTOGRAM_BUCKETS];
 };

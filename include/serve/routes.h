@@ -8,6 +8,7 @@
  *                                                                    fields
  *   GET  /api/v1/workloads                                           the same of all namespaces
  *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/histogram   ?resource, container
+ *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/history     what was learned, bit by bit
  *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/explain     ?container, resource, percentile, halfLife,
  *                                                                    multiplier
  *   POST /api/v1/namespaces/{ns}/render                              manifests in, manifests out; ?dryRun
@@ -49,7 +50,16 @@ enum problem {
 /* "https://halflife.dev/problems/not-found", …: stable. */
 const char *problem_type(enum problem p);
 
-enum route_name { ROUTE_WORKLOAD, ROUTE_LIST, ROUTE_HISTOGRAM, ROUTE_EXPLAIN, ROUTE_RENDER, ROUTE_OPENAPI, ROUTES };
+enum route_name {
+        ROUTE_WORKLOAD,
+        ROUTE_LIST,
+        ROUTE_HISTOGRAM,
+        ROUTE_HISTORY,
+        ROUTE_EXPLAIN,
+        ROUTE_RENDER,
+        ROUTE_OPENAPI,
+        ROUTES
+};
 
 /* A request cut down to what doors look at. Texts are not NUL-terminated and are as they came (percent-encoded). */
 struct request {
@@ -68,9 +78,9 @@ struct route {
         const char *kind, *workload; /* as group; NULL where the door has none */
         const char *recommendation;  /* its name for the access review, in the arena; NULL: none */
         bool wants_body;             /* render */
-        bool wants_learned;          /* histogram and explain: the learner's copies of this workload's containers */
-        bool dry_run;                /* of render */
-        const struct query *query;   /* its parameters, in the arena */
+        bool wants_learned; /* histogram, history and explain: the learner's copies of this workload's containers */
+        bool dry_run;       /* of render */
+        const struct query *query; /* its parameters, in the arena */
 };
 
 struct answer_header {

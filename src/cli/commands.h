@@ -31,6 +31,7 @@ const struct option_spec *cmd_replay_options(int *ret_count);
 const struct option_spec *cmd_restore_options(int *ret_count);
 const struct option_spec *cmd_resume_options(int *ret_count);
 const struct option_spec *cmd_adopt_options(int *ret_count);
+const struct option_spec *cmd_export_options(int *ret_count);
 const struct option_spec *cmd_import_options(int *ret_count);
 
 #endif

@@ -129,16 +129,16 @@ static const json_t *answer_to(const struct import_ask *a, const json_t *answer)
 
 static void count(struct importing *im, const struct import_ask *a, const json_t *containers)
 {
-        const char *name, *what;
+        const char *name;
         json_t *value;
         json_object_foreach((json_t *)(uintptr_t)containers, name, value)
         {
-                what = json_string_value(value);
-                what = what ? what : "";
-                im->joined += strcmp(what, "joined") == 0;
-                im->known += strcmp(what, "known") == 0;
-                im->refused += strncmp(what, "refused", 7) == 0;
-                print(a, name, strcmp(what, "known") == 0 ? "known: its samples are there already" : what);
+                const char *what = json_string_value(value);
+                bool joined = what && strcmp(what, "joined") == 0, known = what && strcmp(what, "known") == 0;
+                im->joined += joined;
+                im->known += known;
+                im->refused += !joined && !known;
+                print(a, name, known ? "known: its samples are there already" : what ? what : "refused");
         }
         fflush(stdout);
 }

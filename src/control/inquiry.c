@@ -11,6 +11,7 @@
 #include "kin.h"
 #include "kube/review.h"
 
+_Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "all of them are told");
 enum { SELF_AGAIN_MS = 30 * SECOND_MS };
 
 struct inquiry {
@@ -220,6 +221,7 @@ static void answer_learned(struct inquiry *q)
                 copy[at].container = strcpy(name, h->container);
                 name += strlen(name) + 1;
                 copy_usage(&copy[at], &h->usage);
+                copy[at].sources = import_sources(h, copy[at].source);
         }
         server_recalled(c->server, q->ticket, copy, count);
         inquiry_free(q);

@@ -35,6 +35,7 @@ void answer_age(const struct view *v, struct wall now, struct arena *a, struct a
 void answer_workload(struct ask *k);
 void answer_list(struct ask *k);
 void answer_histogram(struct ask *k);
+void answer_history(struct ask *k);
 void answer_explain(struct ask *k);
 void answer_openapi(struct ask *k);
 

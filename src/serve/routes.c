@@ -20,6 +20,7 @@ static const struct door {
         {ROUTE_LIST, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads", "list"},
         {ROUTE_WORKLOAD, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}", "get"},
         {ROUTE_HISTOGRAM, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}/histogram", "get"},
+        {ROUTE_HISTORY, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}/history", "get"},
         {ROUTE_EXPLAIN, "GET", "GET, HEAD", "api/v1/namespaces/{ns}/workloads/{kind}/{name}/explain", "get"},
         {ROUTE_RENDER, "POST", "POST", "api/v1/namespaces/{ns}/render", "get"},
 };
@@ -162,7 +163,7 @@ static int enter(const struct door *d, const struct text variable[static VARIABL
                 .name = d->name,
                 .verb = d->verb,
                 .wants_body = d->name == ROUTE_RENDER,
-                .wants_learned = d->name == ROUTE_HISTOGRAM || d->name == ROUTE_EXPLAIN,
+                .wants_learned = d->name == ROUTE_HISTOGRAM || d->name == ROUTE_HISTORY || d->name == ROUTE_EXPLAIN,
                 .query = q,
         };
         if (!takes(d, r->method))
@@ -208,7 +209,7 @@ void route_answer(const struct route *route, const struct request *r, const stru
         static void (*const answers[ROUTES])(struct ask * k) = {
                 [ROUTE_WORKLOAD] = answer_workload,   [ROUTE_LIST] = answer_list,
                 [ROUTE_HISTOGRAM] = answer_histogram, [ROUTE_EXPLAIN] = answer_explain,
-                [ROUTE_OPENAPI] = answer_openapi,
+                [ROUTE_HISTORY] = answer_history,     [ROUTE_OPENAPI] = answer_openapi,
         };
         assert(route->name != ROUTE_RENDER);
         struct ask k = {route, route->query, v, NULL, learned, copies, a, ret};

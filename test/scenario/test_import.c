@@ -131,7 +131,8 @@ static void await(const char *path)
 
 static void start(void)
 {
-        stage.halflife = halflife_start(stage.fake, DATABASE, (const char *const[]){NULL});
+        stage.halflife =
+                halflife_start(stage.fake, DATABASE, (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
 }
 
 static void again(void)
@@ -152,6 +153,8 @@ static int set_up(void **state)
         stage.kubeconfig = tmp_path("import-kubeconfig");
         stage.database = tmp_path(DATABASE);
         fake_set_metrics(stage.fake, &(struct fake_metrics){.step_ms = 1000});
+        fake_person(stage.fake, "taker", "taker", NULL);
+        fake_grant(stage.fake, &(struct fake_grant){"taker", NULL, NULL, NULL});
         put_profile("day", "24h");
         put_profile("week", "168h");
         setenv("HALFLIFE_KUBECONFIG", stage.kubeconfig, 1);
@@ -275,6 +278,99 @@ static void test_file(void **state)
         EXPECT(1, "is no file, and is read twice", "/dev/null");
 }
 
+/* --- from one to another --- */
+
+static char *exported(const char *name, const char *const *how)
+{
+        const char *args[16] = {"export", "-o"};
+        char *path = tmp_path(name);
+        int count = 2;
+        args[count++] = path;
+        while (*how)
+                args[count++] = *how++;
+        args[count] = NULL;
+        expect_said(0, " histories of ", args);
+        return path;
+}
+#define EXPORTED(name, ...) exported(name, (const char *const[]){__VA_ARGS__, NULL})
+
+static size_t lines_of(const char *path, const char *part)
+{
+        size_t len, count = 0;
+        struct err err;
+        AUTO(mem_free) char *text = file_read(path, 1 << 20, &len, &err);
+        assert_non_null(text);
+        for (const char *at = text; (at = strstr(at, part)); at += strlen(part))
+                count++;
+        return count;
+}
+
+/* Asked of the one that runs and read from its database it is the same, and goes into another namespace; there it is
+ * known when it comes again, by whichever way, and it is not taken for another's by the one that it is of. */
+static void test_export(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *door = halflife_door(stage.halflife);
+        AUTO(mem_free) char *url = mem_printf("http://%s", door);
+        setenv("HALFLIFE_TOKEN", "taker", 1);
+        AUTO(mem_free) char *asked = EXPORTED("asked", "-n", "shop", "--server", url);
+        assert_int_equal(lines_of(asked, "\tshop\tapps\tDeployment\t"), 3);
+        AUTO(mem_free) char *some = EXPORTED("some", "--all", "-l", "by=week", "--server", url);
+        assert_int_equal(lines_of(some, "\tslow\tapp\t"), 1);
+        assert_int_equal(lines_of(some, "\tapps\t"), 1);
+        AUTO(mem_free) char *read = EXPORTED("read", "--all", "--database", stage.database);
+        assert_int_equal(lines_of(read, "\tshop\tapps\tDeployment\t"), 3);
+        AUTO(mem_free) char *none = EXPORTED("none", "-n", "bank", "--database", stage.database);
+        assert_int_equal(lines_of(none, "\tapps\t"), 0);
+        EXPECT(0, "0 joined, 3 known already", asked);
+        EXPECT(0, "0 joined, 3 known already", read);
+        EXPECT(0, "holds no histories", none);
+}
+
+static void test_copy(void **state)
+{
+        (void)state;
+        put("{'apiVersion':'v1','kind':'Namespace','metadata':{'name':'copy'}}");
+        put("{'apiVersion':'halflife.dev/v1alpha1','kind':'Profile','metadata':{'name':'day','namespace':'copy'},"
+            "'spec':{'apply':{'mode':'Recommend','minHistory':'24h'}}}");
+        put("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'web','namespace':'copy'},'spec':{"
+            "'replicas':1,'selector':{'matchLabels':{'app':'web'}},'template':{'metadata':{'labels':{'app':'web'},"
+            "'annotations':{'kwok.x-k8s.io/usage-cpu':'120m','kwok.x-k8s.io/usage-memory':'200Mi'}},'spec':{"
+            "'containers':[{'name':'app','image':'app','resources':{'requests':{'cpu':'2','memory':'4Gi'}}}]}}}}");
+        await("/apis/halflife.dev/v1alpha1/namespaces/copy/recommendations/deployment-web");
+        AUTO(mem_free) char *file = EXPORTED("copied", "-n", "shop", "--database", stage.database);
+        EXPECT(1, "copy Deployment/web app: joined", file, "-n", "shop=copy"); /* there is neither api nor slow */
+        EXPECT(1, "copy Deployment/web app: known", file, "-n", "shop=copy");
+        AUTO(mem_free) char *back = EXPORTED("back", "-n", "copy", "--database", stage.database);
+        EXPECT(0, "shop Deployment/web app: known", back, "-n", "copy=shop"); /* its own samples are in there */
+}
+
+static void test_export_refused(void **state)
+{
+        static const struct {
+                int code;
+                const char *part, *args[8];
+        } row[] = {
+                {2, "say of which", {"export"}},
+                {2, "say of which", {"export", "-A", "-n", "shop"}},
+                {2, "takes options alone", {"export", "-A", "shop"}},
+                {2, "leave out --selector", {"export", "-A", "-l", "a=b", "--database", "x"}},
+                {2, "leave out --server", {"export", "-A", "--server", "http://127.0.0.1:1", "--database", "x"}},
+                {1, "/nowhere", {"export", "-A", "--database", "/nowhere/db"}},
+                {1, "http://127.0.0.1:1", {"export", "-A", "--server", "http://127.0.0.1:1"}},
+                {1, "No such file", {"export", "-A", "-o", "/nowhere/file", "--server", "http://127.0.0.1:1"}},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                expect_said(row[i].code, row[i].part, row[i].args);
+        AUTO(mem_free)
+        char *full = mem_printf("%s export -A --database %s >/dev/full 2>%s.said", halflife_program(), stage.database,
+                                stage.database);
+        assert_int_equal(WEXITSTATUS(system(full)), 1);
+        AUTO(mem_free) char *said = mem_printf("%s.said", stage.database);
+        assert_int_equal(lines_of(said, "No space left on device"), 1);
+}
+
 /* Whoever writes the annotation by hand is answered as well, line by line. */
 static void test_by_hand(void **state)
 {
@@ -308,7 +404,9 @@ static void test_nobody_answers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_vpa),     cmocka_unit_test(test_vpa_refused),    cmocka_unit_test(test_file),
+                cmocka_unit_test(test_vpa),     cmocka_unit_test(test_vpa_refused),
+                cmocka_unit_test(test_file),    cmocka_unit_test(test_export),
+                cmocka_unit_test(test_copy),    cmocka_unit_test(test_export_refused),
                 cmocka_unit_test(test_by_hand), cmocka_unit_test(test_nobody_answers),
         };
         return cmocka_run_group_tests_name("import", tests, set_up, tear_down);

@@ -128,7 +128,7 @@ func (s *deserted) path(rest string) string { return "/api/v1/namespaces/" + s.t
 // fetches: histograms and explanations come from the learner, over TLS, in the caller's name, as it tells them.
 func (s *deserted) fetches(learner *Halflife) {
 	t := s.t
-	for _, rest := range []string{"/histogram?resource=cpu", "/explain", "/explain?percentile=90"} {
+	for _, rest := range []string{"/histogram?resource=cpu", "/history", "/explain", "/explain?percentile=90"} {
 		path := s.path("/workloads/deploy/ready" + rest)
 		t.Eventually("the learner's own answer: "+rest, soon, func() error {
 			answer, err := s.to(0, "GET", path, "")
@@ -317,7 +317,7 @@ func (s *deserted) told() {
 // explained: what only the learner knows is refused with the reason, by each replica.
 func (s *deserted) explained(why string) {
 	for i := range s.replicas {
-		for _, rest := range []string{"/histogram?resource=cpu", "/explain"} {
+		for _, rest := range []string{"/histogram?resource=cpu", "/history", "/explain"} {
 			answer, err := s.to(i, "GET", s.path("/workloads/deploy/ready"+rest), "")
 			s.t.Check(err)
 			if answer.Code != 503 || !strings.Contains(answer.Body, why) || answer.Header.Get("Retry-After") == "" {

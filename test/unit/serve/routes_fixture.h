@@ -99,6 +99,8 @@ static inline void fixture_learn(struct fixture *f)
                 struct learned_copy *c = &f->learned[i];
                 struct sample_door door = {0};
                 c->container = i ? "proxy" : "app";
+                c->source[0] = 0x0123456789abcdef;
+                c->sources = 1;
                 usage_init(&c->usage, f->spec.of);
                 for (int r = 0; r < RESOURCES; r++)
                         histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);

@@ -34,6 +34,8 @@ static void test_doors(void **state)
                  "deployment-web"},
                 {"GET", WL "/sts/web/histogram?resource=cpu", ROUTE_HISTOGRAM, "get", "shop", "apps", "StatefulSet",
                  "web", "statefulset-web"},
+                {"GET", WL "/sts/web/history", ROUTE_HISTORY, "get", "shop", "apps", "StatefulSet", "web",
+                 "statefulset-web"},
                 {"GET", WL "/cj/web/explain", ROUTE_EXPLAIN, "get", "shop", "batch", "CronJob", "web", "cronjob-web"},
                 {"GET", WL "/statefulsets.apps.kruise.io/cart", ROUTE_WORKLOAD, "get", "shop", "apps.kruise.io",
                  "StatefulSet", "cart", "statefulset.apps.kruise.io-cart"},
@@ -80,7 +82,8 @@ static void test_doors(void **state)
                             (pair[k][0] && strcmp(pair[k][0], pair[k][1]) != 0))
                                 fail_msg("%s: '%s', not '%s'", row[i].url, pair[k][0], pair[k][1]);
                 assert_int_equal(r->wants_body, row[i].name == ROUTE_RENDER);
-                assert_int_equal(r->wants_learned, row[i].name == ROUTE_HISTOGRAM || row[i].name == ROUTE_EXPLAIN);
+                assert_int_equal(r->wants_learned, row[i].name == ROUTE_HISTOGRAM || row[i].name == ROUTE_HISTORY ||
+                                                           row[i].name == ROUTE_EXPLAIN);
                 assert_int_equal(r->dry_run, row[i].name == ROUTE_RENDER);
         }
         fixture_release(&f);
@@ -116,7 +119,7 @@ static void test_refusals(void **state)
                 {"GET", "/api/v2/workloads", 404, "problems/not-found"},
                 {"GET", "/api/v1/workload%73", 404, "problems/not-found"},
                 {"GET", WL "/deploy", 404, "problems/not-found"},
-                {"GET", WL "/deploy/web/history", 404, "problems/not-found"},
+                {"GET", WL "/deploy/web/memory", 404, "problems/not-found"},
                 {"GET", WL "/deploy/web/explain/more", 404, "problems/not-found"},
                 {"GET", "/a/b/c/d/e/f/g/h/i/j/k/l", 404, "problems/not-found"},
                 {"POST", "/api/v1/workloads", 405, "problems/method-not-allowed"},

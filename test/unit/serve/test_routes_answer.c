@@ -29,6 +29,7 @@ static const char *const templates[ROUTES] = {
         [ROUTE_WORKLOAD] = ONE,
         [ROUTE_LIST] = "/api/v1/workloads",
         [ROUTE_HISTOGRAM] = ONE "/histogram",
+        [ROUTE_HISTORY] = ONE "/history",
         [ROUTE_EXPLAIN] = ONE "/explain",
         [ROUTE_RENDER] = "/api/v1/namespaces/{ns}/render",
         [ROUTE_OPENAPI] = "/openapi.yaml",
@@ -231,6 +232,35 @@ static void test_original(void **state)
                 {WEB "?labels=app=b", 200, "deploy.containers.0.cpu.request", "454m"},
         };
         EXPECT(row);
+}
+
+static void test_history(void **state)
+{
+        static const struct row row[] = {
+                {WEB "/history", 200, "metadata.name", "web"},
+                {WEB "/history", 200, "group", "apps"},
+                {WEB "/history", 200, "containers.0.name", "app"},
+                {WEB "/history", 200, "containers.0.sources.0", "0123456789abcdef"},
+                {WEB "/history", 200, "containers.0.samples", "100"},
+                {WEB "/history", 200, "containers.1.name", "proxy"},
+                {WEB "/history?container=app", 400, "parameter", "container"},
+                {NEW "/history", 404, "status", "404"},
+        };
+        (void)state;
+        expect(row, sizeof row / sizeof row[0]);
+        struct fixture f;
+        fixture_init(&f);
+        json_t *json AUTO(json_decref) = ask(&f, WEB "/history");
+        const char *hex =
+                json_string_value(json_object_get(json_array_get(json_object_get(json, "containers"), 1), "history"));
+        uint8_t packed[USAGE_PACK_MAX];
+        size_t len = usage_pack(&f.learned[1].usage, packed);
+        assert_int_equal(strlen(hex), 2 * len);
+        for (size_t i = 0; i < len; i++) {
+                const char pair[3] = {hex[2 * i], hex[2 * i + 1], '\0'};
+                assert_int_equal(strtoul(pair, NULL, 16), packed[i]);
+        }
+        fixture_release(&f);
 }
 
 static void test_histogram(void **state)
@@ -585,6 +615,7 @@ int main(void)
                 cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_original),
                 cmocka_unit_test(test_histogram),
+                cmocka_unit_test(test_history),
                 cmocka_unit_test(test_histogram_adds_up),
                 cmocka_unit_test(test_explain),
                 cmocka_unit_test(test_explain_has_words),

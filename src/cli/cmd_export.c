@@ -1,0 +1,419 @@
+/*
+ * halflife export: what was learned, as a file that halflife import reads: asked of a running halflife, by its address
+ * or through the API server; or read from a database. One workload at a time, so that any number fits.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/yaml.h"
+#include "cli/cmd.h"
+#include "cli/session.h"
+#include "commands.h"
+#include "core/kind.h"
+#include "remote.h"
+#include "store/transfer.h"
+#include "terminal.h"
+
+enum {
+        OPT_NAMESPACE,
+        OPT_ALL,
+        OPT_SELECTOR,
+        OPT_OUTPUT,
+        OPT_SERVER,
+        OPT_SERVER_CA,
+        OPT_TOKEN_FILE,
+        OPT_HALFLIFE_NAMESPACE,
+        OPT_DATABASE,
+        OPT_KUBECONFIG,
+        OPT_CONTEXT,
+        OPT_HELP,
+        OPTS
+};
+static const struct option_spec spec[OPTS] = {
+        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "histories of this namespace"},
+        {.name = "all", .letter = 'A', .help = "of all namespaces"},
+        {.name = "selector", .letter = 'l', .value = "LABELS", .help = "only of workloads with these labels"},
+        {.name = "output", .letter = 'o', .value = "FILE", .help = "write this file, whole or not at all; else stdout"},
+        {.name = "server",
+         .value = "URL",
+         .help = "ask the halflife at this address (its --serve-listen), such as https://halflife.halflife.svc; else "
+                 "it is asked through the API server's proxy to services"},
+        {.name = "server-ca",
+         .value = "FILE",
+         .help = "CA (PEM) that the certificate of --server is checked with; else the system's"},
+        {.name = "token-file",
+         .value = "FILE",
+         .help = "token to show to halflife; else HALFLIFE_TOKEN, and to --server else the kubeconfig's"},
+        {.name = "halflife-namespace", .value = "NAME", .help = "namespace of the service halflife (default halflife)"},
+        {.name = "database", .value = "FILE", .help = "read this database, and ask nobody; it is not changed"},
+        SESSION_OPTIONS,
+        {.name = "help", .letter = 'h', .help = "this text"},
+};
+
+const struct option_spec *cmd_export_options(int *ret_count)
+{
+        *ret_count = OPT_HELP;
+        return spec;
+}
+
+struct exporting {
+        struct option_given given[OPTS];
+        const char *ns, *labels; /* ns NULL: all */
+        struct transfer_writer writer;
+        struct remote remote;
+        struct err failed; /* of writing, or of reading on */
+        size_t workloads, refused;
+};
+
+static const char *value_of(const struct exporting *x, int option)
+{
+        return option_value(&x->given[option]);
+}
+
+/* --- arguments --- */
+
+static int read_arguments(struct exporting *x, int argc, char **argv, struct err *err)
+{
+        struct option_words words;
+        bool all = false;
+        int rc = options_parse(spec, OPTS, argc, argv, x->given, &words, err);
+        if (rc < 0 || x->given[OPT_HELP].count)
+                return rc;
+        x->ns = value_of(x, OPT_NAMESPACE);
+        x->labels = value_of(x, OPT_SELECTOR);
+        rc = option_switch(&x->given[OPT_ALL], &all, err);
+        if (rc < 0)
+                return rc;
+        if (words.count > 0)
+                return err_set(err, ERR_INVALID, "'%s': it takes options alone", words.word[0]);
+        if (all == (x->ns != NULL))
+                return err_set(err, ERR_INVALID, "say of which: -n NAMESPACE, or --all for all namespaces");
+        if (value_of(x, OPT_DATABASE) && (x->labels || value_of(x, OPT_SERVER)))
+                return err_set(err, ERR_INVALID, "a database knows no labels, and no --server: leave out --%s",
+                               x->labels ? "selector" : "server");
+        return value_of(x, OPT_SERVER) ? remote_check(value_of(x, OPT_SERVER), err) : 0;
+}
+
+/* --- of a halflife --- */
+
+static const char *text_at(const json_t *object, const char *key)
+{
+        const char *s = json_string_value(json_object_get(object, key));
+        return s ? s : "";
+}
+
+static size_t read_hex(const char *text, uint8_t *out, size_t most)
+{
+        size_t len = 0;
+        for (; text[0] && text[1] && len < most; text += 2) {
+                char pair[3] = {text[0], text[1], '\0'}, *end;
+                out[len++] = (uint8_t)strtoul(pair, &end, 16);
+                if (*end)
+                        return 0;
+        }
+        return *text ? 0 : len;
+}
+
+static int put_container(struct exporting *x, struct transfer_row *row, const json_t *container, struct err *err)
+{
+        uint8_t packed[USAGE_PACK_MAX];
+        double room[2 * HISTOGRAM_BUCKETS];
+        const json_t *sources = json_object_get(container, "sources");
+        size_t len = read_hex(text_at(container, "history"), packed, sizeof packed);
+        row->key.container = text_of(text_at(container, "name"));
+        row->sources = 0;
+        for (size_t i = 0; i < json_array_size(sources) && row->sources < TRANSFER_SOURCES; i++) {
+                const char *source = json_string_value(json_array_get(sources, i));
+                row->source[row->sources++] = source ? strtoull(source, NULL, 16) : 0;
+        }
+        if (row->sources == 0 || row->key.container.len == 0 || row->key.container.len > 253 ||
+            usage_unpack(packed, len, &row->usage, room) < 0)
+                return err_set(err, ERR_INVALID,
+                               "%.*s/%.*s: the answer holds no history that this halflife knows: use one as new as the "
+                               "one that answers",
+                               TEXT_ARG(row->key.ns), TEXT_ARG(row->key.name));
+        return row->usage.samples > 0 ? transfer_put(&x->writer, row, err) : 0;
+}
+
+static bool names_fit(const struct store_key *k)
+{
+        enum { NAME_MOST = 253 };
+        return k->ns.len > 0 && k->ns.len <= NAME_MOST && k->group.len <= NAME_MOST && k->kind.len > 0 &&
+               k->kind.len <= NAME_MOST && k->name.len > 0 && k->name.len <= NAME_MOST;
+}
+
+/* One that went meanwhile has none any more. */
+static int put_workload(struct exporting *x, const json_t *metadata, struct err *err)
+{
+        struct transfer_row row = {
+                .key = {text_of(text_at(metadata, "namespace")), kind_group(text_of(text_at(metadata, "apiVersion"))),
+                        text_of(text_at(metadata, "kind")), text_of(text_at(metadata, "name")), TEXT("")}};
+        const struct store_key *k = &row.key;
+        if (!names_fit(k))
+                return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no workload");
+        AUTO(mem_free)
+        char *word = mem_printf("%.*s%s%.*s", TEXT_ARG(k->kind), k->group.len ? "." : "", TEXT_ARG(k->group));
+        AUTO(mem_free) char *ns = path_escape(k->ns.p), *kind = path_escape(word), *name = path_escape(k->name.p);
+        AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/workloads/%s/%s/history", ns, kind, name);
+        AUTO(json_decref) json_t *answer = remote_get(&x->remote, path, err);
+        const json_t *container;
+        size_t i;
+        int rc = 0;
+        if (!answer)
+                return err->code == ERR_NOTFOUND ? 0 : err->code;
+        row.key.group = text_of(text_at(answer, "group")); /* of one that is gone there may be no apiVersion */
+        if (!names_fit(&row.key))
+                return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no group");
+        json_array_foreach(json_object_get(answer, "containers"), i, container)
+        {
+                if (rc == 0)
+                        rc = put_container(x, &row, container, err);
+        }
+        x->workloads++;
+        return rc;
+}
+
+static char *page_url(const struct exporting *x, const char *token)
+{
+        AUTO(mem_free) char *ns = x->ns ? path_escape(x->ns) : NULL;
+        AUTO(mem_free) char *labels = x->labels ? path_escape(x->labels) : NULL;
+        AUTO(mem_free) char *from = token ? path_escape(token) : NULL;
+        return mem_printf("/api/v1%s%s/workloads?limit=500&fields=metadata%s%s%s%s", ns ? "/namespaces/" : "",
+                          ns ? ns : "", labels ? "&labelSelector=" : "", labels ? labels : "", from ? "&continue=" : "",
+                          from ? from : "");
+}
+
+static int put_all(struct exporting *x, struct err *err)
+{
+        AUTO(mem_free) char *token = NULL;
+        int rc = 0;
+        do {
+                AUTO(mem_free) char *url = page_url(x, token);
+                AUTO(json_decref) json_t *page = remote_get(&x->remote, url, err);
+                const char *next = json_string_value(json_object_get(page, "continue"));
+                const json_t *item;
+                size_t i;
+                if (!page)
+                        return err->code;
+                json_array_foreach(json_object_get(page, "items"), i, item)
+                {
+                        if (rc == 0)
+                                rc = put_workload(x, json_object_get(item, "metadata"), err);
+                }
+                if (next && token && strcmp(next, token) == 0)
+                        return err_set(err, ERR_INVALID, "the list has no end: two pages have one continue token");
+                mem_free(token);
+                token = mem_string(next);
+        } while (rc == 0 && token);
+        return rc;
+}
+
+static int ask(struct exporting *x, struct err *err)
+{
+        struct session s = {0};
+        AUTO(mem_free) char *token = NULL;
+        const char *server = value_of(x, OPT_SERVER), *ours = value_of(x, OPT_HALFLIFE_NAMESPACE);
+        int rc = remote_token(value_of(x, OPT_TOKEN_FILE), &token, err);
+        if (rc < 0)
+                return rc;
+        rc = session_open_given(&s, value_of(x, OPT_KUBECONFIG), value_of(x, OPT_CONTEXT), err);
+        if (rc < 0 && server && !value_of(x, OPT_KUBECONFIG) && !value_of(x, OPT_CONTEXT))
+                rc = 0; /* who is asked by his address needs none */
+        if (rc == 0 && server)
+                rc = remote_open(&x->remote, server, value_of(x, OPT_SERVER_CA),
+                                 token      ? token
+                                 : s.access ? access_bearer(s.access)
+                                            : NULL,
+                                 err);
+        else if (rc == 0)
+                remote_through(&x->remote, &s, ours ? ours : "halflife", token);
+        if (rc == 0 && (rc = put_all(x, err)) < 0)
+                err_wrap(err, "%s", server ? server : "the halflife in the cluster");
+        remote_release(&x->remote);
+        session_release(&s);
+        return rc;
+}
+
+/* --- of a database --- */
+
+struct loaded {
+        struct loaded *next;
+        struct store_key key;
+        json_t *imported; /* of its record: whose samples it holds besides its own */
+        char text[];
+};
+
+struct loading {
+        struct exporting *x;
+        struct loaded *all;
+        struct loaded other; /* stands for all that are not asked for */
+};
+
+static struct text copy(char **at, struct text from)
+{
+        struct text to = {memcpy(*at, from.p, from.len), from.len};
+        *at += from.len;
+        return to;
+}
+
+static void *take_target(void *arg, const struct store_key *key)
+{
+        struct loading *l = arg;
+        if (!names_fit(key) || (l->x->ns && !text_is(key->ns, l->x->ns)))
+                return &l->other;
+        struct loaded *t = mem_new(sizeof *t + key->ns.len + key->group.len + key->kind.len + key->name.len + 1);
+        char *at = t->text;
+        t->key = (struct store_key){.ns = copy(&at, key->ns),
+                                    .group = copy(&at, key->group),
+                                    .kind = copy(&at, key->kind),
+                                    .name = copy(&at, key->name)};
+        t->next = l->all;
+        l->all = t;
+        l->x->workloads++;
+        return t;
+}
+
+static void take_record(void *arg, void *target, struct text record, struct wall gone)
+{
+        struct loading *l = arg;
+        struct loaded *t = target;
+        AUTO(json_decref) json_t *o = t != &l->other ? json_loadb(record.p, record.len, 0, NULL) : NULL;
+        (void)gone;
+        if (o)
+                t->imported = json_incref(json_object_get(o, "imported"));
+}
+
+static void take_usage(void *arg, void *target, struct text container, const struct usage *u,
+                       const struct store_door *doors, size_t count)
+{
+        struct loading *l = arg;
+        const struct loaded *t = target;
+        (void)doors, (void)count;
+        if (t == &l->other || l->x->failed.code || u->samples == 0 || container.len == 0 || container.len > 253)
+                return;
+        struct transfer_row row = {.key = t->key, .sources = 1, .usage = *u};
+        AUTO(mem_free) char *name = mem_string_n(container.p, container.len);
+        const json_t *others = json_object_get(t->imported, name);
+        row.key.container = text_of(name);
+        row.source[0] = transfer_source(&row.key, u);
+        for (size_t i = 0; i < json_array_size(others) && row.sources < TRANSFER_SOURCES; i++) {
+                const char *source = json_string_value(json_array_get(others, i));
+                if (source)
+                        row.source[row.sources++] = strtoull(source, NULL, 16);
+        }
+        (void)transfer_put(&l->x->writer, &row, &l->x->failed);
+}
+
+static void pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
+{
+        (void)arg, (void)target, (void)container, (void)kill;
+}
+
+static void pass_note(void *arg, struct text name, struct text value)
+{
+        (void)arg, (void)name, (void)value;
+}
+
+static void take_refused(void *arg, void *target, struct text container, const struct err *why)
+{
+        struct loading *l = arg;
+        const struct loaded *t = target;
+        if (t == &l->other)
+                return;
+        AUTO(mem_free)
+        char *line = mem_printf("%.*s %.*s/%.*s %.*s: left out: %s", t ? (int)t->key.ns.len : 0, t ? t->key.ns.p : "",
+                                t ? (int)t->key.kind.len : 0, t ? t->key.kind.p : "", t ? (int)t->key.name.len : 0,
+                                t ? t->key.name.p : "", TEXT_ARG(container), why->text);
+        fprintf(stderr, "%s\n", terminal_tame(line));
+        l->x->refused++;
+}
+
+static int load(struct exporting *x, struct err *err)
+{
+        struct loading l = {.x = x};
+        const struct store_reader reader = {take_target, take_record,  take_usage, pass_kill,
+                                            pass_note,   take_refused, &l};
+        struct store *s;
+        int rc = store_open_reader(value_of(x, OPT_DATABASE), &s, err);
+        if (rc < 0)
+                return rc;
+        rc = store_load(s, &reader, err);
+        store_close(s, &(struct err){0});
+        for (struct loaded *t; (t = l.all);) {
+                l.all = t->next;
+                json_decref(t->imported);
+                mem_free(t);
+        }
+        if (rc == 0 && x->failed.code) {
+                *err = x->failed;
+                rc = err->code;
+        }
+        return rc;
+}
+
+/* --- the file --- */
+
+static int write_all(struct exporting *x, FILE *to, struct err *err)
+{
+        int rc = transfer_begin(&x->writer, to, now_read().wall, err);
+        if (rc == 0)
+                rc = value_of(x, OPT_DATABASE) ? load(x, err) : ask(x, err);
+        return rc == 0 ? transfer_end(&x->writer, err) : rc;
+}
+
+/* Beside it first, so that whoever finds the file finds it whole. */
+static int write_file(struct exporting *x, const char *path, struct err *err)
+{
+        AUTO(mem_free) char *half = mem_printf("%s.XXXXXX", path);
+        int fd = mkostemp(half, O_CLOEXEC), rc;
+        FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
+        if (!to)
+                return err_set(err, ERR_IO, "'%s': %s", path, strerror(errno));
+        rc = write_all(x, to, err);
+        if (rc == 0 && fsync(fd) < 0)
+                rc = err_set(err, ERR_IO, "write: %s", strerror(errno));
+        if (fclose(to) != 0 && rc == 0)
+                rc = err_set(err, ERR_IO, "write: %s", strerror(errno));
+        if (rc == 0 && rename(half, path) < 0)
+                rc = err_set(err, ERR_IO, "'%s': %s", path, strerror(errno));
+        if (rc < 0)
+                unlink(half);
+        return rc;
+}
+
+static int export(struct exporting *x, struct err *err)
+{
+        const char *path = value_of(x, OPT_OUTPUT);
+        int rc = path ? write_file(x, path, err) : write_all(x, stdout, err);
+        if (rc == 0)
+                fprintf(stderr, "%lld histories of %zu workloads%s\n", (long long)x->writer.rows, x->workloads,
+                        x->refused ? ", others were left out" : "");
+        return rc;
+}
+
+int cmd_export(int argc, char **argv)
+{
+        struct exporting x = {0};
+        struct err err = {0};
+        int code = EXIT_DONE;
+        if (read_arguments(&x, argc, argv, &err) < 0) {
+                fprintf(stderr, "halflife export: %s\n", err.text);
+                code = EXIT_MISUSED;
+        } else if (x.given[OPT_HELP].count) {
+                printf("usage: %s export [option]...\n\nWhat was learned, as text that import reads into another "
+                       "cluster, or under another namespace. It changes nothing, and holds no more than names and "
+                       "histograms.\n\n",
+                       program_name());
+                options_print(stdout, spec, OPTS);
+        } else if (export(&x, &err) < 0) {
+                fprintf(stderr, "halflife export: %s\n", terminal_tame(err.text));
+                code = EXIT_FAILED;
+        }
+        return code == EXIT_DONE && x.refused ? EXIT_FAILED : code;
+}
