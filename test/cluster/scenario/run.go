@@ -24,7 +24,7 @@ type scenario struct {
 var without, shared, doored, alone []scenario
 
 // Those that take minutes, the longest first: they begin before others, so that none is left to be waited for at the end.
-var longest = []string{"fleet", "rotation", "outage", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted",
+var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted",
 	"hpa-limit-basis", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
 	"dimension-namespace", "uninstall"}
 
