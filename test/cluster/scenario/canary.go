@@ -15,6 +15,9 @@ func init() {
 	shared = append(shared, scenario{"canary-rollout", canaryRollout})
 }
 
+// stood is for how long canaries are watched: what is to be seen meanwhile must be seen on a machine with much to do as well.
+const stood = 40 * time.Second
+
 // tried is a quick profile that changes so many per cent first, and watches them for so long.
 func tried(mode string, percent int, watch time.Duration) M {
 	p := quick(mode)
@@ -71,7 +74,7 @@ func (t *T) canary(rec, reason string) kube.Object {
 // Half of the running pods are resized, new ones come as the others are, and all follow once those stood; nothing restarts.
 func canaryInPlace(t *T) {
 	t.Namespace()
-	profile := tried("Recommend", 50, 20*time.Second)
+	profile := tried("Recommend", 50, stood)
 	t.Profile(profile)
 	t.Apply(t.deployment("web", 4, app(usedCPU, usedMemory)))
 	t.Eventually("they run", soon, func() error { return t.podsAsk("web", "app", "cpu", "2", 4) })
@@ -96,7 +99,7 @@ func canaryInPlace(t *T) {
 	if rec.Object("status", "canary") != nil || rec.Condition("Canary") != nil {
 		t.Fatalf("its status speaks of canaries still: %s", rec.Object("status"))
 	}
-	t.generation("deployments", "web", 1)
+	t.generation("deployments", "web", 2) // made, and scaled
 }
 
 // profileOpens waits until the scenario's profile says how its canaries are.
@@ -116,7 +119,7 @@ func (t *T) profileOpens(open bool, changed int64) {
 func canaryRollout(t *T) {
 	t.Namespace()
 	first, rest := t.canaries()
-	t.Profile(tried("Rollout", 50, 10*time.Second))
+	t.Profile(tried("Rollout", 50, stood))
 	for _, name := range []string{first, rest[0], rest[1]} {
 		t.Apply(t.deployment(name, 2, app(usedCPU, usedMemory)))
 	}
@@ -142,7 +145,7 @@ func canaryRollout(t *T) {
 func canaryDeploy(t *T) {
 	t.Namespace()
 	first, rest := t.canaries()
-	profile := tried("OnDeploy", 50, 15*time.Second)
+	profile := tried("OnDeploy", 50, stood)
 	profile["apply"].(M)["at"] = "Workload"
 	t.Profile(profile)
 	for _, name := range []string{first, rest[0]} {

@@ -61,7 +61,7 @@ func (t *T) restarted(pod string, times int) {
 
 // guarded waits until a recommendation says what happened.
 func (t *T) guarded(rec, cause, message string) kube.Object {
-	r := t.RecWhen(rec, "Guarded: "+cause, 90*time.Second, func(r kube.Object) error {
+	r := t.RecWhen(rec, "Guarded: "+cause, soon, func(r kube.Object) error {
 		if got := r.Condition("Guarded").Text("reason"); got != cause {
 			return fmt.Errorf("reason is '%s': %v", got, r.At("status", "conditions"))
 		}
@@ -109,7 +109,7 @@ func guard(t *T) {
 			return nil
 		}
 	}
-	t.Eventually("all are lowered", 90*time.Second, ask(map[string]int{cpu: workloads}))
+	t.Eventually("all are lowered", soon, ask(map[string]int{cpu: workloads}))
 	t.applies("deployment-"+bad, "True", "UpToDate", "")
 	t.restarted(t.Pods(bad)[0].Name(), 2)
 	t.guarded("deployment-"+bad, "Restarts", "its containers restarted 2 times within")
@@ -263,7 +263,7 @@ func guardPod(t *T) {
 		}
 		return list
 	}
-	t.Eventually("those that run have the originals", 90*time.Second, func() error {
+	t.Eventually("those that run have the originals", soon, func() error {
 		list := running()
 		if len(list) != 3 {
 			return fmt.Errorf("%d pods", len(list))
