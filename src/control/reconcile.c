@@ -175,7 +175,7 @@ static void injected(const struct pod *newest, struct plan *plan)
                 struct plan_container *c = &plan->container[plan->containers++];
                 c->name = pc->name;
                 c->role = c->facts.role = ROLE_INJECTED;
-                for (int r = 0; r < RESOURCES; r++) {
+                for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->facts.original[r] = c->facts.current[r] = c->raw[r] = pod_request(pc, r);
                         c->facts.limit[r] = pod_limit(pc, r);
                 }

@@ -52,7 +52,7 @@ static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct 
                 const struct pod_container *pc = &p->container[i];
                 c[i] = (struct basis_container){.role = pc->role};
                 take_sample(pc, p->told->cpu[i], at_ms, &c[i]);
-                for (int r = 0; r < RESOURCES; r++) {
+                for (enum resource r = CPU; r < RESOURCES; r++) {
                         c[i].limit[r] = pod_limit(pc, r);
                         c[i].original[r] = pod_request(pc, r).set ? pod_request(pc, r) : c[i].limit[r];
                 }
