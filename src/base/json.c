@@ -27,13 +27,18 @@ static void skip_space(struct json *j)
                 j->p++;
 }
 
+static char byte_behind_space(struct json *j)
+{
+        skip_space(j);
+        return j->p < j->end ? *j->p : '\0';
+}
+
 /* The first byte of what comes next, not consumed; '\0' at the end of the input or after an error. */
-static char next_byte(struct json *j)
+static inline char next_byte(struct json *j)
 {
         if (j->error)
                 return '\0';
-        skip_space(j);
-        return j->p < j->end ? *j->p : '\0';
+        return j->p<j->end && * j->p> ' ' ? *j->p : byte_behind_space(j);
 }
 
 static bool is_digit(char c)
@@ -96,35 +101,40 @@ static int32_t escape(const char *p, const char *end, size_t *ret_len)
         return low >= 0xdc00 && low <= 0xdfff ? 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) : -1;
 }
 
+/* Go past what skip_plain stopped at, other than the closing quote: false where no string may hold it. Apart, so that
+ * take_string is short: most strings hold none. */
+static __attribute__((noinline)) bool take_special(struct json *j, bool *ret_escaped)
+{
+        size_t step;
+        if (j->p == j->end)
+                return fail(j, "a string does not end");
+        if (*j->p == '\\') {
+                *ret_escaped = true;
+                if (escape(j->p + 1, j->end, &step) < 0)
+                        return fail(j, "a string holds a wrong escape");
+                step++;
+        } else {
+                if ((unsigned char)*j->p < 0x20)
+                        return fail(j, "a string holds a control character");
+                step = utf8_length(j->p, (size_t)(j->end - j->p));
+                if (step == 0)
+                        return fail(j, "a string is not UTF-8");
+        }
+        j->p += step;
+        return true;
+}
+
 /* Consume a string, checked; ret points between its quotes. */
 static bool take_string(struct json *j, struct text *ret, bool *ret_escaped)
 {
         const char *begin = ++j->p;
         *ret_escaped = false;
-        for (;;) {
-                j->p = skip_plain(j->p, j->end);
-                if (j->p == j->end)
-                        return fail(j, "a string does not end");
-                size_t step;
-                if (*j->p == '"') {
-                        *ret = (struct text){begin, (size_t)(j->p - begin)};
-                        j->p++;
-                        return true;
-                }
-                if (*j->p == '\\') {
-                        *ret_escaped = true;
-                        if (escape(j->p + 1, j->end, &step) < 0)
-                                return fail(j, "a string holds a wrong escape");
-                        step++;
-                } else {
-                        if ((unsigned char)*j->p < 0x20)
-                                return fail(j, "a string holds a control character");
-                        step = utf8_length(j->p, (size_t)(j->end - j->p));
-                        if (step == 0)
-                                return fail(j, "a string is not UTF-8");
-                }
-                j->p += step;
-        }
+        while ((j->p = skip_plain(j->p, j->end)) == j->end || *j->p != '"')
+                if (!take_special(j, ret_escaped))
+                        return false;
+        *ret = (struct text){begin, (size_t)(j->p - begin)};
+        j->p++;
+        return true;
 }
 
 /* raw has passed take_string, and no escape is shorter than what it stands for. */

@@ -93,10 +93,13 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                  KV_INT("restarts", restarts), KV("cause", cause_name[cause]));
 }
 
+/* Those of a pod that nothing is learned of wait until something is. */
 static void count_pod(struct controller *c, struct pod *p)
 {
-        if (!p->target && !(p->more && p->more->single))
+        if (!p->target && !(p->more && p->more->single)) {
+                c->world.kills |= pod_tells_of_kill(p);
                 return;
+        }
         for (int i = 0; i < p->containers; i++) {
                 struct pod_container *pc = &p->container[i];
                 for (int which = 0; pc->kills && which < 2; which++)
@@ -110,6 +113,9 @@ static void count_pod(struct controller *c, struct pod *p)
  * witness). */
 void oom_count(struct controller *c)
 {
+        if (!c->world.kills)
+                return;
+        c->world.kills = false;
         for (size_t i = 0; i < c->world.ordered; i++)
                 count_pod(c, c->world.order[i]);
         for (size_t i = 0; i < c->world.droppeds; i++)

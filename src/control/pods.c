@@ -280,12 +280,18 @@ static bool pod_same(const struct pod *p, const struct pod_view *v)
         return true;
 }
 
-static bool tells_of_kill(const struct pod *p)
+bool pod_tells_of_kill(const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
                 if (p->container[i].kills)
                         return true;
         return false;
+}
+
+static void note_killed(struct world *w, struct pod *p)
+{
+        w->killed = pod_tells_of_kill(p) ? p : NULL;
+        w->kills |= w->killed != NULL;
 }
 
 int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
@@ -306,7 +312,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
                 }
                 pod_set(w, p, view, epoch);
                 pod_more_read(w, p, &view->meta);
-                w->killed = tells_of_kill(p) ? p : NULL;
+                note_killed(w, p);
         }
         arena_reset(&w->scratch);
         return rc;
@@ -324,7 +330,7 @@ void pod_remove(struct world *w, struct text json)
                         pod_set(w, p, view, p->epoch);
                         p->running = false;
                         pod_drop(w, p);
-                        w->killed = tells_of_kill(p) ? p : NULL;
+                        note_killed(w, p);
                 }
         }
         arena_reset(&w->scratch);

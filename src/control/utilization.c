@@ -10,6 +10,15 @@ static bool is_asked_for(const struct pod *p)
                p->target->profile->spec->apply.hpa == HPA_LIMIT_BASIS;
 }
 
+static bool any_basis(const struct world *w)
+{
+        const struct profile *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                if (p->spec->apply.hpa == HPA_LIMIT_BASIS)
+                        return true;
+        return false;
+}
+
 struct originals {
         const struct pod *pod;
         struct basis_container *to;
@@ -93,6 +102,8 @@ static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct vi
 void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct view *v)
 {
         size_t count = 0;
+        if (!any_basis(w))
+                return;
         for (size_t i = 0; i < w->ordered; i++)
                 count += is_asked_for(w->order[i]);
         if (!count)

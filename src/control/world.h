@@ -475,6 +475,7 @@ struct world {
         struct map published;   /* "ns/name" -> struct published */
         struct map targets;     /* key -> struct target */
         struct pod *killed;     /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
+        bool kills;             /* some pod may tell of one that is not counted */
         bool ns_gone;           /* something that held a namespace went: look for those to forget */
         bool changed;           /* links may be other than at the last settle */
         bool turned;            /* a pod began or ended to run where targets follow */
@@ -566,6 +567,7 @@ struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);
 
+bool pod_tells_of_kill(const struct pod *p);                   /* of one that is not counted */
 void pod_kills_forget(struct pod_container *c);                /* they are counted, or told of otherwise */
 struct pod_told *pod_tell(struct pod *p);                      /* made where there is none */
 char *workload_uid(const struct workload *wl);                 /* as the API server writes it; NULL: it has none */
