@@ -55,6 +55,7 @@ enum setting_id {
         SET_APPLY,
         SET_BUDGET_WORKLOADS,
         SET_BUDGET_CORES,
+        SET_FUSE_GUARDS,
         SET_API_RATE,
         SET_API_CONCURRENCY,
         SET_LOG_FORMAT,

@@ -19,6 +19,7 @@ struct controller_options {
         bool apply_never;
         int budget_workloads;          /* of the whole cluster, at once; 0: no bound */
         int64_t budget_cores_per_hour; /* millicores; 0: no bound */
+        int fuse_guards;               /* more within an hour stop all applying until a person resets it; 0: never */
         bool leader_elect;
         const char *ns; /* halflife's own namespace: its Lease is there, and it is exempt */
         const char *lease_name;

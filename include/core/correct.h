@@ -137,14 +137,14 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
 /*
  * What the gates judge. Workload-wide facts first, then those of one container's resource. The first hold in this order
  * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
- * `OtherAutoscaler`, `HPAHold`, `Guard` (a state of Held that no other flag explains), `Contested`, `Managed`,
+ * `OtherAutoscaler`, `HPAHold`, `Guard` (a state of Held that no other flag explains), `Fuse`, `Contested`, `Managed`,
  * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `Canary`, `OutsideWindow`, `Budget`, `RolloutBlocked`,
  * `Quota`. A static target is one for deploys: it holds by its own reason here.
  *
- * Canaries, windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange and, in place
- * of the cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource that stands
- * below its original, the original is put back, waiting for neither as well. A guarded workload's is put back at once:
- * neither usage that is away nor `RolloutBlocked` nor `Quota` hold that.
+ * The fuse, canaries, windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange
+ * and, in place of the cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource
+ * that stands below its original, the original is put back, waiting for neither as well. A guarded workload's is put
+ * back at once: neither usage that is away nor `RolloutBlocked` nor `Quota` hold that.
  */
 struct gate_facts {
         struct wall now;
@@ -161,6 +161,7 @@ struct gate_facts {
         bool other_autoscaler; /* one that sets requests itself has this workload for its target */
         bool rollout_blocked;
         bool no_room;      /* a ResourceQuota would refuse pods of the rollout */
+        bool fuse_blown;   /* too many changes went wrong: no decrease */
         bool canary_waits; /* others are to be lowered first, and did not stand their watch time yet */
         bool window_open;
         bool budget_left;
@@ -193,9 +194,10 @@ void gate(const struct gate_facts *f, struct gate_verdict *ret);
  * `OptedOut`, `OtherAutoscaler`, `HPAHold`, `Guard`, `Contested`, `Immutable`, `Orphaned`; then the original stands
  * (value; unset where there is none). f->current is what a deploy before wrote, unset where none did: it is kept
  * (`below_min_change`) where the target is not far enough from it, so that the same manifest applied again changes
- * nothing. Where others are lowered first (`Canary`) it is kept as well, unless the target is above it; without one the
- * original stands. Of f, the facts of rollouts do not count. Under InPlace f->current is what running pods are set to,
- * and new ones get that, whatever the target is by now; where nothing is set, the original, or a static target.
+ * nothing. Where others are lowered first (`Canary`), or the fuse is blown (`Fuse`), it is kept as well, unless the
+ * target is above it; without one the original stands. Of f, the facts of rollouts do not count. Under InPlace
+ * f->current is what running pods are set to, and new ones get that, whatever the target is by now; where nothing is
+ * set, the original, or a static target.
  */
 struct deploy_verdict {
         enum reason hold; /* REASON_NONE: the value is ours */

@@ -17,6 +17,7 @@ enum gate {
         GATE_AUTOSCALER,
         GATE_HPA,
         GATE_GUARD,
+        GATE_FUSE,
         GATE_CONTEST,
         GATE_MANAGER,
         GATE_KIND,

@@ -16,6 +16,7 @@
 #include "doc/record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
+#define ANNOTATION_FUSE  "halflife.dev/fuse" /* on our Lease: core/fuse.h */
 #define ANNOTATION_HOLD  "halflife.dev/hold"
 /* On a Recommendation: the one, of the same namespace, whose history is to go on here; and what became of it. */
 #define ANNOTATION_ADOPT   "halflife.dev/adopt"

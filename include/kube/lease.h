@@ -15,6 +15,10 @@ struct lease_options {
         void (*lost)(void *arg, const struct err *why);    /* at once, before the lease can be another's */
         void (*trouble)(void *arg, const struct err *err); /* a try failed; may be NULL */
         void *arg;
+        const char *note; /* an annotation to be kept on it; NULL: none */
+        /* Each time the Lease was seen, held by whomever: its UID and what the annotation says (NULL: there is none).
+         * Returns what it is to say instead, written with the next renewal of our own; NULL: it may stay. */
+        const char *(*noted)(void *arg, const char *uid, const char *note);
 };
 struct lease;
 struct lease *lease_new(struct client *c, const struct lease_options *o);

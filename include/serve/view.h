@@ -127,6 +127,7 @@ struct view {
         const char *metrics;     /* Prometheus' text; NULL: none yet */
         size_t metrics_len;
         bool apply_never;         /* the setting */
+        bool fuse_blown;          /* too many changes went wrong: nothing new is given */
         const char *source_error; /* why the API server cannot be asked; NULL: it can */
         int64_t source_since_ms;
         const struct view_target **target; /* by (ns, recommendation) */

@@ -1,17 +1,23 @@
 /*
- * halflife resume: holds are lifted, and halflife goes on where its profiles say so.
+ * halflife resume: holds are lifted, or the fuse is reset, and halflife goes on where its profiles say so.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/mem.h"
+#include "base/yaml.h"
 #include "cli/cmd.h"
 #include "commands.h"
 #include "restore.h"
 #include "terminal.h"
 
-enum { OPT_DRY_RUN = SCOPE_OPTIONS, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
+enum { OPT_FUSE = SCOPE_OPTIONS, OPT_LEASE, OPT_DRY_RUN, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
         RESTORE_SCOPE_OPTIONS,
+        {.name = "fuse",
+         .help = "reset the fuse instead, which too many changes that were taken back have blown; -n: where halflife "
+                 "runs (default halflife)"},
+        {.name = "lease", .value = "NAME", .help = "with --fuse: the controller's Lease (default halflife)"},
         {.name = "dry-run", .help = "tell what would be lifted, and change nothing"},
         SESSION_OPTIONS,
         {.name = "help", .letter = 'h', .help = "this text"},
@@ -46,17 +52,73 @@ static int lift(struct restoring *r, struct err *err)
         return 0;
 }
 
+/* --- the fuse --- */
+
+struct fuse_place {
+        bool asked;
+        const char *ns, *lease;
+};
+
+static int fuse_place_read(const struct option_given *given, const struct option_words *words, struct fuse_place *ret,
+                           struct err *err)
+{
+        int rc = option_switch(&given[OPT_FUSE], &ret->asked, err);
+        const char *ns = option_value(&given[SCOPE_NAMESPACE]), *lease = option_value(&given[OPT_LEASE]);
+        if (rc < 0)
+                return rc;
+        if (lease && !ret->asked)
+                return err_set(err, ERR_INVALID, "--lease is for --fuse: give both");
+        if (ret->asked &&
+            (words->count || given[SCOPE_ALL].count || given[SCOPE_SELECTOR].count || given[SCOPE_ORPHANED].count))
+                return err_set(err, ERR_INVALID, "--fuse is of the whole controller: leave the workloads out");
+        ret->ns = ns ? ns : "halflife";
+        ret->lease = lease ? lease : "halflife";
+        return 0;
+}
+
+/* That it was reset stays written: whoever holds the Lease next, with an older database, learns of it. */
+static int reset_fuse(struct restoring *r, const struct fuse_place *at, struct err *err)
+{
+        char time[WALL_TEXT_MAX], note[WALL_TEXT_MAX + 8];
+        AUTO(mem_free) char *path = path_of("coordination.k8s.io", "v1", at->ns, "leases", at->lease, NULL);
+        AUTO(mem_free) char *text = restore_get(r, path, err);
+        if (!text)
+                return err_wrap(err, "read the Lease '%s' in namespace '%s' (-n and --lease say where it is)",
+                                at->lease, at->ns);
+        AUTO(json_decref) json_t *lease = json_loads(text, 0, NULL);
+        const json_t *notes = json_object_get(json_object_get(lease, "metadata"), "annotations");
+        const char *blown = json_string_value(json_object_get(notes, ANNOTATION_FUSE));
+        if (!blown || strncmp(blown, "reset ", 6) == 0) {
+                printf("the fuse is whole: there is nothing to reset\n");
+                return 0;
+        }
+        snprintf(note, sizeof note, "reset %s", wall_print(now_read().wall, time));
+        AUTO(json_decref)
+        json_t *patch = json_pack("{s:{s:{s:s}}}", "metadata", "annotations", ANNOTATION_FUSE, note);
+        AUTO(mem_free)
+        char *answer = r->dry_run ? NULL : restore_patch(r, path, "application/merge-patch+json", patch, err);
+        if (!r->dry_run && !answer)
+                return err_wrap(err, "write the Lease '%s' in namespace '%s'", at->lease, at->ns);
+        AUTO(mem_free)
+        char *line = mem_printf("the fuse %s (it was blown: %s)", r->dry_run ? "would be reset" : "is reset", blown);
+        printf("%s\n", terminal_tame(line));
+        return 0;
+}
+
 int cmd_resume(int argc, char **argv)
 {
         struct restoring r;
         struct option_given given[OPTS];
         struct option_words words;
+        struct fuse_place fuse = {0};
         struct err err = {0};
         int code = EXIT_DONE;
         restoring_init(&r);
         int rc = options_parse(spec, OPTS, argc, argv, given, &words, &err);
         bool help = rc == 0 && given[OPT_HELP].count;
         if (rc == 0 && !help)
+                rc = fuse_place_read(given, &words, &fuse, &err);
+        if (rc == 0 && !help && !fuse.asked)
                 rc = restore_scope_read(given, &words, &r.scope, &err);
         if (rc == 0 && !help)
                 rc = option_switch(&given[OPT_DRY_RUN], &r.dry_run, &err);
@@ -64,13 +126,17 @@ int cmd_resume(int argc, char **argv)
                 code = EXIT_MISUSED;
         } else if (help) {
                 printf("usage: %s resume [option]... [KIND/NAME]...\n\nLifts the holds that halflife restore, or a "
-                       "person, has set: halflife goes on with what the profiles say.\n\n",
+                       "person, has set: halflife goes on with what the profiles say. With --fuse resets the fuse, "
+                       "whose "
+                       "words are in the condition Degraded of every profile.\n\n",
                        program_name());
                 options_print(stdout, spec, OPTS);
         } else {
                 rc = session_open_given(&r.session, option_value(&given[OPT_KUBECONFIG]),
                                         option_value(&given[OPT_CONTEXT]), &err);
-                if (rc == 0) {
+                if (rc == 0 && fuse.asked) {
+                        rc = reset_fuse(&r, &fuse, &err);
+                } else if (rc == 0) {
                         restore_scope_settle(&r.scope, &r.session);
                         rc = lift(&r, &err);
                 }

@@ -63,6 +63,7 @@ static struct controller_options live_options(const struct settings *s)
                 .api_concurrency = (int)s->number[SET_API_CONCURRENCY],
                 .apply_never = s->number[SET_APPLY] == 1,
                 .budget_workloads = (int)s->number[SET_BUDGET_WORKLOADS],
+                .fuse_guards = (int)s->number[SET_FUSE_GUARDS],
                 .budget_cores_per_hour = s->number[SET_BUDGET_CORES] * 1000,
         };
 }
@@ -243,6 +244,7 @@ static bool heeds(const struct running *r, int setting)
         case SET_LEASE:
         case SET_BUDGET_WORKLOADS:
         case SET_BUDGET_CORES:
+        case SET_FUSE_GUARDS:
         case SET_CUSTOM_METRICS_LISTEN:
         case SET_CUSTOM_METRICS_SERVICE:
                 return !r->replica;

@@ -102,6 +102,9 @@ const struct setting setting_table[SETTINGS] = {
                                   "workloads changed at once in the whole cluster; 0: no bound"},
         [SET_BUDGET_CORES] = {"budget-cores-per-hour", SETTING_COUNT, "N", "0", "0", "1000000", NULL, true,
                               "cores of request changed in a sliding hour in the whole cluster; 0: no bound"},
+        [SET_FUSE_GUARDS] = {"fuse-guards", SETTING_COUNT, "N", "5", "0", "1000", NULL, true,
+                             "more changes taken back within an hour than this blow the fuse: nothing new is applied until "
+                             "halflife resume --fuse; 0: it never blows, and one that is blown is reset"},
         [SET_API_RATE] = {"api-rate", SETTING_COUNT, "N", "50", "1", "10000", NULL, true,
                           "requests a second to the API server"},
         [SET_API_CONCURRENCY] = {"api-concurrency", SETTING_COUNT, "N", "8", "1", "1000", NULL, true,

@@ -41,6 +41,7 @@ static void count(struct canary_tally *to, const struct target *t, int64_t now_m
                      canary_stood(d->stood_ms, now_ms, t->profile->spec->apply.guard.watch_ms);
         to->changed += changed;
         to->stood += changed && stood;
+        to->taken_back += guard_holds(t, (struct wall){now_ms});
         to->due += t->due;
 }
 
@@ -192,7 +193,7 @@ void canary_follow(struct controller *c, struct target *t)
         if (!t->deed.trial || !t->profile)
                 return;
         const struct apply_policy *a = &t->profile->spec->apply;
-        bool stood = canary_stood(t->deed.stood_ms, loop_now(c->loop).wall.ms, a->guard.watch_ms);
+        bool stood = !c->fuse.blown && canary_stood(t->deed.stood_ms, loop_now(c->loop).wall.ms, a->guard.watch_ms);
         if (!stood && a->canary.percent < 100 && in_place(t)) {
                 canary_mark(t);
                 return;

@@ -31,6 +31,7 @@ static struct plan_facts facts_of(const struct controller *c)
                 .apply_never = c->options.apply_never,
                 .source_away = c->source_away || watch_blind(c) != NULL,
                 .budget_left = true,
+                .fuse_blown = c->fuse.blown != NULL,
         };
 }
 
@@ -182,6 +183,7 @@ static void settle(struct controller *c)
         resize_settle(c);
         windows_settle(c);
         budget_settle(c);
+        fuse_settle(c);
         canary_settle(c);
 }
 
@@ -504,6 +506,8 @@ static void begin(struct controller *c)
                 .gained = lease_gained,
                 .lost = lease_lost,
                 .trouble = lease_trouble,
+                .note = ANNOTATION_FUSE,
+                .noted = fuse_noted,
                 .arg = c,
         };
         if (c->options.leader_elect)
@@ -568,6 +572,7 @@ void controller_reconfigure(struct controller *c, const struct controller_option
         c->options.apply_never = o->apply_never;
         c->options.budget_workloads = o->budget_workloads;
         c->options.budget_cores_per_hour = o->budget_cores_per_hour;
+        c->options.fuse_guards = o->fuse_guards;
         c->options.api_rate = o->api_rate;
         c->options.api_concurrency = o->api_concurrency;
         client_set_limits(c->client, o->api_rate, o->api_concurrency);
@@ -651,6 +656,7 @@ void controller_free(struct controller *c)
         for (size_t i = 0; i < c->spendings; i++)
                 mem_free(c->spent[i].profile);
         mem_free(c->spent);
+        fuse_release(&c->fuse);
         mem_free(c->poll_ns);
         store_batch_free(c->packing);
         watch_guests_forget(c);

@@ -17,6 +17,7 @@
 #include "base/queue.h"
 #include "control/controller.h"
 #include "control/custom_api.h"
+#include "core/fuse.h"
 #include "guarding.h"
 #include "kube/event.h"
 #include "kube/lease.h"
@@ -86,6 +87,17 @@ struct refused { /* what was to be written; NULL where there is none */
 struct spending {
         int64_t at_ms, millicores;
         char *profile; /* its key */
+};
+
+/* Guards that fired, and what came of too many (fuse.c). */
+struct fuse {
+        char *blown;                /* when and why, as the Lease says it; NULL: it is whole */
+        int64_t blown_ms, reset_ms; /* the last reset; 0: none */
+        int64_t *at_ms;             /* of guards, the oldest first */
+        char **name;                /* whose: "ns/Kind/name" */
+        int guards;
+        char *shown;                   /* UID of the Lease that was seen to say so; NULL */
+        char reset[WALL_TEXT_MAX + 8]; /* what it is to say of a reset */
 };
 
 enum { CODE_NONE, CODE_2XX, CODE_3XX, CODE_4XX, CODE_409, CODE_429, CODE_5XX, CODES };
@@ -158,6 +170,7 @@ struct controller {
         struct queue *work;
         int writing;
         struct refusal refusal[REFUSALS_MAX];
+        struct fuse fuse;
         bool rereading; /* held the Lease, lost it, holds it again: no write before everything was read again */
         bool lost;      /* held the Lease and lost it */
         bool stopping;
@@ -289,6 +302,7 @@ void persist_kill(struct controller *c, struct target *t, const struct pod *p, c
 void persist_budget(struct controller *c);
 /* What is new of t, in one transaction. */
 void persist_target(struct controller *c, struct target *t);
+void persist_note(struct controller *c, const char *name, struct text value);
 /* t's histories and the end of old's, in one transaction. */
 void persist_adopted(struct controller *c, struct target *t, struct target *old);
 void persist_namespace(struct controller *c, const char *ns); /* what is new of its targets, in one transaction */
@@ -348,6 +362,18 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
 /* Did the last change do harm? Then it is held from now on, and to be decided about afresh. */
 bool guard_watch(struct controller *c, struct target *t, const struct plan *p); /* only whoever writes looks */
 bool guard_look(struct controller *c, struct target *t, const struct plan *p);
+
+/* fuse.c */
+/* A guard fired on a target. owner_changed: soon after a change of its owner's own, so that it does not count. */
+void fuse_count(struct controller *c, struct target *t, bool owner_changed);
+void fuse_settle(struct controller *c); /* settings may reset it */
+void fuse_load(struct controller *c, struct text value);
+void fuse_release(struct fuse *f);
+/* What the Lease says; *ret_at_ms: since when, 0 where that cannot be read. Anything but a reset says that it is blown.
+ */
+enum fuse_word fuse_read(struct text note, int64_t *ret_at_ms);
+/* The Lease was seen with this annotation (NULL: none): what it is to say instead; NULL: nothing else. */
+const char *fuse_noted(void *arg, const char *uid, const char *note);
 
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */

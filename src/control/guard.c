@@ -162,6 +162,7 @@ static void fire(struct controller *c, struct target *t, const struct guard_fact
         g->step_ms = guard_step_ms(g->step_ms);
         g->fired_ms = f->now.ms;
         g->until_ms = f->now.ms + g->step_ms;
+        bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guarding_end(t);
         c->count.guards[cause]++;
         log_warn("a change did harm: the originals come back", KV("namespace", t->ns), KV("kind", t->kind),
@@ -170,6 +171,7 @@ static void fire(struct controller *c, struct target *t, const struct guard_fact
         persist_deed(c, t);
         AUTO(mem_free) char *note = mem_printf("%s: the originals come back", g->why);
         tell_event(c, t, true, "Guarded", note);
+        fuse_count(c, t, released);
 }
 
 /* --- forgetting --- */

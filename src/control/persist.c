@@ -142,6 +142,8 @@ static void load_kill(void *arg, void *target, struct text container, const stru
 static void load_note(void *arg, struct text name, struct text value)
 {
         struct controller *c = arg;
+        if (text_is(name, "fuse"))
+                fuse_load(c, value);
         if (!text_is(name, "budget"))
                 return;
         AUTO(json_decref) json_t *list = json_loadb(value.p, value.len, 0, NULL);
@@ -355,18 +357,23 @@ void persist_kill(struct controller *c, struct target *t, const struct pod *p, c
         submit(c, b);
 }
 
-void persist_budget(struct controller *c)
+void persist_note(struct controller *c, const char *name, struct text value)
 {
         if (!c->store)
                 return;
+        struct store_batch *b = store_batch_new();
+        store_batch_note(b, name, value);
+        submit(c, b);
+}
+
+void persist_budget(struct controller *c)
+{
         json_t *list = json_array();
         for (size_t i = 0; i < c->spendings; i++)
                 json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)c->spent[i].at_ms,
                                                       (json_int_t)c->spent[i].millicores, c->spent[i].profile));
         char *text = json_dumps(list, JSON_COMPACT);
-        struct store_batch *b = store_batch_new();
-        store_batch_note(b, "budget", text_of(text));
-        submit(c, b);
+        persist_note(c, "budget", text_of(text));
         free(text);
         json_decref(list);
 }

@@ -77,6 +77,7 @@ struct plan_facts {
         bool apply_never; /* the setting */
         bool source_away; /* usage cannot be read, or what holds a change cannot be seen */
         bool budget_left;
+        bool fuse_blown; /* too many changes went wrong: nothing new */
 };
 
 /* Decide about one target: reads the world and writes nothing (but its own plan, in the arena). The target has a

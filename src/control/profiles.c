@@ -98,12 +98,23 @@ static void standing_read(struct profile *p, struct text json)
         }
 }
 
-/* As whoever holds the Lease says; he counts himself. */
-static void canary_read(struct profile *p, struct text json)
+static bool is_text(const json_t *object, const char *key, const char *want)
+{
+        const char *s = json_string_value(json_object_get(object, key));
+        return s && strcmp(s, want) == 0;
+}
+
+/* As whoever holds the Lease says; he himself knows. */
+static void verdicts_read(struct profile *p, struct text json)
 {
         AUTO(json_decref) json_t *object = json_loadb(json.p, json.len, 0, NULL);
-        const json_t *canary = json_object_get(json_object_get(object, "status"), "canary");
-        p->canary_closed = json_is_false(json_object_get(canary, "open"));
+        const json_t *status = json_object_get(object, "status");
+        size_t i;
+        json_t *row;
+        p->canary_closed = json_is_false(json_object_get(json_object_get(status, "canary"), "open"));
+        p->fused = false;
+        json_array_foreach(json_object_get(status, "conditions"), i, row) p->fused |=
+                is_text(row, "type", "Degraded") && is_text(row, "status", "True") && is_text(row, "reason", "Fuse");
 }
 
 int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err)
@@ -123,7 +134,7 @@ int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epo
                         standing_read(p, json);
                 }
                 p->epoch = epoch;
-                canary_read(p, json);
+                verdicts_read(p, json);
                 /* Our own status writes do not count; one deleted and made again while nobody looked does. */
                 if (p->generation != view.generation || p->created_ms != view.created.ms) {
                         p->generation = view.generation;

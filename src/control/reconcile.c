@@ -401,6 +401,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .canary_waits = t->waits,
                                 .window_open = !t->profile || t->profile->window_open,
                                 .budget_left = f->budget_left,
+                                .fuse_blown = f->fuse_blown,
                                 .changed_ms = t->deed.changed_ms,
                                 .after_kill = t->kill_ms > t->deed.changed_ms,
                         },
@@ -479,6 +480,9 @@ static void applied_condition(struct plan *plan)
                 [REASON_RECOMMEND_ONLY] = "the profile's apply.mode is Recommend",
                 [REASON_BELOW_MIN_CHANGE] = "the change would be smaller than minChangePercent",
                 [REASON_COOLDOWN] = "the last change is younger than the cooldown",
+                [REASON_FUSE] =
+                        "too many changes were taken back within an hour: condition Degraded of the profile names "
+                        "them, halflife resume --fuse goes on",
                 [REASON_CANARY] = "others of the profile are changed first; its status.canary tells how far they are",
                 [REASON_OUTSIDE_WINDOW] = "no maintenance window is open",
                 [REASON_BUDGET] = "the budget for changes is used up",

@@ -112,6 +112,7 @@ struct seen {
         bool other;   /* somebody else set a request of it */
         bool raises;  /* it is to be raised */
         bool lowered; /* some request is below its original */
+        bool falls;   /* some request is to be lower */
 };
 
 static struct seen look_at(const struct plan *p, const struct pod *pod)
@@ -131,6 +132,7 @@ static struct seen look_at(const struct plan *p, const struct pod *pod)
                         if (!c[i].want[r].set)
                                 continue;
                         seen.raises |= raise_to(p, pod, i, r) > c[i].request[r].value;
+                        seen.falls |= c[i].want[r].value < c[i].request[r].value;
                         seen.lowered |= c[i].request[r].value < of->facts.original[r].value;
                 }
         }
@@ -174,7 +176,8 @@ static void count_pod(struct plan *p, const struct plan_facts *f, struct pod *po
         bool has = !writes && !(seen.verdict == RESIZE_STANDS && pod->resize == RESIZE_GOES_ON);
         s->first_behind += pod->canary && !has && !kept->left;
         bool forgets = seen.verdict == RESIZE_STANDS && pod->ours && !seen.lowered;
-        bool due = (writes || forgets) && !kept->left && f->now.mono.ns >= kept->again.ns;
+        bool fused = f->fuse_blown && writes && seen.falls;
+        bool due = !fused && (writes || forgets) && !kept->left && f->now.mono.ns >= kept->again.ns;
         if (due && (!s->next || (seen.raises && !s->raises))) {
                 s->next = pod;
                 s->raises = seen.raises;
@@ -208,7 +211,7 @@ void resize_survey(const struct world *w, const struct plan_facts *f, struct pla
                         count_pod(p, f, pod);
         s->unserved = w->resize == RESIZE_ABSENT;
         bool follows = may_follow(p, f) && w->resize == RESIZE_SERVED;
-        s->goes_on = follows && (s->behind || s->progress[RESIZE_GOES_ON]);
+        s->goes_on = follows && ((s->behind && !f->fuse_blown) || s->progress[RESIZE_GOES_ON]);
         if (!follows || (s->progress[RESIZE_GOES_ON] >= PODS_AT_ONCE && !s->raises))
                 s->next = NULL;
 }

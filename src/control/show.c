@@ -147,6 +147,7 @@ struct view *show_end(struct controller *c)
         show_rivals(&c->world, v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.apply_never;
+        v->fuse_blown |= c->fuse.blown != NULL; /* a replica has read it already */
         if (c->source_away) {
                 v->source_error = arena_text(&v->arena, text_of(c->source_error));
                 v->source_since_ms = c->source_since_ms;

@@ -330,8 +330,19 @@ static void show_recommendation(struct world *w, const struct published *p, cons
         show_published(v, p, to, false);
 }
 
+/* Every profile says so. */
+static bool is_fused(const struct world *w)
+{
+        const struct profile *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                if (p->fused)
+                        return true;
+        return false;
+}
+
 void show_recommendations(struct world *w, struct arena *scratch, struct view *v)
 {
+        v->fuse_blown = is_fused(w);
         struct map scaled = {0};
         const struct published *p;
         scaled_read(w, scratch, &scaled);

@@ -101,6 +101,10 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
         } else if (blind) {
                 v->degraded_reason = "CannotSee";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %.400s", blind);
+        } else if (c->fuse.blown) {
+                v->degraded_reason = "Fuse";
+                snprintf(v->degraded_message, sizeof v->degraded_message,
+                         "nothing new is applied until halflife resume --fuse: %.400s", c->fuse.blown);
         } else if (p->trouble) {
                 v->degraded_reason = "UnknownTimeZone";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);

@@ -42,6 +42,7 @@ enum metric_id {
         M_CHECKPOINT_BYTES,
         M_CHECKPOINT_ERRORS,
         M_DATABASE_UP,
+        M_FUSE_BLOWN,
         M_PODS,
         M_HISTORIES,
         M_WORK,
@@ -123,6 +124,9 @@ static const struct metric metrics[METRICS] = {
                                  METRIC_COUNTER},
         [M_DATABASE_UP] = {"halflife_database_up", "1 while checkpoints are written; 0: learning in memory only.",
                            METRIC_GAUGE},
+        [M_FUSE_BLOWN] = {"halflife_fuse_blown",
+                          "1 while nothing new is applied because too many changes were taken back within an hour.",
+                          METRIC_GAUGE},
         [M_PODS] = {"halflife_pods", "Pods known.", METRIC_GAUGE},
         [M_HISTORIES] = {"halflife_histories", "Histories held: containers of workloads.", METRIC_GAUGE},
         [M_WORK] = {"halflife_work_waiting", "Targets waiting for a write.", METRIC_GAUGE},
@@ -320,6 +324,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         guards(out, c);
         one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
         one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
+        one(out, M_FUSE_BLOWN, c->fuse.blown != NULL);
         one(out, M_DATABASE_UP, c->store && !c->store_error[0]);
         one(out, M_PODS, (double)c->world.pods.count);
         one(out, M_HISTORIES, histories_of(c));

@@ -439,6 +439,7 @@ struct profile {
         int64_t next_ready, next_applied, next_saving[RESOURCES]; /* of the pass under way */
         int64_t rolling, spent_millicores;
         struct canary_tally canary; /* where it tries changes on some workloads first */
+        bool fused;                 /* its status says that the fuse is blown */
         bool canary_closed;         /* the others wait: by the last canary_settle; of a replica: by its status */
         struct target *first;       /* of its targets the one with the lowest rank; within canary_settle */
         /* status: as written, and since when it says so */

@@ -17,6 +17,7 @@ static const struct {
         [GATE_AUTOSCALER] = {"OtherAutoscaler", REASON_OTHER_AUTOSCALER, true},
         [GATE_HPA] = {"HPA", REASON_HPA_HOLD, true},
         [GATE_GUARD] = {"Guard", REASON_GUARD, true},
+        [GATE_FUSE] = {"Fuse", REASON_FUSE, true},
         [GATE_CONTEST] = {"Contest", REASON_CONTESTED, true},
         [GATE_MANAGER] = {"Manager", REASON_MANAGED, false},
         [GATE_KIND] = {"Kind", REASON_IMMUTABLE, true},

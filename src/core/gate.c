@@ -91,6 +91,12 @@ static enum reason by_guard(const struct gate_facts *f, const struct move *m, st
         return f->state == STATE_HELD && !m->guarded && !f->contested && !f->orphaned ? REASON_GUARD : REASON_NONE;
 }
 
+static enum reason by_fuse(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
+{
+        (void)v;
+        return is_decrease(m) && f->fuse_blown ? REASON_FUSE : REASON_NONE;
+}
+
 static enum reason by_contest(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)m, (void)v;
@@ -164,9 +170,9 @@ static enum reason by_quota(const struct gate_facts *f, const struct move *m, st
 }
 
 static gate_rule *const gates[] = {
-        by_rule,   by_state,   by_mode,    by_pause,   by_opt_out, by_autoscaler, by_hpa,
-        by_guard,  by_contest, by_manager, by_kind,    by_orphan,  by_min_change, by_cooldown,
-        by_canary, by_window,  by_budget,  by_rollout, by_quota,
+        by_rule,     by_state,  by_mode,    by_pause,   by_opt_out, by_autoscaler, by_hpa,
+        by_guard,    by_fuse,   by_contest, by_manager, by_kind,    by_orphan,     by_min_change,
+        by_cooldown, by_canary, by_window,  by_budget,  by_rollout, by_quota,
 };
 
 bool gate_changed_enough(int64_t current, int64_t target, int percent)
@@ -249,13 +255,17 @@ void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
                 ret->hold = deploy_gates[i](f, &m, &unused);
         if (ret->hold)
                 return;
+        bool lowers = f->target.value < as_before(f).value;
+        if (lowers && f->fuse_blown) {
+                *ret = (struct deploy_verdict){.hold = REASON_FUSE, .value = as_before(f)};
+                return;
+        }
         if (f->apply->mode == APPLY_IN_PLACE) {
                 ret->value = as_set(f);
                 return;
         }
-        if (f->canary_waits && f->target.value < as_before(f).value) {
-                ret->hold = REASON_CANARY;
-                ret->value = as_before(f);
+        if (lowers && f->canary_waits) {
+                *ret = (struct deploy_verdict){.hold = REASON_CANARY, .value = as_before(f)};
                 return;
         }
         ret->below_min_change = is_kept(f);

@@ -16,6 +16,8 @@ void elector_release(struct elector *e)
 {
         json_decref(e->lease);
         e->lease = NULL;
+        mem_free(e->note);
+        e->note = NULL;
 }
 
 static int64_t elapsed_ms(struct mono since, struct mono now)
@@ -97,6 +99,39 @@ static char *first_record(const struct elector *e, const char *time)
                               LEASE_MS / SECOND_MS, "acquireTime", time, "renewTime", time, "leaseTransitions", 0));
 }
 
+static const json_t *metadata_of(const struct elector *e)
+{
+        return json_object_get(e->lease, "metadata");
+}
+
+const char *elector_uid(const struct elector *e)
+{
+        return json_string_value(json_object_get(metadata_of(e), "uid"));
+}
+
+const char *elector_note(const struct elector *e)
+{
+        const json_t *notes = json_object_get(metadata_of(e), "annotations");
+        return e->note_key ? json_string_value(json_object_get(notes, e->note_key)) : NULL;
+}
+
+void elector_set_note(struct elector *e, const char *note)
+{
+        char *kept = mem_string(note);
+        mem_free(e->note);
+        e->note = kept;
+}
+
+static void write_note(const struct elector *e, json_t *lease)
+{
+        json_t *metadata = json_object_get(lease, "metadata"), *notes = json_object_get(metadata, "annotations");
+        if (!e->note)
+                return;
+        if (!json_is_object(notes))
+                json_object_set_new(metadata, "annotations", notes = json_object());
+        json_object_set_new(notes, e->note_key, json_string(e->note));
+}
+
 /* The record as read, with what a holder writes; the version in it makes the server refuse it when somebody was
  * faster. */
 static char *next_record(const struct elector *e, const char *holder, int seconds, const char *time)
@@ -112,6 +147,7 @@ static char *next_record(const struct elector *e, const char *holder, int second
         json_object_set_new(spec, "holderIdentity", json_string(holder));
         json_object_set_new(spec, "leaseDurationSeconds", json_integer(seconds));
         json_object_set_new(spec, "renewTime", json_string(time));
+        write_note(e, lease);
         return dump(lease);
 }
 

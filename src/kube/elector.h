@@ -32,6 +32,8 @@ struct elector {
         bool leading;
         struct mono renewed; /* when the last request that succeeded was sent */
         struct mono sent;
+        const char *note_key; /* an annotation that its owner keeps on it, the caller's; NULL: none */
+        char *note;           /* what it is to say with the next write; NULL: what it says */
 };
 
 void elector_init(struct elector *e, const char *ns, const char *name, const char *identity);
@@ -44,6 +46,10 @@ enum elector_change elector_end(struct elector *e, int code, struct text body, s
 /* True at any time when the time without success has just run out: it was the holder and is no more. */
 bool elector_expire(struct elector *e, struct mono now);
 bool elector_holds(const struct elector *e, struct mono now);
+/* What the annotation says, and whose it is, as seen last; NULL: nothing. */
+const char *elector_note(const struct elector *e);
+const char *elector_uid(const struct elector *e);
+void elector_set_note(struct elector *e, const char *note);
 /* "" unknown */
 const char *elector_holder(const struct elector *e);
 /* The body of a PUT that gives the lease up, mem_free'd by the caller; NULL when it is not ours. Nothing is held after.

@@ -91,6 +91,13 @@ static void resign(struct lease *l)
 
 /* --- asking --- */
 
+static void look_at_note(struct lease *l)
+{
+        struct elector *e = &l->elector;
+        if (l->options.noted && e->lease)
+                elector_set_note(e, l->options.noted(l->options.arg, elector_uid(e), elector_note(e)));
+}
+
 static void lease_answered(void *arg, const struct client_answer *a)
 {
         struct lease *l = arg;
@@ -100,6 +107,8 @@ static void lease_answered(void *arg, const struct client_answer *a)
         if (!l->releasing && elector_expire(&l->elector, now))
                 tell_lost(l, "not renewed for 10 s");
         enum elector_change change = elector_end(&l->elector, a->err.code, a->body, now, &wait_ms);
+        if (a->err.code == 0)
+                look_at_note(l);
         if (l->releasing) {
                 resign(l);
                 return;
@@ -146,6 +155,7 @@ struct lease *lease_new(struct client *c, const struct lease_options *o)
         l->path = path_of("coordination.k8s.io", "v1", o->ns, "leases", o->name, NULL);
         l->collection = path_of("coordination.k8s.io", "v1", o->ns, "leases", NULL, NULL);
         elector_init(&l->elector, l->ns, l->name, l->identity);
+        l->elector.note_key = o->note;
         lease_ask(l);
         return l;
 }

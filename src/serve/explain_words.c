@@ -259,6 +259,7 @@ static const struct {
         [GATE_HPA] = {"no autoscaler scales by this resource's utilization",
                       "an autoscaler scales by this resource's utilization"},
         [GATE_GUARD] = {"no change was taken back", "a change was taken back"},
+        [GATE_FUSE] = {"the fuse is whole", "too many changes were taken back within an hour: the fuse is blown"},
         [GATE_CONTEST] = {"nobody else sets the request", "somebody else sets the request"},
         [GATE_MANAGER] = {"no other controller writes the template", "another controller writes the template"},
         [GATE_KIND] = {"what is asked for can be changed",

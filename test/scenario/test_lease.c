@@ -61,7 +61,7 @@ static void on_released(void *arg)
 
 static void contend(struct both *w, struct contender *c, const char *identity)
 {
-        const struct lease_options o = {"halflife", "leader", identity, on_gained, on_lost, on_trouble, c};
+        const struct lease_options o = {"halflife", "leader", identity, on_gained, on_lost, on_trouble, c, NULL, NULL};
         c->lease = lease_new(w->api.client, &o);
 }
 

@@ -444,6 +444,7 @@ static void test_gates_are_found(void **state)
                 f.immutable = g == GATE_KIND;
                 f.orphaned = g == GATE_ORPHAN;
                 f.changed_ms = g == GATE_COOLDOWN ? noon.ms - 1 : 0;
+                f.fuse_blown = g == GATE_FUSE;
                 f.canary_waits = g == GATE_CANARY;
                 f.window_open = g != GATE_WINDOW;
                 f.budget_left = g != GATE_BUDGET;
@@ -546,7 +547,7 @@ static void test_gates_behind_are_not_reached(void **state)
                 deploys += deploy;
         }
         assert_int_equal(gates, GATES);
-        assert_int_equal(deploys, 11);
+        assert_int_equal(deploys, 12);
         assert_string_equal(gate_name(GATE_HPA), "HPA");
 }
 

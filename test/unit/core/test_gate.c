@@ -93,6 +93,10 @@ static void close_contested(struct gate_facts *f)
 {
         f->contested = true;
 }
+static void close_fuse(struct gate_facts *f)
+{
+        f->fuse_blown = true;
+}
 static void close_canary(struct gate_facts *f)
 {
         f->canary_waits = true;
@@ -142,6 +146,7 @@ static void test_order(void **state)
                 {close_immutable, REASON_IMMUTABLE},
                 {close_managed, REASON_MANAGED},
                 {close_contested, REASON_CONTESTED},
+                {close_fuse, REASON_FUSE},
                 {close_hpa, REASON_HPA_HOLD},
                 {close_autoscaler, REASON_OTHER_AUTOSCALER},
                 {close_never, REASON_OPTED_OUT},
@@ -364,7 +369,7 @@ static void test_increases_pass_window_and_budget(void **state)
         struct gate_facts f = open_facts(&p);
         f.current = YES(100);
         f.window_open = f.budget_left = false;
-        f.canary_waits = true;
+        f.canary_waits = f.fuse_blown = true;
         expect("increase", &f, REASON_NONE, 600);
         f.rollout_blocked = true;
         f.after_kill = true;
@@ -406,9 +411,13 @@ static void test_deploys_wait_for_canaries(void **state)
                 if (v.hold != row[i].hold || v.value.value != row[i].value || v.below_min_change)
                         fail_msg("%s: hold '%s', value %lld", row[i].name, reason_name(v.hold),
                                  (long long)v.value.value);
+                f.fuse_blown = true;
+                gate_deploy(&f, &v);
+                assert_int_equal(v.hold, row[i].hold ? REASON_FUSE : REASON_NONE); /* holds the same, and first */
+                assert_int_equal(v.value.value, row[i].value);
                 f.state = STATE_HELD;
                 gate_deploy(&f, &v);
-                assert_int_equal(v.hold, REASON_GUARD); /* the gates before it come first */
+                assert_int_equal(v.hold, REASON_GUARD); /* the gates before them come first */
         }
 }
 

@@ -50,6 +50,7 @@ static enum reason first_hold(const struct gate_facts *f, int64_t to, bool put_b
                 {f->other_autoscaler, REASON_OTHER_AUTOSCALER},
                 {f->hpa_holds && !put_back, REASON_HPA_HOLD},
                 {!back && f->state == STATE_HELD && !f->contested && !f->orphaned, REASON_GUARD},
+                {down && f->fuse_blown, REASON_FUSE},
                 {f->contested, REASON_CONTESTED},
                 {f->managed, REASON_MANAGED},
                 {f->immutable || f->in_place_only, REASON_IMMUTABLE},
@@ -93,10 +94,10 @@ static unsigned one_of(size_t n, unsigned *left)
 /* Combination n of all; false: there are fewer. */
 static bool facts_of(unsigned n, struct gate_facts *f)
 {
-        bool *const flags[] = {&f->apply_never,     &f->source_away, &f->paused,          &f->immutable,
-                               &f->contested,       &f->managed,     &f->orphaned,        &f->held,
-                               &f->rollout_blocked, &f->window_open, &f->budget_left,     &f->canary_waits,
-                               &f->after_kill,      &f->hpa_holds,   &f->other_autoscaler};
+        bool *const flags[] = {&f->apply_never,     &f->source_away, &f->paused,      &f->immutable,
+                               &f->contested,       &f->managed,     &f->orphaned,    &f->held,
+                               &f->rollout_blocked, &f->window_open, &f->budget_left, &f->canary_waits,
+                               &f->fuse_blown,      &f->after_kill,  &f->hpa_holds,   &f->other_autoscaler};
         *f = (struct gate_facts){.now = now, .resource = CPU, .current = {true, CURRENT}};
         for (size_t i = 0; i < COUNT(flags); i++)
                 *flags[i] = one_of(2, &n);
@@ -120,7 +121,7 @@ static void test_every_combination(void **state)
         unsigned n = 0;
         for (; facts_of(n, &f); n++)
                 check(&f);
-        assert_int_equal(n, 32768 * COUNT(ages_ms) * COUNT(targets) * 2 * (STATES + 1) * COUNT(rules) * 2);
+        assert_int_equal(n, 65536 * COUNT(ages_ms) * COUNT(targets) * 2 * (STATES + 1) * COUNT(rules) * 2);
 }
 
 int main(void)

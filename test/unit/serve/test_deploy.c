@@ -144,6 +144,7 @@ enum {
         RANGE_RATIO,
         RANGE_POD,
         RANGE_POD_ROOM,
+        FUSE,
         CANARY,
         CANARY_APPLIED,
         CANARY_OF_UNKNOWN,
@@ -202,6 +203,7 @@ static void test_each_fact_counts(void **state)
                 {RANGE_RATIO, 1500, REASON_LIMIT_RANGE},
                 {RANGE_POD, 2000, REASON_LIMIT_RANGE},
                 {RANGE_POD_ROOM, 440, REASON_LOWERED},
+                {FUSE, 700, REASON_FUSE},
                 {CANARY, 2000, REASON_CANARY},
                 {CANARY_APPLIED, 700, REASON_CANARY},
                 {CANARY_OF_UNKNOWN, 2000, REASON_CANARY},
@@ -279,6 +281,9 @@ static void test_each_fact_counts(void **state)
                 case HPA_OF_ANOTHER:
                         s.view->hpa = &s.hpa, s.view->hpas = 1;
                         s.subject.name = TEXT("other");
+                        break;
+                case FUSE:
+                        s.view->fuse_blown = true, s.known.of[CPU].applied = 700;
                         break;
                 case CANARY: /* others are tried first: nothing new */
                         s.target.waits = true;

@@ -1,0 +1,87 @@
+/* When the fuse blows, and what is made of what the Lease says of it. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "core/fuse.h"
+
+static void test_within_an_hour(void **state)
+{
+        (void)state;
+        static const int64_t now = INT64_C(1763700000000);
+        static const struct {
+                int64_t ago[4];
+                int count, want;
+        } row[] = {
+                {{0}, 0, 0},           {{0, 1000, HOUR_MS - 1}, 3, 3},
+                {{HOUR_MS, 0}, 2, 1},  {{HOUR_MS * 9, HOUR_MS + 1, HOUR_MS - 1}, 3, 1},
+                {{-HOUR_MS, 0}, 2, 2}, /* a clock that was ahead */
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                int64_t at[4] = {0};
+                for (int k = 0; k < row[i].count; k++)
+                        at[k] = now - row[i].ago[k];
+                int got = fuse_count_within(at, row[i].count, now);
+                if (got != row[i].want)
+                        fail_msg("row %zu: %d, not %d", i, got, row[i].want);
+        }
+}
+
+static void test_blows_above_so_many(void **state)
+{
+        (void)state;
+        static const struct {
+                int within, guards;
+                bool want;
+        } row[] = {{0, 0, false}, {1000, 0, false}, {5, 5, false}, {6, 5, true}, {1, 1, false}, {2, 1, true}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                if (fuse_blows(row[i].within, row[i].guards) != row[i].want)
+                        fail_msg("%d of %d", row[i].within, row[i].guards);
+}
+
+static void test_what_the_lease_says(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what;
+                struct fuse_facts f;
+                enum fuse_word word;
+                int64_t at;
+                enum fuse_deed want;
+        } row[] = {
+                {"whole, and nothing said", {0}, FUSE_NOTHING, 0, FUSE_AGREES},
+                {"whole, reset once", {0}, FUSE_RESET, 50, FUSE_AGREES},
+                {"whole, blown by the one before", {0}, FUSE_BLOWN, 50, FUSE_TAKE},
+                {"whole, at a time that cannot be read", {0}, FUSE_BLOWN, 0, FUSE_TAKE},
+                {"reset here, not there yet", {false, 0, 60, true}, FUSE_BLOWN, 50, FUSE_REPEAT},
+                {"blown again since", {false, 0, 60, true}, FUSE_BLOWN, 70, FUSE_TAKE},
+                {"blown, not written yet", {true, 50, 0, false}, FUSE_NOTHING, 0, FUSE_WRITE},
+                {"blown, and the Lease was made again", {true, 50, 0, false}, FUSE_NOTHING, 0, FUSE_WRITE},
+                {"blown, and taken off by a person", {true, 50, 0, true}, FUSE_NOTHING, 0, FUSE_MEND},
+                {"blown, and written", {true, 50, 0, true}, FUSE_BLOWN, 50, FUSE_AGREES},
+                {"blown, another says so as well", {true, 50, 0, false}, FUSE_BLOWN, 40, FUSE_AGREES},
+                {"blown, and reset", {true, 50, 0, true}, FUSE_RESET, 60, FUSE_MEND},
+                {"blown, reset within the second", {true, 50, 0, true}, FUSE_RESET, 50, FUSE_MEND},
+                {"blown since it was reset", {true, 50, 0, false}, FUSE_RESET, 40, FUSE_WRITE},
+                {"reset while away", {true, 50, 0, false}, FUSE_RESET, 60, FUSE_MEND},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                enum fuse_deed got = fuse_judge(&row[i].f, row[i].word, row[i].at);
+                if (got != row[i].want)
+                        fail_msg("%s: %d, not %d", row[i].what, (int)got, (int)row[i].want);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_within_an_hour),
+                cmocka_unit_test(test_blows_above_so_many),
+                cmocka_unit_test(test_what_the_lease_says),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
