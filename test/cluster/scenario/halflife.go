@@ -75,6 +75,7 @@ func (h *Halflife) Start() error {
 		"HALFLIFE_LISTEN=127.0.0.1:0", "HALFLIFE_LISTEN_FILE=" + listen, "HALFLIFE_INTERVAL=" + Interval.String(),
 		"HALFLIFE_STATUS_INTERVAL=10s", "HALFLIFE_CHECKPOINT_INTERVAL=30s",
 		"HALFLIFE_LEADER_ELECT=true", "HALFLIFE_NAMESPACE=" + ownNamespace,
+		"HALFLIFE_FUSE_GUARDS=0", // scenarios side by side do harm on purpose
 	}
 	if err := h.Process.Start(false, usual...); err != nil {
 		return err
