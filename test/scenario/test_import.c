@@ -371,6 +371,24 @@ static void test_export_refused(void **state)
         assert_int_equal(lines_of(said, "No space left on device"), 1);
 }
 
+/* What was imported is known under the other name too, and after a restart. */
+static void test_adopted(void **state)
+{
+        (void)state;
+        fake_delete(stage.fake, "/apis/apps/v1/namespaces/shop/deployments/api");
+        put_deployment("api-2", "day");
+        await(REC("api-2"));
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
+        expect_said(0, "deployment-api-2 adopted deployment-api",
+                    (const char *const[]){"adopt", "deploy/api", "deploy/api-2", "-n", "shop", NULL});
+        assert_true(stored("api-2") >= 5000);
+        AUTO(mem_free) char *file = write_file("shop", "api-2", stage.now_ms, false);
+        EXPECT(0, "shop Deployment/api-2 app: known", file);
+        halflife_kill(stage.halflife);
+        again();
+        EXPECT(0, "shop Deployment/api-2 app: known", file);
+}
+
 /* Whoever writes the annotation by hand is answered as well, line by line. */
 static void test_by_hand(void **state)
 {
@@ -404,10 +422,15 @@ static void test_nobody_answers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_vpa),     cmocka_unit_test(test_vpa_refused),
-                cmocka_unit_test(test_file),    cmocka_unit_test(test_export),
-                cmocka_unit_test(test_copy),    cmocka_unit_test(test_export_refused),
-                cmocka_unit_test(test_by_hand), cmocka_unit_test(test_nobody_answers),
+                cmocka_unit_test(test_vpa),
+                cmocka_unit_test(test_vpa_refused),
+                cmocka_unit_test(test_file),
+                cmocka_unit_test(test_export),
+                cmocka_unit_test(test_copy),
+                cmocka_unit_test(test_export_refused),
+                cmocka_unit_test(test_by_hand),
+                cmocka_unit_test(test_adopted),
+                cmocka_unit_test(test_nobody_answers),
         };
         return cmocka_run_group_tests_name("import", tests, set_up, tear_down);
 }
