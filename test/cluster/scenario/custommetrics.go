@@ -48,7 +48,8 @@ func (t *T) installCustomMetrics() {
 }
 
 func (t *T) removeCustomMetrics() {
-	_, _ = t.ctl.Run("", "delete", "apiservice", customV1, customV2, "--ignore-not-found")
+	component := t.Root + "/manifests/components/custom-metrics"
+	_, _ = t.ctl.Run("", "delete", "-f", component+"/apiservice.yaml", "-f", component+"/rbac.yaml", "--ignore-not-found")
 	_, _ = t.ctl.Run("", "-n", ownNamespace, "delete", "service", "halflife", "--ignore-not-found")
 	_, _ = t.ctl.Run("", "apply", "-k", t.Root+"/manifests")
 	_, _ = t.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0")

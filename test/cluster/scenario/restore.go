@@ -290,7 +290,7 @@ func restoreDoors(t *T) {
 // so that deploys go on as if it had never been there.
 func uninstall(t *T) {
 	t.Namespace()
-	t.Ctl("apply", "-k", t.Root+"/manifests/overlays/admission")
+	t.Ctl("apply", "-k", t.Root+"/manifests/overlays/in-place")
 	t.Ctl("-n", ownNamespace, "scale", "deployment", "halflife", "halflife-serve", "--replicas=0")
 	h := t.own()
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
@@ -305,7 +305,7 @@ func uninstall(t *T) {
 	h.Stop()
 	t.halflife = nil
 	defer t.reinstall()
-	t.Ctl("delete", "-k", t.Root+"/manifests/overlays/admission", "--timeout=300s")
+	t.Ctl("delete", "-k", t.Root+"/manifests/overlays/in-place", "--timeout=300s")
 	for _, kinds := range []string{"crds", "clusterroles,clusterrolebindings", "roles,rolebindings,serviceaccounts -A",
 		"mutatingwebhookconfigurations,validatingwebhookconfigurations", "namespaces", "apiservices", "secrets,configmaps,leases -A"} {
 		args := append([]string{"get", "-o", "name"}, strings.Fields(kinds)...)
@@ -327,6 +327,7 @@ func uninstall(t *T) {
 // reinstall leaves things as NewWorld did, for those who come after.
 func (t *T) reinstall() {
 	_, _ = t.ctl.Run("", "apply", "-k", t.Root+"/manifests")
+	_, _ = t.ctl.Run("", "apply", "-f", t.Root+"/manifests/components/in-place/rbac.yaml")
 	_, _ = t.ctl.Run("", "-n", ownNamespace, "scale", "deployment", "halflife", "--replicas=0")
 	_, _ = t.ctl.Run("", "wait", "--for=condition=Established", "--timeout=300s", "crd",
 		"clusterprofiles.halflife.dev", "profiles.halflife.dev", "recommendations.halflife.dev")
