@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../../src/control/controller_private.h"
+#include "../../support/shop.h"
 #include "../../support/tmp.h"
 #include "base/yaml.h"
 
@@ -359,6 +360,39 @@ static void test_lives(void **state)
         life_end(&s);
 }
 
+/* A database that was lost, or a Lease that was another's meanwhile: the Recommendation tells. */
+static void test_recommendation(void **state)
+{
+        (void)state;
+        static const char object[] =
+                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"deployment-web\"},\"spec\":{\"targetRef\":{"
+                "\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\"},\"profileRef\":{\"kind\":"
+                "\"Profile\",\"name\":\"team\"}},\"status\":{\"state\":\"Held\",\"guard\":{\"cause\":\"Restarts\","
+                "\"message\":\"its containers restarted\",\"time\":\"2027-01-15T08:00:00Z\",\"until\":"
+                "\"2027-01-17T08:00:00Z\"}}}";
+        struct world w;
+        struct err err = {0};
+        world_init(&w, "halflife", "halflife-system");
+        shop_profile(&w, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+        shop_deployment(&w, "{\"requests\":{\"cpu\":\"1\"}}");
+        assert_int_equal(published_upsert(&w, text_of(object), 1, &err), 0);
+        world_settle(&w, (struct now){.wall = {changed_ms}});
+        struct target *t = shop_target(&w);
+        assert_non_null(t->deed.guard);
+        assert_int_equal(t->deed.guard->cause, GUARD_RESTARTS);
+        assert_int_equal(t->deed.guard->step_ms, 2 * (int64_t)DAY_MS);
+        assert_string_equal(t->deed.guard->why, "its containers restarted");
+        assert_true(guard_holds(t, (struct wall){changed_ms + 2 * (int64_t)DAY_MS - 1}));
+        assert_false(guard_holds(t, (struct wall){changed_ms + 2 * (int64_t)DAY_MS}));
+        assert_true(t->deed_dirty);
+        t->deed.guard->until_ms += DAY_MS; /* what is known is later: it stands */
+        w.changed = true;
+        world_settle(&w, (struct now){.wall = {changed_ms}});
+        assert_int_equal(t->deed.guard->step_ms, 2 * (int64_t)DAY_MS);
+        assert_true(guard_holds(t, (struct wall){changed_ms + 2 * (int64_t)DAY_MS}));
+        world_release(&w);
+}
+
 static void test_texts(void **state)
 {
         (void)state;
@@ -389,6 +423,7 @@ int main(void)
                 cmocka_unit_test(test_turned_off),
                 cmocka_unit_test(test_lives),
                 cmocka_unit_test(test_texts),
+                cmocka_unit_test(test_recommendation),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
