@@ -305,7 +305,7 @@ func uninstall(t *T) {
 	h.Stop()
 	t.halflife = nil
 	defer t.reinstall()
-	t.Ctl("delete", "-k", t.Root+"/manifests/overlays/in-place", "--timeout=300s")
+	t.Ctl("delete", "-k", t.Root+"/manifests/overlays/in-place", "--ignore-not-found", "--timeout=300s")
 	for _, kinds := range []string{"crds", "clusterroles,clusterrolebindings", "roles,rolebindings,serviceaccounts -A",
 		"mutatingwebhookconfigurations,validatingwebhookconfigurations", "namespaces", "apiservices", "secrets,configmaps,leases -A"} {
 		args := append([]string{"get", "-o", "name"}, strings.Fields(kinds)...)
