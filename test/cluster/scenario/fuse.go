@@ -15,7 +15,6 @@ func init() {
 // with another database, until a person resets it.
 func fuse(t *T) {
 	h := t.own("--fuse-guards", "2")
-	defer func() { t.halflife.Stop() }()
 	t.Namespace()
 	t.Profile(watched("InPlace", "10m"))
 	cpu, memory := targets(usedCPU, usedMemory)
