@@ -18,7 +18,7 @@ static enum cause cause_of(const struct world *w, const struct pod *p, const str
 {
         struct wall at = {pc->kills->at_ms[which]};
         struct amount limit = pod_limit(pc, MEMORY);
-        if (p->evicted && which == 1)
+        if (pc->evicted && which == 1)
                 return CAUSE_EVICTION;
         bool limited = limit.set && limit.value > 0;
         return limited && (near_limit(pc) || !(p->node_pressure || shortage_of(w, p, at))) ? CAUSE_LIMIT : CAUSE_NODE;

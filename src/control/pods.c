@@ -159,6 +159,8 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
                 struct pod_container *c = &p->container[i];
                 if (c->role == ROLE_INIT)
                         continue;
+                if (c->evicted) /* as was said before */
+                        return c;
                 if (told && text_is(name, c->name)) {
                         if (used > c->last_memory)
                                 c->last_memory = used;
@@ -170,6 +172,14 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
         return worst;
 }
 
+/* A kubelet that evicts may leave out the container's status: then what was counted before tells of its restarts. */
+static int64_t restarts_before(const struct pod_container *c, const struct container_status_view *s)
+{
+        if (c->kills)
+                return c->kills->restarts;
+        return s ? s->restarts : c->kills_counted > 0 ? c->kills_counted : 0;
+}
+
 /* Its pod does not start again, so it is the end of the present process: where that was killed as well, it is one. */
 static void pod_evicted(struct pod *p, const struct pod_view *v)
 {
@@ -177,11 +187,11 @@ static void pod_evicted(struct pod *p, const struct pod_view *v)
         if (!c)
                 return;
         const struct container_status_view *s = status_of(v, text_of(c->name));
-        p->evicted = true;
-        if (c->kills && c->kills->at_ms[1])
+        bool told = c->evicted && !s; /* and nothing else in it can be new */
+        c->evicted = true;
+        if (told || (c->kills && c->kills->at_ms[1]))
                 return;
-        int64_t restarts = c->kills ? c->kills->restarts : s ? s->restarts : 0;
-        note_kill(c, 1, restarts + 1, v->eviction.at);
+        note_kill(c, 1, restarts_before(c, s) + 1, v->eviction.at);
 }
 
 static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,

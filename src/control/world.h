@@ -187,6 +187,7 @@ struct pod_container {
         struct pod_kills *kills;  /* NULL: none that is not counted */
         uint8_t role;             /* enum container_role */
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
+        bool evicted;             /* its pod was, for lack of memory, and this is put down to it */
 };
 
 /* What is kept of a pod that runs under InPlace, once there is something to keep. */
@@ -223,7 +224,6 @@ struct pod {
         int64_t created_ms, started_ms;
         const char *node; /* interned; NULL: it is on none */
         bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
-        bool evicted : 1;  /* for lack of memory */
         bool admitted : 1; /* came with requests of ours, and nobody was told yet */
         bool ours : 1;     /* its annotations record requests of ours */
         bool ready : 1;

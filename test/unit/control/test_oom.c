@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../../src/control/controller_private.h"
+#include "../../support/shop.h"
 
 static const struct {
         const char *container;
@@ -50,8 +51,41 @@ static void what_happened_since(void **state)
         world_release(&c.world);
 }
 
+/* The log takes the node's memory, and its pod is evicted for that; app is killed by its own limit meanwhile. */
+static const char evicted[] =
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-000000000001\","
+        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":"
+        "\"00000000-0000-4000-8000-000000000001\",\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"app\","
+        "\"resources\":{\"limits\":{\"memory\":\"1Gi\"}}},{\"name\":\"log\"}]},\"status\":{\"phase\":\"Failed\","
+        "\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. Container log was using 900Mi, "
+        "request "
+        "is 100Mi, has larger consumption of memory. \",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,"
+        "\"state\":{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}]}}";
+
+static void only_one_is_evicted(void **state)
+{
+        (void)state;
+        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS}};
+        struct err err = {0};
+        world_init(&c.world, "halflife", "halflife");
+        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.world, "{}");
+        assert_int_equal(pod_upsert(&c.world, text_of(evicted), 1, &err), 0);
+        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        p->container[0].last_memory = 1000 << 20;
+        world_settle(&c.world, loop_now(c.loop));
+        oom_count(&c);
+        assert_int_equal(c.count.kills, 2);
+        struct target *t = shop_target(&c.world);
+        assert_non_null(t->limit_of);
+        assert_string_equal(t->limit_of, "app");
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(what_happened_since)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(what_happened_since),
+                                           cmocka_unit_test(only_one_is_evicted)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
