@@ -132,9 +132,8 @@ static void read_statuses(struct decoder *d, const char *list, struct pod_view *
                         read_container_status(d, &pod->status[pod->statuses++]);
 }
 
-static void read_status(struct decoder *d, struct pod_view *pod)
+static void read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_observed)
 {
-        int64_t observed = 0;
         struct text key, phase = {"", 0}, reason = {"", 0}, message = {"", 0};
         DECODER_EACH (d, key)
                 if (text_is(key, "phase"))
@@ -146,7 +145,7 @@ static void read_status(struct decoder *d, struct pod_view *pod)
                 else if (text_is(key, "startTime"))
                         pod->started = decoder_time(d, "startTime");
                 else if (text_is(key, "observedGeneration"))
-                        observed = json_int(&d->j);
+                        *ret_observed = json_int(&d->j);
                 else if (text_is(key, "resize"))
                         read_old_resize(pod, json_text(&d->j, d->arena));
                 else if (text_is(key, "containerStatuses"))
@@ -166,10 +165,15 @@ static void read_status(struct decoder *d, struct pod_view *pod)
                 pod->eviction.seen = true;
                 pod->eviction.message = message;
         }
-        if (observed && observed < pod->meta.generation) { /* what it says is of requests before these */
-                pod->resize = RESIZE_GOES_ON;
-                pod->resize_message = (struct text){"", 0};
-        }
+}
+
+/* Once all of it is read, in whatever order it came: a status of an older generation is of requests before these. */
+static void judge_resize(struct pod_view *pod, int64_t observed)
+{
+        if (!observed || observed >= pod->meta.generation)
+                return;
+        pod->resize = RESIZE_GOES_ON;
+        pod->resize_message = (struct text){"", 0};
 }
 
 int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct err *err)
@@ -180,6 +184,7 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
         struct decoder d;
         struct pod_place place = {{"", 0}, {"", 0}};
         struct text key;
+        int64_t observed = 0;
         decoder_init(&d, json, a);
         DECODER_EACH (&d, key)
                 if (text_is(key, "metadata"))
@@ -187,9 +192,10 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
                 else if (text_is(key, "spec"))
                         decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks, &place);
                 else if (text_is(key, "status"))
-                        read_status(&d, ret);
+                        read_status(&d, ret, &observed);
                 else
                         json_skip(&d.j);
         ret->node = place.node;
+        judge_resize(ret, observed);
         return decoder_end(&d, "pod", &ret->meta, err);
 }

@@ -84,6 +84,9 @@ static const struct {
         {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"generation\":4},\"status\":{\"observedGeneration\":3,"
          "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Infeasible\"}]}}",
          "n/p generation=4 resize=goes-on ''"},
+        {"{\"status\":{\"observedGeneration\":3,\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\","
+         "\"reason\":\"Infeasible\"}]},\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"generation\":4}}",
+         "n/p generation=4 resize=goes-on ''"}, /* in whatever order */
         {"{\"metadata\":{\"name\":\"p\",\"namespace\":\"n\",\"generation\":4},\"status\":{\"observedGeneration\":4}}",
          "n/p generation=4"},
         {CONTAINERS("{\"name\":\"a\",\"resizePolicy\":[{\"resourceName\":\"memory\",\"restartPolicy\":"
