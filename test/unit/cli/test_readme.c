@@ -45,7 +45,8 @@ static bool is_option(const char *name)
 /* Of kubectl and curl. */
 static bool is_of_others(const char *name)
 {
-        static const char *const others[] = {"cacert", "clusterrole", "data-binary", "group", "role", "serviceaccount"};
+        static const char *const others[] = {"cacert",           "clusterrole", "data-binary",   "group",
+                                             "ignore-not-found", "role",        "serviceaccount"};
         for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
                 if (strcmp(others[i], name) == 0)
                         return true;
