@@ -363,9 +363,10 @@ static void test_export_refused(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
                 expect_said(row[i].code, row[i].part, row[i].args);
+        AUTO(mem_free) char *program = halflife_program();
         AUTO(mem_free)
-        char *full = mem_printf("%s export -A --database %s >/dev/full 2>%s.said", halflife_program(), stage.database,
-                                stage.database);
+        char *full =
+                mem_printf("%s export -A --database %s >/dev/full 2>%s.said", program, stage.database, stage.database);
         assert_int_equal(WEXITSTATUS(system(full)), 1);
         AUTO(mem_free) char *said = mem_printf("%s.said", stage.database);
         assert_int_equal(lines_of(said, "No space left on device"), 1);
