@@ -10,6 +10,8 @@
 enum {
         SLICE_MOST_MS = DAY_MS,
         DEADLINE_MS = 2 * MINUTE_MS,
+        REFUSED_LEAST_MS = 5 * MINUTE_MS,
+        REFUSED_MOST_MS = 6 * HOUR_MS,
         POINTS_MOST = 200000 /* of an answer: what the loop takes in at once */
 };
 
@@ -40,6 +42,7 @@ struct backfill {
         struct retry retry;
         struct loop_timer timer; /* the back-off */
         bool told;               /* that it fails; the log says so once */
+        bool refused_lately;     /* a namespace was refused, and nothing was answered since */
 };
 
 /* --- whose a series is --- */
@@ -231,6 +234,7 @@ static void finish(struct backfill *b)
                         t->backfilled = t->deed_dirty = true;
                         joined++;
                 }
+        ns_get(&c->world, text_of(b->ns))->refusal = (struct backfill_refusal){0};
         persist_namespace(c, b->ns);
         b->count.targets += joined;
         log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
@@ -248,6 +252,33 @@ static void again(void *arg)
         ask(arg);
 }
 
+/* Waiting mends these, or somebody who gives other credentials; asking for another namespace does not. */
+static bool is_everybodys(int code)
+{
+        return code == ERR_RETRY || code == ERR_DENIED;
+}
+
+/* Where all are refused, the log tells of the first; of the others once something was answered in between. */
+static void put_off(struct backfill *b, const struct err *why)
+{
+        struct backfill_refusal *r = &ns_get(&b->controller->world, text_of(b->ns))->refusal;
+        int64_t wait_ms = REFUSED_LEAST_MS;
+        for (int i = 0; i < r->times && wait_ms < REFUSED_MOST_MS; i++)
+                wait_ms *= 2;
+        wait_ms = wait_ms < REFUSED_MOST_MS ? wait_ms : REFUSED_MOST_MS;
+        r->times++;
+        r->until.ns = loop_now(b->controller->loop).mono.ns + wait_ms * 1000000;
+        if (!r->told && !b->refused_lately) {
+                log_warn("Prometheus refuses to tell this namespace's histories from before; the others go on, and it "
+                         "is asked again later",
+                         KV("namespace", b->ns), KV("error", why->text));
+                r->told = true;
+        }
+        b->refused_lately = true;
+        forget(b);
+        nudge(b->controller);
+}
+
 static void failed(struct backfill *b, const struct prometheus_answer *a)
 {
         struct controller *c = b->controller;
@@ -256,6 +287,10 @@ static void failed(struct backfill *b, const struct prometheus_answer *a)
                 b->slice_ms = b->slice_ms / 2 / b->step_ms * b->step_ms;
                 b->slice_ms = b->slice_ms > b->step_ms ? b->slice_ms : b->step_ms;
                 ask(b);
+                return;
+        }
+        if (!is_everybodys(a->err.code)) {
+                put_off(b, &a->err);
                 return;
         }
         int64_t wait_ms =
@@ -277,7 +312,7 @@ static void answered(void *arg, const struct prometheus_answer *a)
         }
         if (b->told)
                 log_info("Prometheus answers again", KV("namespace", b->ns));
-        b->told = false;
+        b->told = b->refused_lately = false;
         retry_reset(&b->retry);
         b->count.slices++;
         fold_all(b, a);
@@ -325,17 +360,28 @@ static void begin(struct backfill *b, const char *ns)
         ask(b);
 }
 
+static bool is_put_off(const struct backfill *b, const char *ns)
+{
+        struct controller *c = b->controller;
+        return ns_get(&c->world, text_of(ns))->refusal.until.ns > loop_now(c->loop).mono.ns;
+}
+
 void backfill_tick(struct backfill *b)
 {
         struct controller *c = b->controller;
+        const char *later = NULL; /* of many targets in one namespace the first is looked up */
         struct target *t;
         if (b->ns || c->stopping)
                 return;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
-                if (asks_for(t, t->ns)) {
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+                if (t->ns == later || !asks_for(t, t->ns))
+                        continue;
+                if (!is_put_off(b, t->ns)) {
                         begin(b, t->ns);
                         return;
                 }
+                later = t->ns;
+        }
 }
 
 /* --- outside --- */

@@ -5,6 +5,8 @@
  * What comes is learned aside, in the order of time, and joined with what is learned live when the last slice is there,
  * in one transaction with the mark that says so: whenever the process ends in between, the namespace begins anew, and
  * nothing counts twice. A slice that fails is asked for again after a back-off; one that is too large is cut in two.
+ * A namespace whose question Prometheus refuses for good (one step of it is too large, or not understood) lets the
+ * others go first, and begins anew after a back-off of its own.
  */
 #ifndef HALFLIFE_CONTROL_BACKFILL_H
 #define HALFLIFE_CONTROL_BACKFILL_H

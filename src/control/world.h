@@ -69,6 +69,11 @@ struct ns {
         bool going; /* it is being deleted */
         bool apply_never;
         bool retunes; /* targets follow the requests of pods in it: by the last world_settle */
+        struct backfill_refusal {
+                struct mono until; /* its histories from before are not asked for */
+                int times;         /* so often in a row Prometheus would not tell them */
+                bool told;
+        } refusal;
         struct labels labels;
         struct limit_range *ranges;
         struct quota *quotas; /* by name */

@@ -9,8 +9,9 @@ enum { STEP_S = 300, DAY_S = 86400 };
 
 /* A Prometheus that fails first, then knows of constant usage all day: 400m and 500Mi. */
 static struct {
-        _Atomic int refused, too_large, answered;
-        _Atomic bool narrow; /* was asked for less at once after it was too much */
+        _Atomic int refused, too_large, answered, not_understood;
+        _Atomic bool narrow;    /* was asked for less at once after it was too much */
+        _Atomic bool narrowest; /* one step was too much, too */
 } prometheus;
 
 static double number_after(const char *text, const char *key)
@@ -40,7 +41,7 @@ static bool answer_range(struct conn *c, const char *ns)
         struct buf out = {0};
         buf_init(&out, 16 << 20);
         (void)buf_add_text(&out, "{\"status\":\"success\",\"data\":{\"resultType\":\"matrix\",\"result\":[");
-        if (strcmp(ns, "gone") == 0) {
+        if (strcmp(ns, "gone") == 0 || strcmp(ns, "good") == 0) {
                 add_series(&out, ns, "web-7d7f4c499d-gvh4r", value, from, to, step);
                 add_series(&out, ns, "other-7d7f4c499d-gvh4r", "1e3", from, to, step); /* of nobody here */
         } else if (strcmp(ns, "large") == 0 || strcmp(ns, "busy") == 0) {
@@ -68,6 +69,14 @@ static bool answer(struct conn *c, void *arg)
         }
         if (strcmp(ns, "large") == 0 && span > DAY_S / 2) {
                 prometheus.too_large++;
+                return conn_answer(c, 422, NULL, "{\"error\":\"too many samples\"}");
+        }
+        if (strcmp(ns, "refused") == 0) {
+                prometheus.not_understood++;
+                return conn_answer(c, 400, NULL, "{\"error\":\"bad_data\"}");
+        }
+        if (strcmp(ns, "huge") == 0) {
+                prometheus.narrowest |= span < STEP_S;
                 return conn_answer(c, 422, NULL, "{\"error\":\"too many samples\"}");
         }
         prometheus.narrow |= strcmp(ns, "large") == 0;
@@ -104,6 +113,19 @@ static bool asked_for_less(struct fake *f, struct story *s)
         return prometheus.too_large > 0 && prometheus.narrow;
 }
 
+static bool others_are_refused(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        return prometheus.not_understood > 0 && prometheus.narrowest;
+}
+
+/* For CPU and for memory: once. */
+static bool not_asked_again(struct fake *f, struct story *s)
+{
+        (void)f, (void)s;
+        return prometheus.not_understood <= 2;
+}
+
 static struct story stories[] = {
         STORY("gone", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), LEARNED(REC), CALL(has_the_day)),
         STORY("busy", USE(400, 500), HALF_A_DAY,
@@ -112,6 +134,10 @@ static struct story stories[] = {
         STORY("large", USE(400, 500), HALF_A_DAY,
               WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", "{containers: " REQUESTS "}"),
               LEARNED("recommendations/statefulset-db"), CALL(has_the_day), CALL(asked_for_less)),
+        STORY("refused", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CYCLES(4), EXPECT(REC, "status.state", "Learning")),
+        STORY("huge", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CYCLES(4), EXPECT(REC, "status.state", "Learning")),
+        STORY("good", CALL(others_are_refused), USE(400, 500), HALF_A_DAY, WEB(REQUESTS), LEARNED(REC),
+              CALL(has_the_day), CALL(not_asked_again)),
         STORY("unknown", USE(400, 500), HALF_A_DAY, WEB(REQUESTS), CYCLES(4), EXPECT(REC, "status.state", "Learning")),
 };
 
