@@ -251,31 +251,42 @@ static bool opted_out(const struct published *p)
         return false;
 }
 
-static char *scaled_key(struct arena *a, struct text ns, struct text group, const char *kind, const char *name)
+/* "ns/group/Kind/name" */
+static char *workload_key(struct arena *a, struct text ns, struct text group, const char *kind, const char *name)
 {
         AUTO(mem_free) char *key = mem_printf("%.*s/%.*s/%s/%s", TEXT_ARG(ns), TEXT_ARG(group), kind, name);
         return arena_text(a, text_of(key));
 }
 
-/* What autoscalers say of a workload. */
+/* What autoscalers say of a workload, those too that its Recommendation does not know of yet. */
 struct scaled {
+        bool rival;            /* one sets its requests itself */
         bool on[RESOURCES];    /* one goes by its utilization */
         bool stuck[RESOURCES]; /* and its targets cannot be moved */
 };
 
-/* Under "ns/group/Kind/name" of the workload. */
+static struct scaled *scaled_get(struct map *all, struct arena *a, const char *ns, const char *group, const char *kind,
+                                 const char *name)
+{
+        char *key = workload_key(a, text_of(ns), text_of(group), kind, name);
+        struct scaled *s = map_get(all, text_of(key));
+        if (!s) {
+                s = arena_new(a, sizeof *s);
+                map_put(all, text_of(key), s);
+        }
+        return s;
+}
+
 static void scaled_read(struct world *w, struct arena *a, struct map *ret)
 {
         const struct autoscaler *h;
+        const struct rival *v;
+        for (size_t at = 0; (v = map_each(&w->rivals, &at));)
+                scaled_get(ret, a, v->ns, v->target_group, v->target_kind, v->target_name)->rival = true;
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
                 if (autoscaler_spoken_for(w, h))
                         continue;
-                char *key = scaled_key(a, text_of(h->ns), text_of(h->target_group), h->target_kind, h->target_name);
-                struct scaled *to = map_get(ret, text_of(key));
-                if (!to) {
-                        to = arena_new(a, sizeof *to);
-                        map_put(ret, text_of(key), to);
-                }
+                struct scaled *to = scaled_get(ret, a, h->ns, h->target_group, h->target_kind, h->target_name);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to->on[r] |= autoscaler_utilizes(h, r);
                         to->stuck[r] |= autoscaler_concerns(h, r) && autoscaler_hold(h) != AUTOSCALER_FREE;
@@ -321,13 +332,14 @@ static void show_recommendation(struct world *w, const struct published *p, cons
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->hpa_holds[r] |= p->row[i].shown[r].reason == REASON_HPA_HOLD;
         to->never_written = is_never_written(p);
+        show_published(v, p, to, false);
         if (scaled->count) {
-                char *key = scaled_key(scratch, ns, group, p->target_kind, p->target_name);
+                char *key = workload_key(scratch, ns, group, p->target_kind, p->target_name);
                 const struct scaled *by = map_get(scaled, text_of(key));
+                to->other_autoscaler |= by && by->rival;
                 for (enum resource r = CPU; by && r < RESOURCES; r++)
                         to->hpa_holds[r] |= keeps(to, by, r);
         }
-        show_published(v, p, to, false);
 }
 
 /* Every profile says so. */

@@ -40,6 +40,43 @@ static void test_roles(void **state)
         world_release(&w);
 }
 
+/* Autoscalers that came after the Recommendation was written hold what they are about, and nothing else. */
+static void test_new_autoscalers(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *rival, *hpa; /* of whom */
+                bool other, holds;
+        } row[] = {{"other", "other", false, false}, {"web", "other", true, false}, {"other", "web", false, true}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct world w;
+                struct err err = {0};
+                world_init(&w, "halflife", "halflife");
+                AUTO(mem_free)
+                char *rival =
+                        mem_printf("{\"metadata\":{\"namespace\":\"shop\",\"name\":\"sizer\"},\"spec\":{\"targetRef\":"
+                                   "{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"%s\"}}}",
+                                   row[i].rival);
+                AUTO(mem_free)
+                char *hpa =
+                        mem_printf("{\"metadata\":{\"namespace\":\"shop\",\"name\":\"scaler\"},\"spec\":{"
+                                   "\"scaleTargetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+                                   "\"%s\"},\"metrics\":[{\"type\":\"Resource\",\"resource\":{\"name\":\"cpu\","
+                                   "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
+                                   row[i].hpa);
+                assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
+                assert_int_equal(rival_upsert(&w, text_of(rival), 1, &err), 0);
+                assert_int_equal(hpa_upsert(&w, text_of(hpa), 1, &err), 0);
+                struct view *v = show_world(&w, (struct wall){1000});
+                const struct view_target *t = view_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+                assert_non_null(t);
+                if (t->other_autoscaler != row[i].other || t->hpa_holds[CPU] != row[i].holds)
+                        fail_msg("row %zu: rival %d, hpa %d", i, t->other_autoscaler, t->hpa_holds[CPU]);
+                view_drop(v);
+                world_release(&w);
+        }
+}
+
 #define OTHER(name, kind, target, containers, more)                                                                    \
         "{\"metadata\":{\"name\":\"" name "\",\"namespace\":\"shop\",\"uid\":\"" name                                  \
         "\",\"resourceVersion\":\"1\"},\"spec\":{\"targetRef\":{\"apiVersion\":\"v1\",\"kind\":\"" kind                \
@@ -120,6 +157,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_roles),
+                cmocka_unit_test(test_new_autoscalers),
                 cmocka_unit_test(test_dimensions),
                 cmocka_unit_test(test_a_profile_never_read),
         };
