@@ -141,7 +141,8 @@ struct resize {
         struct wanted *wanted;
         int wants, steps;
         bool raises, resized;
-        int64_t set_ms; /* of the setting */
+        bool by_subresource; /* what is under way */
+        int64_t set_ms;      /* of the setting */
         char note[512];
 };
 
@@ -192,6 +193,7 @@ static void answered(void *arg, const struct client_answer *answer);
 static void resize_read(struct resize *z)
 {
         struct call call = {.method = HTTP_GET, .path = z->path};
+        z->by_subresource = false;
         z->steps++;
         client_start(z->controller->client, &call, answered, z);
 }
@@ -230,6 +232,13 @@ static void put_off(struct resize *z, struct resizing *kept, const char *why)
         kept->refused = mem_string(why);
 }
 
+/* A server that went back to a version without it; of a pod that is gone it says the name. */
+static bool is_unserved(const struct resize *z, struct text body)
+{
+        AUTO(json_decref) json_t *said = z->by_subresource ? json_loadb(body.p, body.len, 0, NULL) : NULL;
+        return z->by_subresource && !json_object_get(json_object_get(said, "details"), "name");
+}
+
 /* It was taken, and is not there: somebody changes it as it comes. Or it is written all the time. */
 static void resize_stands_not(struct resize *z)
 {
@@ -259,6 +268,8 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
                 return;
         }
         if (err->code == ERR_NOTFOUND) {
+                if (is_unserved(z, answer->body))
+                        c->world.resize = RESIZE_UNASKED;
                 resize_missed(z);
                 return;
         }
@@ -424,6 +435,7 @@ static int notes_after(const struct resize *z, const struct pod_view *v, const s
 static void send(struct resize *z, const char *subresource, json_t *patch)
 {
         AUTO(mem_free) char *path = mem_printf("%s%s", z->path, subresource);
+        z->by_subresource = *subresource != '\0';
         z->steps++;
         patch_send(z->controller->client, path, patch, false, answered, z);
         json_decref(patch);

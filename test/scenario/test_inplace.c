@@ -91,6 +91,24 @@ static bool rarely_asked_for(struct fake *f, struct story *s)
         return asked > 0 && asked <= MOST;
 }
 
+/* The server was replaced by one that has no such path: by its own word it is asked what it has. */
+static bool taken_away(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *pod = story_path(s, "pods/db-0"), *path = mem_printf("%s/resize", pod);
+        fake_fault(f, &(struct fake_fault){.verb = "patch",
+                                           .path = path,
+                                           .status = 404,
+                                           .body = "404 page not found\n",
+                                           .type = "text/plain"});
+        return true;
+}
+
+static bool is_asked_again(struct fake *f, struct story *s)
+{
+        (void)s;
+        return fake_count(f, "GET", "/api/v1") - fake_count(f, "GET", "/api/v1/") >= 2;
+}
+
 static struct story stories[] = {
         STORY("resized", IN(""), DB(POD), EXPECT("pods/db-0", CPU_OF_POD, "285m"),
               EXPECT("pods/db-1", CPU_OF_POD, "285m"), APPLIED("UpToDate"),
@@ -183,6 +201,8 @@ static struct story stories[] = {
               CHECK("pods/db-0", NOTE("original-resources"), "-")),
         STORY("not-found", CALL(not_found), IN(""), DB(POD), EXPECT(DB_REC, "status.applied.mode", "InPlace"), STAYS,
               CALL(rarely_asked_for)),
+        STORY("taken-away", CALL(taken_away), IN(""), DB(POD), CALL(is_asked_again),
+              EXPECT("pods/db-0", CPU_OF_POD, "285m"), APPLIED("UpToDate")),
         STORY("changed-as-it-comes", DB(POD), EXPECT("pods/db-1", CPU_OF_POD, "1"), CALL(changed_as_it_comes), IN(""),
               APPLIED("ResizeRefused"), CHECK(DB_REC, "status.conditions[Applied].message", "~does not stand"),
               CYCLES(3), CALL(rarely_asked_for)),
