@@ -54,30 +54,33 @@ void canary_settle(struct controller *c)
 {
         struct profile *p;
         struct target *t;
-        bool any = false;
+        bool before = c->canaries;
+        c->canaries = false;
         int64_t now_ms = loop_now(c->loop).wall.ms;
         for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
-                any |= canary_among(p) || p->canary.workloads;
+                c->canaries |= canary_among(p);
                 p->canary = (struct canary_tally){0};
                 p->canary_closed = canary_among(p);
                 p->first = NULL;
         }
+        if (!before && !c->canaries)
+                return;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
                 t->canary = t->waits = false;
-                if (any && tries_workloads(t))
+                if (tries_workloads(t))
                         choose(c, t);
         }
-        for (size_t at = 0; any && (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
                 if (p->first && p->canary.workloads == 0) {
                         p->first->canary = true;
                         p->canary.workloads = 1;
                 }
-        for (size_t at = 0; any && (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
                 if (t->canary)
                         count(&t->profile->canary, t, now_ms);
-        for (size_t at = 0; any && (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
                 p->canary_closed = canary_among(p) && !canary_opens(&p->canary);
-        for (size_t at = 0; any && (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
                 t->waits = !t->canary && tries_workloads(t) && t->profile->canary_closed;
 }
 

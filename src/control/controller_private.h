@@ -171,6 +171,7 @@ struct controller {
         int writing;
         struct refusal refusal[REFUSALS_MAX];
         struct fuse fuse;
+        bool canaries;  /* some profile had them at the last canary_settle */
         bool rereading; /* held the Lease, lost it, holds it again: no write before everything was read again */
         bool lost;      /* held the Lease and lost it */
         bool stopping;
