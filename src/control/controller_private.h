@@ -45,13 +45,14 @@ enum {
 
 struct watch {
         struct controller *controller;
-        const char *what;           /* for people: "deployments.apps" */
-        struct informer *informer;  /* NULL: it ended, the place is free */
-        struct watched_kind *kind;  /* of workloads */
-        bool cluster;               /* of profiles */
-        bool needed_to_apply;       /* without it nothing may be changed */
-        bool hint;                  /* without it less is known, and nothing waits */
-        bool guest;                 /* of a kind that others install */
+        const char *what;          /* for people: "deployments.apps" */
+        struct informer *informer; /* NULL: it ended, the place is free */
+        struct watched_kind *kind; /* of workloads */
+        bool cluster;              /* of profiles */
+        bool needed_to_apply;      /* without it nothing may be changed */
+        bool hint;                 /* without it less is known, and nothing waits */
+        bool guest;                /* of a kind that others install */
+        bool anew; /* of such a kind by another version than before: nothing is known until it is read */
         char trouble[ERR_TEXT_MAX]; /* "" : none */
         int trouble_code;
         bool rule_missing;    /* a rule of ours is */
@@ -69,7 +70,9 @@ struct guest {
         struct watch *watch; /* NULL: not installed, or not known yet */
         void *asking;        /* discovery is under way; NULL: it is not */
         bool known;          /* whether it is installed is */
-        bool removed;        /* its CRD went, and all its objects with it */
+        char *path;          /* what is watched */
+        struct mono asked;
+        bool removed; /* its CRD went, and all its objects with it */
         char trouble[ERR_TEXT_MAX];
 };
 

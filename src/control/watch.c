@@ -234,6 +234,15 @@ void watch_start(struct controller *c)
 
 /* --- kinds that come and go --- */
 
+static void watch_close(struct watch *w)
+{
+        struct controller *c = w->controller;
+        c->unread_ended += informer_stats(w->informer)->refused;
+        informer_free(w->informer);
+        *w = (struct watch){.controller = c};
+        c->watches_full = false;
+}
+
 /* As after a start: what was seen of the kind is unknown again. */
 static void watch_end(struct controller *c, struct watched_kind *k, const char *why)
 {
@@ -242,10 +251,7 @@ static void watch_end(struct controller *c, struct watched_kind *k, const char *
                 if (w->kind != k || !w->informer)
                         continue;
                 log_info("kind is watched no longer", KV("what", w->what), KV("why", why));
-                c->unread_ended += informer_stats(w->informer)->refused;
-                informer_free(w->informer);
-                *w = (struct watch){.controller = c};
-                c->watches_full = false;
+                watch_close(w);
         }
         k->informer = NULL;
         k->vanished = false;
@@ -377,6 +383,51 @@ struct asking_guest {
         int guest;
 };
 
+/* The path that was watched is not there: the CRD is gone, or serves another version. */
+static bool is_lost(const struct watch *w)
+{
+        return w->trouble[0] && w->trouble_code == ERR_NOTFOUND;
+}
+
+static bool is_removed(const struct watch *w)
+{
+        for (int i = 0; i < GUESTS; i++)
+                if (w->controller->guest[i].watch == w)
+                        return w->controller->guest[i].removed;
+        return false;
+}
+
+/* All its objects went with it. The watch tries on: it may be installed again. */
+static void guest_removed(struct controller *c, int i)
+{
+        struct guest *g = &c->guest[i];
+        if (!g->watch || g->removed || !is_lost(g->watch))
+                return;
+        g->removed = true;
+        guests[i].owner.swept(g->watch, 0);
+}
+
+/* path is taken over. */
+static void guest_watch(struct controller *c, int i, char *path)
+{
+        struct guest *g = &c->guest[i];
+        bool anew = g->watch != NULL;
+        if (anew) {
+                guests[i].owner.swept(g->watch, 0);
+                outage_end(g->watch);
+                watch_close(g->watch);
+        }
+        mem_free(g->path);
+        g->path = path;
+        g->removed = false;
+        g->watch = watch_add(c, guests[i].what, mem_string(path), guests[i].owner);
+        if (!g->watch)
+                return;
+        g->watch->needed_to_apply = g->watch->guest = true;
+        g->watch->anew = anew;
+        log_info("watches what others have installed", KV("what", guests[i].what), KV("path", path));
+}
+
 static void guest_found(void *arg, const struct api_resource *r, const struct err *err)
 {
         struct asking_guest *a = arg;
@@ -390,42 +441,44 @@ static void guest_found(void *arg, const struct api_resource *r, const struct er
         if (!known && g->known)
                 nudge(c);
         snprintf(g->trouble, sizeof g->trouble, "%s", g->known ? "" : err->text);
+        if (err->code == ERR_NOTFOUND)
+                guest_removed(c, i);
         if (err->code)
                 return;
-        g->watch = watch_add(c, guests[i].what, path_of(guests[i].group, r->version, NULL, r->plural, NULL, NULL),
-                             guests[i].owner);
-        if (!g->watch)
-                return;
-        g->watch->needed_to_apply = g->watch->guest = true;
-        log_info("watches what others have installed", KV("what", guests[i].what), KV("version", r->version));
+        char *path = path_of(guests[i].group, r->version, NULL, r->plural, NULL, NULL);
+        if (!g->watch || strcmp(path, g->path) != 0)
+                guest_watch(c, i, path);
+        else
+                mem_free(path); /* discovery is still to tell that it goes, or it comes back */
+}
+
+static bool is_guest_to_ask_for(const struct controller *c, const struct guest *g)
+{
+        bool lately = (loop_now(c->loop).mono.ns - g->asked.ns) / 1000000 < VANISHED_EVERY_MS;
+        return !g->asking && (!g->watch || (is_lost(g->watch) && !lately));
 }
 
 static void guest_ask(struct controller *c, int i)
 {
         struct asking_guest *a = MEM_NEW(struct asking_guest);
+        struct guest *g = &c->guest[i];
         *a = (struct asking_guest){c, i};
-        c->guest[i].asking = a;
+        g->asking = a;
+        g->asked = loop_now(c->loop).mono;
+        if (g->watch && !g->removed)
+                client_undiscover(c->client, guests[i].group, guests[i].kind);
         if (client_discover(c->client, guests[i].group, guests[i].kind, guest_found, a) < 0) {
-                c->guest[i].asking = NULL;
+                g->asking = NULL;
                 mem_free(a);
         }
-}
-
-/* Its CRD is gone, and all objects with it. The watch tries on: it may be installed again. */
-static bool is_removed(const struct watch *w)
-{
-        return w->guest && w->trouble[0] && w->trouble_code == ERR_NOTFOUND;
 }
 
 void watch_guests(struct controller *c)
 {
         for (int i = 0; i < GUESTS; i++) {
                 struct guest *g = &c->guest[i];
-                bool removed = g->watch && is_removed(g->watch);
-                if (removed && !g->removed)
-                        guests[i].owner.swept(g->watch, 0);
-                g->removed = removed;
-                if (!g->watch && !g->asking)
+                g->removed = g->removed && is_lost(g->watch);
+                if (is_guest_to_ask_for(c, g))
                         guest_ask(c, i);
         }
 }
@@ -434,7 +487,8 @@ void watch_guests_forget(struct controller *c)
 {
         for (int i = 0; i < GUESTS; i++) {
                 mem_free(c->guest[i].asking);
-                c->guest[i].asking = NULL;
+                mem_free(c->guest[i].path);
+                c->guest[i].asking = c->guest[i].path = NULL;
         }
 }
 
@@ -474,7 +528,7 @@ static bool is_blind(const struct watch *w)
 {
         if (!w->needed_to_apply || is_removed(w))
                 return false;
-        return w->trouble[0] || (!w->guest && !informer_stats(w->informer)->synced);
+        return w->trouble[0] || ((!w->guest || w->anew) && !informer_stats(w->informer)->synced);
 }
 
 const char *watch_blind(const struct controller *c)

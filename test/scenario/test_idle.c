@@ -196,12 +196,48 @@ static void test_kind_that_goes(void **state)
         fake_free(f);
 }
 
+#define VPAS(version)                                                                                                  \
+        "{\"apiVersion\":\"apiextensions.k8s.io/v1\",\"kind\":\"CustomResourceDefinition\",\"metadata\":{\"name\":"    \
+        "\"verticalpodautoscalers.autoscaling.k8s.io\"},\"spec\":{\"group\":\"autoscaling.k8s.io\",\"scope\":"         \
+        "\"Namespaced\",\"names\":{\"plural\":\"verticalpodautoscalers\",\"singular\":\"verticalpodautoscaler\","      \
+        "\"kind\":\"VerticalPodAutoscaler\"},\"versions\":[{\"name\":\"" version                                       \
+        "\",\"served\":true,\"storage\":true,\"schema\":{\"openAPIV3Schema\":{\"type\":\"object\","                    \
+        "\"x-kubernetes-preserve-unknown-fields\":true}}}]}}"
+
+/* What others have installed is seen by the version that is served now, and holds for as long as any is. */
+static void test_guest_by_another_version(void **state)
+{
+        (void)state;
+        struct story cast =
+                STORY("idle", AT_ONCE(""),
+                      PUT("{apiVersion: autoscaling.k8s.io/v1beta2, kind: VerticalPodAutoscaler, metadata: {name: "
+                          "sizer}, spec: {targetRef: {apiVersion: apps/v1, kind: Deployment, name: web}}}"),
+                      WEB(LIMITED), EXPECT(REC, "status.conditions[OtherAutoscaler].status", "True"));
+        struct fake *f = stories_server(&cast, 1);
+        fake_put(f, "kubectl", VPAS("v1beta2"));
+        struct halflife *h = halflife_start(f, "guest.db", NULL);
+        play(f, h, &cast);
+        fake_put(f, "kubectl", VPAS("v1"));
+        fake_end_watches(f);
+        assert_true(fake_wait_watches(f, "/apis/autoscaling.k8s.io/v1/verticalpodautoscalers", 1, LONG_MS));
+        let_cycles_pass(f, h, 2);
+        PLAY(f, h, CHECK(REC, "status.conditions[OtherAutoscaler].status", "True"),
+             CHECK("deployments/web", APP_REQUESTS ".cpu", "1"));
+        fake_delete(f, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/"
+                       "verticalpodautoscalers.autoscaling.k8s.io");
+        fake_end_watches(f);
+        PLAY(f, h, EXPECT("deployments/web", APP_REQUESTS ".cpu", "285m"));
+        assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
+        fake_free(f);
+}
+
 int main(void)
 {
         static const struct beside tests[] = {
                 BESIDE(test_no_target_no_poll),    BESIDE(test_source_that_nobody_asks),
                 BESIDE(test_kind_no_longer_named), BESIDE(test_kind_no_longer_named_is_forgotten),
-                BESIDE(test_kind_that_goes),
+                BESIDE(test_kind_that_goes),       BESIDE(test_guest_by_another_version),
         };
         return beside_run("idle", tests, sizeof tests / sizeof tests[0], NULL, NULL);
 }

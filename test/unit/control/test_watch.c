@@ -9,21 +9,15 @@
 
 #include "../../../src/control/controller_private.h"
 
-/* A guest that was found, and another of which nothing is known and that is asked about. */
+/* Two guests that are known, of which discovery is asked; one was found. */
 static void begin(struct controller *c)
 {
         *c = (struct controller){.loop = loop_new(), .watches = 1};
         world_init(&c->world, "halflife", "halflife-system");
-        c->watch[0] = (struct watch){.controller = c, .what = "verticalpodautoscalers", .guest = true};
-        c->guest[0] = (struct guest){.watch = &c->watch[0], .known = true};
-        c->guest[1].asking = c;
-}
-
-static bool looks_again(struct controller *c)
-{
-        c->nudged = false;
-        watch_guests(c);
-        return c->nudged;
+        c->watch[0] = (struct watch){
+                .controller = c, .what = "verticalpodautoscalers", .guest = true, .needed_to_apply = true};
+        c->guest[0] = (struct guest){.watch = &c->watch[0], .known = true, .asking = c};
+        c->guest[1] = (struct guest){.known = true, .asking = c};
 }
 
 static void fails_by(struct controller *c, int code)
@@ -32,33 +26,39 @@ static void fails_by(struct controller *c, int code)
         c->watch[0].trouble_code = code;
 }
 
-/* All is decided afresh once, not every second until it is installed again. */
-static void test_removed_once(void **state)
+/* A path that is not there any more may be of another version: until discovery has said so nothing is known. */
+static void test_removed_by_discovery(void **state)
 {
         static const struct {
                 const char *what;
                 int code;
-                bool looks;
+                bool removed; /* discovery says so now */
+                bool blind;
         } step[] = {
-                {"it is there", 0, false},       {"it cannot be read", ERR_RETRY, false},
-                {"it went", ERR_NOTFOUND, true}, {"it is still away", ERR_NOTFOUND, false},
-                {"it came back", 0, false},      {"it went again", ERR_NOTFOUND, true},
+                {"it is there", 0, false, false},
+                {"it cannot be read", ERR_RETRY, false, true},
+                {"its path went", ERR_NOTFOUND, false, true},
+                {"so did its kind", ERR_NOTFOUND, true, false},
+                {"it is still away", ERR_NOTFOUND, false, false},
+                {"it came back", 0, false, false},
+                {"its path went again", ERR_NOTFOUND, false, true},
         };
         struct controller c;
         (void)state;
         begin(&c);
         for (size_t i = 0; i < sizeof step / sizeof step[0]; i++) {
                 fails_by(&c, step[i].code);
-                if (looks_again(&c) != step[i].looks)
-                        fail_msg("%s: %s", step[i].what, step[i].looks ? "nothing is decided" : "decided afresh");
+                c.guest[0].removed |= step[i].removed;
+                watch_guests(&c);
+                if ((watch_blind(&c) != NULL) != step[i].blind)
+                        fail_msg("%s: it is %s", step[i].what, step[i].blind ? "taken for known" : "not known");
         }
-        loop_timer_stop(c.loop, &c.nudge_timer);
         world_release(&c.world);
         loop_free(c.loop);
 }
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_removed_once)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_removed_by_discovery)};
         return cmocka_run_group_tests_name("watch", tests, NULL, NULL);
 }
