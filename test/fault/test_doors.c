@@ -120,17 +120,17 @@ static void test_an_end_told_twice(void **state)
                 const char *headers, *body, *status;
                 bool other; /* an encoding that libmicrohttpd, from 1.0 on, refuses with a page of its own */
         } row[] = {
-                {"Content-Length: 5\r\nContent-Length: 3", "a: 1\n", "400"},
-                {"Content-Length: 5\r\nContent-Length: 5", "a: 1\n", "400"},
-                {"Content-Length: 0\r\nContent-Length: 5", "a: 1\n", "400"},
-                {"Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
-                {"Content-Length: 0\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
-                {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400"},
+                {"Content-Length: 5\r\nContent-Length: 3", "a: 1\n", "400", false},
+                {"Content-Length: 5\r\nContent-Length: 5", "a: 1\n", "400", false},
+                {"Content-Length: 0\r\nContent-Length: 5", "a: 1\n", "400", false},
+                {"Content-Length: 5\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400", false},
+                {"Content-Length: 0\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400", false},
+                {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked", "0\r\n\r\n", "400", false},
                 {"Transfer-Encoding: gzip", "x", "400", true},
                 {"Transfer-Encoding: gzip, chunked", "0\r\n\r\n", "400", true},
                 {"Transfer-Encoding: identity", "a: 1\n", "400", true},
-                {"Content-Length: 5\r\nConnection: close", "a: 1\n", "200"},
-                {"Transfer-Encoding: Chunked\r\nConnection: close", "5\r\na: 1\n\r\n0\r\n\r\n", "200"},
+                {"Content-Length: 5\r\nConnection: close", "a: 1\n", "200", false},
+                {"Transfer-Encoding: Chunked\r\nConnection: close", "5\r\na: 1\n\r\n0\r\n\r\n", "200", false},
         };
         struct stand s;
         stand_begin(&s, &(struct door_options){0});
