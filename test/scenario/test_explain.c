@@ -432,7 +432,7 @@ static void test_bash(void **state)
         char *command = mem_printf(
                 "PATH=$(dirname '%s'):$PATH; source <(halflife completion bash); complete -p halflife; t() { "
                 "COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _halflife; echo \"<${COMPREPLY[*]}>\"; }; t halflife "
-                "exp; t "
+                "expl; t "
                 "halflife explain -n shop deploy/a; t halflife get --output = w; t halflife completion f; cd /; t "
                 "halflife "
                 "replay us 2>/dev/null",
@@ -467,7 +467,7 @@ static void test_fish(void **state)
         AUTO(mem_free)
         char *said = mem_printf(
                 "PATH=$(dirname '%s'):$PATH fish --no-config -c 'halflife completion fish | source; for l in "
-                "\"exp\" \"explain -n shop deploy/a\" \"get --output=w\" \"completion f\" \"replay "
+                "\"expl\" \"explain -n shop deploy/a\" \"get --output=w\" \"completion f\" \"replay "
                 "READ\"; complete -C\"halflife $l\" | cut -f 1; end'",
                 program);
         AUTO(mem_free) char *got = output_of(said);
