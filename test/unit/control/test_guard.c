@@ -21,9 +21,9 @@ struct stage {
         struct profile_spec spec;
         struct profile profile;
         struct workload wl;
-        struct target t;
         struct pod pod[PODS];
         struct plan plan;
+        struct target t; /* the last: its key would follow */
 };
 
 static void stage_set(struct stage *s, enum apply_mode mode)
