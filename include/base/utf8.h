@@ -17,4 +17,7 @@ size_t utf8_put(uint32_t code, char out[static 4]);
 /* The longest prefix of at most max bytes that does not cut a character. */
 size_t utf8_cut(const char *p, size_t len, size_t max);
 
+/* End a text, which was valid before somebody cut it to his room, before the character that the cut went through. */
+void utf8_trim(char *s);
+
 #endif

@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 static bool is_tail(char c)
 {
         return ((unsigned char)c & 0xc0) == 0x80;
@@ -45,4 +47,17 @@ size_t utf8_cut(const char *p, size_t len, size_t max)
         while (cut > 0 && max - cut < 3 && is_tail(p[cut]))
                 cut--;
         return cut;
+}
+
+void utf8_trim(char *s)
+{
+        size_t len = strlen(s);
+        for (size_t back = 1; back <= len && back < 4; back++) {
+                char *at = s + len - back;
+                if (is_tail(*at))
+                        continue;
+                if (utf8_length(at, back) == 0)
+                        *at = '\0';
+                return;
+        }
 }

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "base/yaml.h"
 #include "base/zone.h"
 #include "controller_private.h"
@@ -122,6 +123,8 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                         }
         }
         v->degraded = v->degraded_message[0] != '\0';
+        utf8_trim(v->ready_message);
+        utf8_trim(v->degraded_message);
 }
 
 static bool far_apart(int64_t a, int64_t b)

@@ -10,11 +10,14 @@
 #include <cmocka.h>
 
 #include "../../../src/control/plan.h"
+#include "base/yaml.h"
 
 #define RECORDED(cpu) "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu "\\\"}}}"
 #define CARRIES(original, applied)                                                                                     \
         "\"halflife.dev/original-resources\":\"" RECORDED(                                                             \
                 original) "\",\"halflife.dev/applied-resources\":\"" RECORDED(applied) "\""
+#define E8      "\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9\u00e9"
+#define E64     E8 E8 E8 E8 E8 E8 E8 E8
 #define ROLLOUT "{\"apply\":{\"mode\":\"Rollout\",\"minHistory\":\"1m\",\"maxDecreasePercent\":90}}"
 #define NAMED_ROLLOUT                                                                                                  \
         "{\"targets\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}],"                                         \
@@ -375,6 +378,17 @@ static const struct row rows[] = {
          .reason = "Lowered",
          .condition = "Degraded=Quota",
          .carries = true},
+        {.what = "its pods are refused at length, and not in English",
+         .spec = ROLLOUT,
+         .request = "285m",
+         .annotations = CARRIES("1", "285m"),
+         .refused = "exceeded quota:" E64 E64, /* the cut is within a character */
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Lowered",
+         .condition = "Degraded=Quota",
+         .carries = true},
         {.what = "the pod as a whole asks",
          .spec = ROLLOUT,
          .request = "1",
@@ -640,6 +654,12 @@ static void check(const struct row *r, const struct plan *p)
         if (r->condition && !has_condition(p, r->condition))
                 fail_msg("%s: no condition %s", r->what, r->condition);
         const struct plan_condition *applied = plan_condition(p, "Applied");
+        for (int i = 0; i < p->conditions; i++) {
+                AUTO(json_decref) json_t *words = json_string(p->condition[i].message);
+                if (!words)
+                        fail_msg("%s: condition %s: no UTF-8, which no API server takes", r->what,
+                                 p->condition[i].type);
+        }
         if (r->says && (!applied || strcmp(applied->message, r->says) != 0))
                 fail_msg("%s: says '%s'", r->what, applied ? applied->message : "nothing");
 }
