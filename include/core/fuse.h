@@ -28,6 +28,7 @@ struct fuse_facts {
         int64_t blown_ms; /* since when */
         int64_t reset_ms; /* the last reset known here; 0: none */
         bool shown;       /* this very Lease was seen to say that it is blown */
+        int64_t now_ms;
 };
 enum fuse_deed {
         FUSE_AGREES,
@@ -35,8 +36,11 @@ enum fuse_deed {
         FUSE_WRITE,  /* the Lease is to say that it is blown */
         FUSE_MEND,   /* a person reset it */
         FUSE_REPEAT, /* the Lease is to say that it was reset */
+        FUSE_DATE,   /* the same, as of now: it says a time that has not come, and would reset all that blows until then
+                      */
 };
-/* at_ms: when the Lease says it blew, or was reset; 0: that cannot be read. */
+/* at_ms: when the Lease says it blew, or was reset; 0: that cannot be read. What a clock that was ahead says it blew,
+ * any reset is after; and a reset is for one time: not for what blows after it was known here. */
 enum fuse_deed fuse_judge(const struct fuse_facts *f, enum fuse_word word, int64_t at_ms);
 
 #endif

@@ -184,13 +184,15 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
 {
         struct controller *c = arg;
         struct fuse *f = &c->fuse;
-        int64_t at_ms;
+        int64_t at_ms, now_ms = loop_now(c->loop).wall.ms;
         enum fuse_word word = fuse_read(text_of(note ? note : ""), &at_ms);
+        bool dated = word == FUSE_RESET && at_ms <= now_ms;
         const struct fuse_facts facts = {
                 .blown = f->blown != NULL,
                 .blown_ms = f->blown_ms,
                 .reset_ms = f->reset_ms,
                 .shown = f->shown && uid && strcmp(f->shown, uid) == 0,
+                .now_ms = now_ms,
         };
         if (word == FUSE_BLOWN && uid && !facts.shown) {
                 mem_free(f->shown);
@@ -205,8 +207,12 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
         case FUSE_WRITE:
                 return f->blown;
         case FUSE_MEND:
-                mend(c, word == FUSE_RESET ? at_ms : loop_now(c->loop).wall.ms, "the Lease's annotation");
-                return word == FUSE_RESET ? NULL : reset_words(f);
+                mend(c, dated ? at_ms : now_ms, "the Lease's annotation");
+                return dated ? NULL : reset_words(f);
+        case FUSE_DATE:
+                f->reset_ms = now_ms;
+                store(c);
+                return reset_words(f);
         case FUSE_REPEAT:
                 return reset_words(f);
         }

@@ -118,6 +118,40 @@ static void test_who_comes_after_takes_it(void **state)
         assert_memory_equal(fuse_noted(&f->c, "made again", said), "reset 2", 7); /* of before the reset */
 }
 
+/* A reset of a time that has not come, of a clock that is ahead or of a hand that means well, resets what is blown now
+ * and nothing after. */
+static void test_a_reset_is_for_once(void **state)
+{
+        static const char ahead[] = "reset 2126-01-01T00:00:00Z";
+        struct fixture *f = *state;
+        assert_memory_equal(fuse_noted(&f->c, "uid", ahead), "reset 202", 9); /* whole: it is dated */
+        f->c.options.fuse_guards = 1;
+        fuse_count(&f->c, &f->target, false);
+        fuse_count(&f->c, &f->target, false);
+        assert_non_null(f->c.fuse.blown);
+        assert_memory_equal(fuse_noted(&f->c, "uid", ahead), "reset 202", 9);
+        assert_null(f->c.fuse.blown);
+        AUTO(mem_free) char *said = mem_string(f->c.fuse.reset);
+        fuse_count(&f->c, &f->target, false);
+        fuse_count(&f->c, &f->target, false);
+        assert_non_null(f->c.fuse.blown);
+        assert_string_equal(fuse_noted(&f->c, "uid", said), f->c.fuse.blown);
+        assert_non_null(f->c.fuse.blown);
+}
+
+/* Blown while this clock was a century ahead: a person's reset of today counts. */
+static void test_what_blew_ahead_is_reset(void **state)
+{
+        static const char said[] = "2126-01-01T00:00:00Z: 6 guards within an hour: shop/Deployment/web";
+        struct fixture *f = *state;
+        assert_null(fuse_noted(&f->c, "uid", said));
+        assert_string_equal(f->c.fuse.blown, said);
+        assert_null(fuse_noted(&f->c, "uid", "reset 2025-11-21T04:40:00Z"));
+        assert_null(f->c.fuse.blown);
+        assert_memory_equal(fuse_noted(&f->c, "uid", said), "reset 2025", 10); /* the reset was not written yet */
+        assert_null(f->c.fuse.blown);
+}
+
 static void test_it_is_stored(void **state)
 {
         struct fixture *f = *state;
@@ -135,7 +169,8 @@ static void test_it_is_stored(void **state)
         persist_open(&f->c, &err);
         assert_string_equal(f->c.fuse.blown, before);
         assert_int_equal(f->c.fuse.guards, 4);
-        assert_null(fuse_noted(&f->c, "uid", "reset 2126-01-01T00:00:00Z")); /* while it was away */
+        AUTO(mem_free) char *reset = mem_printf("reset %.20s", before); /* while it was away */
+        assert_null(fuse_noted(&f->c, "uid", reset));
         assert_int_equal(persist_close(&f->c, &err), 0);
         fuse_release(&f->c.fuse);
         persist_open(&f->c, &err);
@@ -151,6 +186,8 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_the_one_above_blows_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_the_setting_resets_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_who_comes_after_takes_it, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_a_reset_is_for_once, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_what_blew_ahead_is_reset, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_it_is_stored, set_up, tear_down),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

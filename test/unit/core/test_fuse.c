@@ -48,7 +48,11 @@ static void test_what_the_lease_says(void **state)
         (void)state;
         static const struct {
                 const char *what;
-                struct fuse_facts f;
+                struct {
+                        bool blown;
+                        int64_t blown_ms, reset_ms;
+                        bool shown;
+                } f;
                 enum fuse_word word;
                 int64_t at;
                 enum fuse_deed want;
@@ -68,9 +72,26 @@ static void test_what_the_lease_says(void **state)
                 {"blown, reset within the second", {true, 50, 0, true}, FUSE_RESET, 50, FUSE_MEND},
                 {"blown since it was reset", {true, 50, 0, false}, FUSE_RESET, 40, FUSE_WRITE},
                 {"reset while away", {true, 50, 0, false}, FUSE_RESET, 60, FUSE_MEND},
+                {"reset, by a clock that is ahead", {true, 50, 0, true}, FUSE_RESET, 900, FUSE_MEND},
+                {"whole, and a reset of a time that has not come", {0}, FUSE_RESET, 900, FUSE_DATE},
+                {"blown again, and that reset was for the one before",
+                 {true, 50, 50, false},
+                 FUSE_RESET,
+                 50,
+                 FUSE_WRITE},
+                {"the same, within the second", {true, 50, 90, true}, FUSE_RESET, 50, FUSE_WRITE},
+                {"blown by a clock that was ahead, and reset", {true, 900, 0, true}, FUSE_RESET, 90, FUSE_MEND},
+                {"the same, and the reset is of before", {true, 900, 40, true}, FUSE_RESET, 40, FUSE_WRITE},
+                {"reset, and the Lease says still what that clock wrote",
+                 {false, 0, 90, true},
+                 FUSE_BLOWN,
+                 900,
+                 FUSE_REPEAT},
+                {"reset once, and another Lease says so", {false, 0, 90, false}, FUSE_BLOWN, 900, FUSE_TAKE},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                enum fuse_deed got = fuse_judge(&row[i].f, row[i].word, row[i].at);
+                const struct fuse_facts f = {row[i].f.blown, row[i].f.blown_ms, row[i].f.reset_ms, row[i].f.shown, 100};
+                enum fuse_deed got = fuse_judge(&f, row[i].word, row[i].at);
                 if (got != row[i].want)
                         fail_msg("%s: %d, not %d", row[i].what, (int)got, (int)row[i].want);
         }
