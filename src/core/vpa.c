@@ -21,12 +21,15 @@ static const char *judge(const struct vpa_checkpoint *v, const int64_t half_life
                 return "totalSamplesCount is out of range";
         if (v->first.ms < 0 || v->last.ms < v->first.ms || v->last.ms > most)
                 return "lastSampleStart is before firstSampleStart, or before 1970";
+        if (v->samples > 0 && v->first.ms == 0)
+                return "firstSampleStart is missing: nobody knows how long it learned";
         for (int r = 0; r < RESOURCES; r++) {
                 const struct vpa_histogram *from = &v->of[r];
                 if (!isfinite(from->total) || from->total < 0)
                         return "totalWeight is no number from 0 on";
-                if (sum_of(from) > 0 && (from->reference.ms < 0 || from->reference.ms > v->last.ms + half_life_ms[r]))
-                        return "referenceTimestamp is before 1970, or more than a half-life after lastSampleStart";
+                if (sum_of(from) > 0 && (from->reference.ms <= 0 || from->reference.ms > v->last.ms + half_life_ms[r]))
+                        return "referenceTimestamp is missing, before 1970, or more than a half-life after "
+                               "lastSampleStart";
         }
         return NULL;
 }
