@@ -57,5 +57,7 @@ int64_t guard_patience_ms(const struct guard_policy *p);
 
 /* How long the next guard holds, after one that held so long (0: the first): a day, doubled up to a week. */
 int64_t guard_step_ms(int64_t before_ms);
+/* How long one can have held that is read from elsewhere: at most a week. */
+int64_t guard_step_bound(int64_t ms);
 
 #endif

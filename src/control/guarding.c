@@ -189,7 +189,7 @@ void guarding_read(struct target *t, const json_t *from)
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
         g->hads = (int)integer_of(from, "hads");
         had_read(g, json_object_get(from, "had"));
-        g->by_limit = integer_of(from, "byLimit");
+        g->by_limit = integer_of(from, "byLimit") > 0 ? integer_of(from, "byLimit") : 0;
         g->kill = (struct guard_kill){{integer_of(from, "killed")},
                                       {integer_of(from, "killedSince")},
                                       json_is_true(json_object_get(from, "evicted"))};
@@ -198,5 +198,5 @@ void guarding_read(struct target *t, const json_t *from)
         g->why = mem_string(json_string_value(json_object_get(from, "why")));
         g->fired_ms = integer_of(from, "fired");
         g->until_ms = integer_of(from, "until");
-        g->step_ms = integer_of(from, "step");
+        g->step_ms = guard_step_bound(integer_of(from, "step"));
 }

@@ -21,7 +21,7 @@ static void guard_from(struct target *t, const struct published_guard *g)
         to->why = mem_string(g->why);
         to->fired_ms = g->fired_ms;
         to->until_ms = g->until_ms;
-        to->step_ms = g->until_ms - g->fired_ms;
+        to->step_ms = guard_step_bound(g->until_ms - g->fired_ms);
         t->deed_dirty = true;
 }
 

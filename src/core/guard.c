@@ -83,3 +83,8 @@ int64_t guard_step_ms(int64_t before_ms)
                 return step_least_ms;
         return before_ms < step_most_ms / 2 ? before_ms * 2 : step_most_ms;
 }
+
+int64_t guard_step_bound(int64_t ms)
+{
+        return ms < 0 ? 0 : ms > step_most_ms ? step_most_ms : ms;
+}

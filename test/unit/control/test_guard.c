@@ -393,6 +393,57 @@ static void test_recommendation(void **state)
         world_release(&w);
 }
 
+/* Held until a year that nobody lives to see, by whoever wrote it: a week from now. */
+static void test_held_for_ever(void **state)
+{
+        (void)state;
+        static const char *const status[] = {
+                "{\"cause\":\"Restarts\",\"until\":\"9999-12-31T00:00:00Z\"}",
+                "{\"cause\":\"Restarts\",\"until\":\"9999-12-31T00:00:00Z\",\"time\":\"0000-01-01T00:00:00Z\"}",
+                "{\"cause\":\"Restarts\",\"until\":\"9999-12-31T00:00:00Z\",\"time\":\"9999-11-30T00:00:00Z\"}",
+        };
+        struct controller c = {.loop = loop_new()};
+        int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS;
+        for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+                struct err err = {0};
+                AUTO(mem_free)
+                char *object = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"deployment-web\"},\"spec\":{"
+                                          "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+                                          "\"web\"}},\"status\":{\"guard\":%s}}",
+                                          status[i]);
+                world_init(&c.world, "halflife", "halflife-system");
+                shop_profile(&c.world, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+                shop_deployment(&c.world, "{\"requests\":{\"cpu\":\"1\"}}");
+                assert_int_equal(published_upsert(&c.world, text_of(object), 1, &err), 0);
+                world_settle(&c.world, (struct now){.wall = {now}});
+                struct target *t = shop_target(&c.world);
+                assert_true(guard_holds(t, (struct wall){now}));
+                clocks_mend(&c, t);
+                if (guard_holds(t, (struct wall){now + week + HOUR_MS}))
+                        fail_msg("%s: until %lld", status[i], (long long)t->deed.guard->until_ms);
+                world_release(&c.world);
+        }
+        loop_free(c.loop);
+}
+
+/* Numbers as of a database that somebody wrote. */
+static void test_numbers(void **state)
+{
+        (void)state;
+        struct controller c = {.loop = loop_new()};
+        struct target t = {0};
+        AUTO(json_decref)
+        json_t *j = json_loads("{\"cause\":\"Restarts\",\"byLimit\":-9223372036854775808,\"step\":9223372036854775807,"
+                               "\"until\":9223372036854775807,\"change\":9223372036854775807,\"fired\":-1}",
+                               0, NULL);
+        guarding_read(&t, j);
+        assert_int_equal(guarding_restarts(&t), 0);
+        clocks_mend(&c, &t);
+        assert_true(t.deed.guard->until_ms - loop_now(c.loop).wall.ms <= 7 * (int64_t)DAY_MS);
+        target_drop_guarding(&t);
+        loop_free(c.loop);
+}
+
 static void test_texts(void **state)
 {
         (void)state;
@@ -423,6 +474,8 @@ int main(void)
                 cmocka_unit_test(test_turned_off),
                 cmocka_unit_test(test_lives),
                 cmocka_unit_test(test_texts),
+                cmocka_unit_test(test_held_for_ever),
+                cmocka_unit_test(test_numbers),
                 cmocka_unit_test(test_recommendation),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
