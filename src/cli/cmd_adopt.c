@@ -155,11 +155,10 @@ int cmd_adopt(int argc, char **argv)
                 fprintf(stderr, "halflife adopt: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (a.given[OPT_HELP].count) {
-                printf("usage: %s adopt [option]... OLD NEW\n\nWhat was learned of OLD, a workload that is gone, goes "
-                       "on "
-                       "in NEW, the one that it became (both KIND/NAME). Half-lives must be the same. The controller "
-                       "does it, within a cycle.\n\n",
-                       program_name());
+                printf("usage: %s adopt [option]... OLD NEW\n\n", program_name());
+                terminal_intro(
+                        "What was learned of OLD, a workload that is gone, goes on in NEW, the one that it became "
+                        "(both KIND/NAME). Half-lives must be the same. The controller does it, within a cycle.");
                 options_print(stdout, spec, OPTS);
         } else if (adopt(&a, &err) < 0) {
                 fprintf(stderr, "halflife adopt: %s\n", terminal_tame(err.text));

@@ -622,12 +622,11 @@ int cmd_check(int argc, char **argv)
         spec[SETTINGS] = (struct option_spec){.name = "help", .letter = 'h', .help = "this text"};
         int rc = options_parse(spec, SETTINGS + 1, argc, argv, given, &words, &err);
         if (rc == 0 && given[SETTINGS].count) {
-                printf("usage: %s check [option]...\n\nTakes the settings of halflife run, and says whether it "
-                       "could work with them: a line each for\nthe API server, halflife's kinds, the metrics API, "
-                       "permissions, Prometheus where one is set, and the database. Exits 1 where one fails.\nWhat is "
-                       "asked is what the credentials "
-                       "given may do.\n\n",
-                       program_name());
+                printf("usage: %s check [option]...\n\n", program_name());
+                terminal_intro("Takes the settings of halflife run, and says whether it could work with them: a line "
+                               "each for the API server, halflife's kinds, the metrics API, permissions, Prometheus "
+                               "where one is set, and the database. Exits 1 where one fails. What is asked is what the "
+                               "credentials given may do.");
                 options_print(stdout, spec, SETTINGS + 1);
                 return EXIT_DONE;
         }

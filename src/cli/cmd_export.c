@@ -91,7 +91,8 @@ static int read_arguments(struct exporting *x, int argc, char **argv, struct err
         if (rc < 0)
                 return rc;
         if (words.count > 0)
-                return err_set(err, ERR_INVALID, "'%s': it takes options alone", words.word[0]);
+                return err_set(err, ERR_INVALID, "'%s': it takes no names: -n, --all and -l say of which",
+                               words.word[0]);
         if (all == (x->ns != NULL))
                 return err_set(err, ERR_INVALID, "say of which: -n NAMESPACE, or --all for all namespaces");
         if (value_of(x, OPT_DATABASE) && (x->labels || value_of(x, OPT_SERVER)))
@@ -214,6 +215,24 @@ static int put_all(struct exporting *x, struct err *err)
         return rc;
 }
 
+/* Who failed, and how else it goes. */
+static void tell_who(const char *server, const char *ours, struct err *err)
+{
+        struct err why = *err;
+        if (why.code == ERR_DENIED)
+                err_set(err, why.code,
+                        "%s: %s; a token that may get and list recommendations does it, by HALFLIFE_TOKEN or "
+                        "--token-file",
+                        server ? server : "the halflife in the cluster", why.text);
+        else if (server || why.code == ERR_INVALID)
+                err_wrap(err, "%s", server ? server : "the halflife in the cluster");
+        else
+                err_set(err, why.code,
+                        "service 'halflife' in namespace '%s' did not answer (%s); --halflife-namespace says where it "
+                        "is, --server URL asks it without the API server, --database FILE reads what it wrote",
+                        ours, why.text);
+}
+
 static int ask(struct exporting *x, struct err *err)
 {
         struct session s = {0};
@@ -234,7 +253,7 @@ static int ask(struct exporting *x, struct err *err)
         else if (rc == 0)
                 remote_through(&x->remote, &s, ours ? ours : "halflife", token);
         if (rc == 0 && (rc = put_all(x, err)) < 0)
-                err_wrap(err, "%s", server ? server : "the halflife in the cluster");
+                tell_who(server, ours ? ours : "halflife", err);
         remote_release(&x->remote);
         session_release(&s);
         return rc;
@@ -406,10 +425,10 @@ int cmd_export(int argc, char **argv)
                 fprintf(stderr, "halflife export: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (x.given[OPT_HELP].count) {
-                printf("usage: %s export [option]...\n\nWhat was learned, as text that import reads into another "
-                       "cluster, or under another namespace. It changes nothing, and holds no more than names and "
-                       "histograms.\n\n",
-                       program_name());
+                printf("usage: %s export [option]...\n\n", program_name());
+                terminal_intro(
+                        "What was learned, as text that import reads into another cluster, or under another namespace. "
+                        "Wants -n or --all. It changes nothing, and holds no more than names and histograms.");
                 options_print(stdout, spec, OPTS);
         } else if (export(&x, &err) < 0) {
                 fprintf(stderr, "halflife export: %s\n", terminal_tame(err.text));

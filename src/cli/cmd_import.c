@@ -41,7 +41,7 @@ static const struct option_spec spec[OPTS] = {
         {.name = "memory-half-life",
          .value = "DURATION",
          .help = "the VPA's --memory-histogram-decay-half-life (default 24h)"},
-        {.name = "dry-run", .help = "tell what would be joined, and change nothing"},
+        {.name = "dry-run", .help = "tell what would be joined but for what is known already, and change nothing"},
         {.name = "timeout",
          .value = "DURATION",
          .help = "how long to wait for the controller's answer, 1s to 1h (default 3m)"},
@@ -61,6 +61,7 @@ struct import_command {
         const char *file; /* NULL: of VPAs */
         struct mapping {
                 struct text from, to;
+                bool used;  /* the file has something of it */
         } map[OPTION_MANY]; /* namespaces; none: all, to themselves */
         int maps;
         bool check; /* the first reading: is it whole? */
@@ -126,9 +127,9 @@ static int read_file(struct import_command *c, const struct option_words *words,
                         return err_set(err, ERR_INVALID, "--%s is of VPAs: import vpa", spec[vpas[i]].name);
         for (int i = 0; i < c->given[OPT_NAMESPACE].count; i++) {
                 const char *given = c->given[OPT_NAMESPACE].value[i], *equals = strchr(given, '=');
-                struct mapping m = {text_of(given), text_of(given)};
+                struct mapping m = {.from = text_of(given), .to = text_of(given)};
                 if (equals)
-                        m = (struct mapping){{given, (size_t)(equals - given)}, text_of(equals + 1)};
+                        m = (struct mapping){.from = {given, (size_t)(equals - given)}, .to = text_of(equals + 1)};
                 if (m.from.len == 0 || m.to.len == 0 || memchr(m.to.p, '=', m.to.len))
                         return err_set(err, ERR_INVALID, "--namespace '%s' is no NAME, and no OLD=NEW", given);
                 c->map[c->maps++] = m;
@@ -157,14 +158,28 @@ static int read_arguments(struct import_command *c, int argc, char **argv, struc
 static int take_row(void *arg, const struct transfer_row *row, struct err *err)
 {
         struct import_command *c = arg;
-        const struct mapping *m = NULL, itself = {row->key.ns, row->key.ns};
+        struct mapping *m = NULL, itself = {.from = row->key.ns, .to = row->key.ns};
         for (int i = 0; i < c->maps && !m; i++)
                 m = text_equal(c->map[i].from, row->key.ns) ? &c->map[i] : NULL;
+        if (m)
+                m->used = true;
         if (c->check || (c->maps > 0 && !m))
                 return 0;
         m = m ? m : &itself;
         AUTO(mem_free) char *ns = mem_string_n(m->to.p, m->to.len);
         return import_put(&c->work, row, ns, err);
+}
+
+/* A namespace that was named, and of which the file has nothing: misspelled, or the new name alone. */
+static int check_names(const struct import_command *c, struct err *err)
+{
+        for (int i = 0; i < c->maps; i++)
+                if (!c->map[i].used)
+                        return err_set(err, ERR_NOTFOUND,
+                                       "nothing was imported: '%s' has no histories of namespace '%.*s' (-n OLD=NEW "
+                                       "takes those of OLD into NEW)",
+                                       c->file, TEXT_ARG(c->map[i].from));
+        return 0;
 }
 
 /* First it is looked at as a whole, so that nothing comes of half a file. */
@@ -187,6 +202,8 @@ static int import_file(struct import_command *c, struct err *err)
                 rc = transfer_read(from, &reader, &rows, err);
                 if (rc < 0 && pass == 0)
                         err_wrap(err, "nothing was imported: '%s'", c->file);
+                else if (rc == 0 && pass == 0)
+                        rc = check_names(c, err);
         }
         fclose(from);
         if (rc == 0)
@@ -211,11 +228,11 @@ static int import(struct import_command *c, struct err *err)
 
 static void print_help(void)
 {
-        printf("usage: %s import [option]... FILE\n       %s import [option]... vpa [KIND/NAME]...\n\nHistories from "
-               "before are joined with what the controller has learned since: those of a file that export wrote, or "
-               "of the checkpoints of VerticalPodAutoscalers. Each is joined whole or not at all, and none counts "
-               "twice, however often it is imported.\n\n",
-               program_name(), program_name());
+        printf("usage: %s import [option]... FILE\n       %s import [option]... vpa [KIND/NAME]...\n\n", program_name(),
+               program_name());
+        terminal_intro("Histories from before are joined with what the controller has learned since: those of a file "
+                       "that export wrote, or of the checkpoints of VerticalPodAutoscalers. Each is joined whole or "
+                       "not at all, and none counts twice, however often it is imported.");
         options_print(stdout, spec, OPTS);
 }
 
@@ -233,7 +250,8 @@ int cmd_import(int argc, char **argv)
                 int rc = import(&c, &err);
                 if (rc < 0)
                         fprintf(stderr, "halflife import: %s\n", terminal_tame(err.text));
-                import_sum(&c.work);
+                if (rc == 0 || c.work.joined || c.work.known || c.work.refused || c.work.left)
+                        import_sum(&c.work);
                 code = rc < 0 || c.work.refused || c.work.left ? EXIT_FAILED : EXIT_DONE;
         }
         import_release(&c.work);

@@ -153,6 +153,7 @@ static void tell(const struct restore_command *c, const struct sum *s)
 {
         const struct restoring *r = &c->work;
         wipe(c);
+        fflush(stdout); /* the lines first, wherever both go */
         if (r->no_crds)
                 fprintf(stderr, "halflife's kinds are not installed: nothing could be held\n");
         else if (r->bare > 0 && !r->dry_run)
@@ -240,11 +241,11 @@ int cmd_restore(int argc, char **argv)
                 fprintf(stderr, "halflife restore: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (c.given[OPT_HELP].count) {
-                printf("usage: %s restore [option]... [KIND/NAME]...\n\nRequests, and what autoscalers go by, back as "
-                       "their owners had them. First each is held, so that nothing lowers it again; then workload by "
-                       "workload its values go back, and the next begins when its pods run. Needs the API server "
-                       "alone.\n\n",
-                       program_name());
+                printf("usage: %s restore [option]... [KIND/NAME]...\n\n", program_name());
+                terminal_intro(
+                        "Requests, and what autoscalers go by, back as their owners had them. First each is held, so "
+                        "that nothing lowers it again; then workload by workload its values go back, and the next "
+                        "begins when its pods run. Needs the API server alone. halflife resume lifts the holds.");
                 options_print(stdout, spec, OPTS);
         } else {
                 int rc = restore(&c, &err);

@@ -48,6 +48,7 @@ static int lift(struct restoring *r, struct err *err)
                 return rc;
         if (r->targets == 0 && r->scope.words > 0)
                 return workload_unknown(&r->scope.word[0], r->scope.ns, "it has no Recommendation", err);
+        fflush(stdout);
         fprintf(stderr, "%d %s\n", lifted, r->dry_run ? "would be resumed" : "resumed");
         return 0;
 }
@@ -83,7 +84,9 @@ static int reset_fuse(struct restoring *r, const struct fuse_place *at, struct e
         AUTO(mem_free) char *path = path_of("coordination.k8s.io", "v1", at->ns, "leases", at->lease, NULL);
         AUTO(mem_free) char *text = restore_get(r, path, err);
         if (!text)
-                return err_wrap(err, "read the Lease '%s' in namespace '%s' (-n and --lease say where it is)",
+                return err_wrap(err,
+                                "read the Lease '%s' in namespace '%s' (-n and --lease say where it is; a controller "
+                                "without one is reset by its setting fuse-guards: 0)",
                                 at->lease, at->ns);
         AUTO(json_decref) json_t *lease = json_loads(text, 0, NULL);
         const json_t *notes = json_object_get(json_object_get(lease, "metadata"), "annotations");
@@ -125,11 +128,10 @@ int cmd_resume(int argc, char **argv)
         if (rc < 0) {
                 code = EXIT_MISUSED;
         } else if (help) {
-                printf("usage: %s resume [option]... [KIND/NAME]...\n\nLifts the holds that halflife restore, or a "
-                       "person, has set: halflife goes on with what the profiles say. With --fuse resets the fuse, "
-                       "whose "
-                       "words are in the condition Degraded of every profile.\n\n",
-                       program_name());
+                printf("usage: %s resume [option]... [KIND/NAME]...\n\n", program_name());
+                terminal_intro("Lifts the holds that halflife restore, or a person, has set: halflife goes on with "
+                               "what the profiles say. With --fuse resets the fuse instead, once it is clear why so "
+                               "many changes did harm: the condition Degraded of every profile names them.");
                 options_print(stdout, spec, OPTS);
         } else {
                 rc = session_open_given(&r.session, option_value(&given[OPT_KUBECONFIG]),

@@ -273,8 +273,15 @@ void import_release(struct importing *im)
 
 void import_sum(const struct importing *im)
 {
-        fprintf(stderr, "%zu %s, %zu known already, %zu refused, %zu left\n", im->joined,
-                im->dry_run ? "would be joined" : "joined", im->known, im->refused, im->left);
+        fflush(stdout); /* the lines first, wherever both go */
+        if (im->dry_run)
+                fprintf(stderr,
+                        "%zu would be joined but for those known already, which the controller alone can tell; %zu "
+                        "left\n",
+                        im->joined, im->left);
+        else
+                fprintf(stderr, "%zu joined, %zu known already, %zu refused, %zu left\n", im->joined, im->known,
+                        im->refused, im->left);
         if (im->refused || im->left)
                 fprintf(stderr, "the same command again goes on from here: nothing counts twice\n");
 }

@@ -97,3 +97,10 @@ void terminal_wrap(FILE *to, const char *text, int at, int columns)
         }
         fputc('\n', to);
 }
+
+void terminal_intro(const char *text)
+{
+        enum { WIDTH = 100 }; /* options_print's */
+        terminal_wrap(stdout, text, 0, WIDTH);
+        putchar('\n');
+}

@@ -23,5 +23,7 @@ char *terminal_tame(char *s);
 int terminal_width(const char *s);
 /* Words of text from column at on, each further line indented by as much; ends the line. */
 void terminal_wrap(FILE *to, const char *text, int at, int columns);
+/* What a command does, in --help: wrapped as its options are, a blank line behind it. */
+void terminal_intro(const char *text);
 
 #endif
