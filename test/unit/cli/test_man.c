@@ -50,21 +50,35 @@ static void print_option(FILE *to, const struct option_spec *o)
         print_text(to, o->help);
 }
 
+/* What stands behind the options, as --help has it. */
+static const char *words_of(const struct command *c)
+{
+        static const char *const words[][2] = {
+                {"get", " Op Ar KIND/NAME"},
+                {"explain", " Ar KIND/NAME"},
+                {"restore", " Op Ar KIND/NAME ..."},
+                {"resume", " Op Ar KIND/NAME ..."},
+                {"adopt", " Ar OLD NEW"},
+                {"import", " Ar FILE | Cm vpa Op Ar KIND/NAME ..."},
+                {"replay", " Ar FILE ..."},
+                {"completion", " Cm bash | zsh | fish"},
+        };
+        for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+                if (strcmp(words[i][0], c->name) == 0)
+                        return words[i][1];
+        assert_int_equal(c->words, TAKES_NOTHING);
+        return "";
+}
+
 static void print_commands(FILE *to)
 {
-        static const char *const words[] = {
-                [TAKES_NOTHING] = "",
-                [TAKES_FILES] = " Ar FILE",
-                [TAKES_WORKLOADS] = " Ar KIND/NAME",
-                [TAKES_SHELLS] = " Cm bash | zsh | fish",
-        };
         fputs(".Bl -tag -width Ds\n", to);
         for (size_t i = 0; i < commands_count; i++) {
                 const struct command *c = &commands[i];
                 int options = 0;
                 const struct option_spec *o = c->options ? c->options(&options) : NULL;
                 bool settings = o == settings_options();
-                fprintf(to, ".It Cm %s%s%s\n", c->name, options ? " Oo Ar option ... Oc" : "", words[c->words]);
+                fprintf(to, ".It Cm %s%s%s\n", c->name, options ? " Oo Ar option ... Oc" : "", words_of(c));
                 print_text(to, c->help);
                 if (settings)
                         fputs(".Pp\nTakes the settings below as options.\n", to);
