@@ -32,7 +32,11 @@ uint64_t transfer_source(const struct store_key *key, const struct usage *u);
 /* One that is not ours, by a name that is its own: "vpa/UID". */
 uint64_t transfer_source_named(const char *name);
 
-/* A row's line with its newline; its length. Names of at most 253 bytes (asserted). */
+/* Does it name what can be a container of a workload? Names of 1 to 253 bytes of printable ASCII without '/'; the group
+ * may be empty. */
+bool transfer_key_fits(const struct store_key *key);
+
+/* A row's line with its newline; its length. Its key fits (lengths are asserted). */
 size_t transfer_print(const struct transfer_row *row, char out[static TRANSFER_LINE_MAX]);
 /* Of a line without its newline. *ret lends from room, its texts point into scratch. Returns 0; ERR_DAMAGED: the CRC or
  * the history's own does not hold; ERR_INVALID: it is none of these lines, or its history is of a newer version. */

@@ -133,8 +133,7 @@ static int put_container(struct exporting *x, struct transfer_row *row, const js
                 const char *source = json_string_value(json_array_get(sources, i));
                 row->source[row->sources++] = source ? strtoull(source, NULL, 16) : 0;
         }
-        if (row->sources == 0 || row->key.container.len == 0 || row->key.container.len > 253 ||
-            usage_unpack(packed, len, &row->usage, room) < 0)
+        if (row->sources == 0 || !transfer_key_fits(&row->key) || usage_unpack(packed, len, &row->usage, room) < 0)
                 return err_set(err, ERR_INVALID,
                                "%.*s/%.*s: the answer holds no history that this halflife knows: use one as new as the "
                                "one that answers",
@@ -171,6 +170,8 @@ static int put_workload(struct exporting *x, const json_t *metadata, struct err 
         row.key.group = text_of(text_at(answer, "group")); /* of one that is gone there may be no apiVersion */
         if (!names_fit(&row.key))
                 return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no group");
+        if (!json_is_array(json_object_get(answer, "containers")))
+                return err_set(err, ERR_INVALID, "what answers there is no halflife: its answer has no containers");
         json_array_foreach(json_object_get(answer, "containers"), i, container)
         {
                 if (rc == 0)
@@ -202,6 +203,8 @@ static int put_all(struct exporting *x, struct err *err)
                 size_t i;
                 if (!page)
                         return err->code;
+                if (!json_is_array(json_object_get(page, "items")))
+                        return err_set(err, ERR_INVALID, "what answers there is no halflife: its list has no items");
                 json_array_foreach(json_object_get(page, "items"), i, item)
                 {
                         if (rc == 0)
@@ -314,12 +317,14 @@ static void take_usage(void *arg, void *target, struct text container, const str
         struct loading *l = arg;
         const struct loaded *t = target;
         (void)doors, (void)count;
-        if (t == &l->other || l->x->failed.code || u->samples == 0 || container.len == 0 || container.len > 253)
+        if (t == &l->other || l->x->failed.code || u->samples == 0)
                 return;
         struct transfer_row row = {.key = t->key, .sources = 1, .usage = *u};
         AUTO(mem_free) char *name = mem_string_n(container.p, container.len);
         const json_t *others = json_object_get(t->imported, name);
         row.key.container = text_of(name);
+        if (!transfer_key_fits(&row.key))
+                return;
         row.source[0] = transfer_source(&row.key, u);
         for (size_t i = 0; i < json_array_size(others) && row.sources < TRANSFER_SOURCES; i++) {
                 const char *source = json_string_value(json_array_get(others, i));

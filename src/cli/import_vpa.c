@@ -187,23 +187,18 @@ static void refuse(struct importing *im, const json_t *item, const char *why)
         im->refused++;
 }
 
-static bool names_fit(const struct vpa_target *v, const char *container)
-{
-        enum { NAME_MOST = 253 };
-        return *container && strlen(container) <= NAME_MOST && strlen(v->kind) <= NAME_MOST &&
-               strlen(v->name) <= NAME_MOST && strlen(v->api_version) <= NAME_MOST;
-}
-
 static int hand_over(struct reading *r, const json_t *item, const struct vpa_target *v, const struct rec *rec,
                      struct err *err)
 {
         const char *ns = text_at(item, "metadata", "namespace"), *container = text_at(item, "spec", "containerName");
         double room[2 * HISTOGRAM_BUCKETS], cores = json_real_value(json_object_get(rec->cores, container));
         struct vpa_checkpoint checkpoint;
-        struct transfer_row row = {.sources = 1};
+        struct transfer_row row = {.key = {text_of(ns), kind_group(text_of(v->api_version)), text_of(v->kind),
+                                           text_of(v->name), text_of(container)},
+                                   .sources = 1};
         struct err why;
         const char *wrong = NULL;
-        if (!names_fit(v, container))
+        if (!transfer_key_fits(&row.key))
                 wrong = "it names no container of a workload";
         else if (import_vpa_read(json_object_get(item, "status"), &checkpoint, &why) < 0)
                 wrong = why.text;
@@ -215,8 +210,6 @@ static int hand_over(struct reading *r, const json_t *item, const struct vpa_tar
         }
         AUTO(mem_free) char *source = mem_printf("vpa/%s", text_at(item, "metadata", "uid"));
         row.source[0] = transfer_source_named(source);
-        row.key = (struct store_key){text_of(ns), kind_group(text_of(v->api_version)), text_of(v->kind),
-                                     text_of(v->name), text_of(container)};
         return import_put(r->im, &row, ns, err);
 }
 

@@ -43,6 +43,24 @@ uint64_t transfer_source(const struct store_key *key, const struct usage *u)
         return source_of(text, (size_t)len);
 }
 
+/* --- names --- */
+
+static bool is_name(struct text t, bool may_be_empty)
+{
+        if (t.len > NAME_MOST || (t.len == 0 && !may_be_empty))
+                return false;
+        for (size_t i = 0; i < t.len; i++)
+                if (t.p[i] <= ' ' || t.p[i] > '~' || t.p[i] == '/')
+                        return false;
+        return true;
+}
+
+bool transfer_key_fits(const struct store_key *k)
+{
+        return is_name(k->ns, false) && is_name(k->group, true) && is_name(k->kind, false) && is_name(k->name, false) &&
+               is_name(k->container, false);
+}
+
 /* --- a line --- */
 
 static size_t put_base64(const uint8_t *bytes, size_t len, char *out)
@@ -119,16 +137,6 @@ static int split(struct text line, struct text *column, int most)
         return count;
 }
 
-static bool is_name(struct text t, bool may_be_empty)
-{
-        if (t.len > NAME_MOST || (t.len == 0 && !may_be_empty))
-                return false;
-        for (size_t i = 0; i < t.len; i++)
-                if (t.p[i] <= ' ' || t.p[i] > '~' || t.p[i] == '/')
-                        return false;
-        return true;
-}
-
 static bool read_sources(struct text list, struct transfer_row *ret)
 {
         for (size_t at = 0; at <= list.len; at += 17, ret->sources++) {
@@ -175,8 +183,7 @@ int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], str
         split((struct text){scratch, line.len}, column, COLUMNS);
         row.key = (struct store_key){column[AT_NS], column[AT_GROUP], column[AT_KIND], column[AT_NAME],
                                      column[AT_CONTAINER]};
-        if (!is_name(row.key.ns, false) || !is_name(row.key.group, true) || !is_name(row.key.kind, false) ||
-            !is_name(row.key.name, false) || !is_name(row.key.container, false))
+        if (!transfer_key_fits(&row.key))
                 return err_set(err, ERR_INVALID, "it names what can be no container of a workload");
         if (!read_sources(column[AT_SOURCES], &row))
                 return err_set(err, ERR_INVALID, "it does not say whose samples it holds");
