@@ -29,7 +29,7 @@ const struct command commands[] = {
          "what was learned of a workload goes on under another name"},
         {"export", cmd_export, cmd_export_options, TAKES_NOTHING,
          "what was learned, as a file for another cluster or namespace"},
-        {"import", cmd_import, cmd_import_options, TAKES_FILES,
+        {"import", cmd_import, cmd_import_options, TAKES_HISTORIES,
          "histories from before, an export's or a VPA's, are joined with what was learned here"},
         {"check", cmd_check, setting_options, TAKES_NOTHING,
          "can halflife reach, may it do, what it needs? one line each"},

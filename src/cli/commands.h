@@ -9,7 +9,7 @@
 #include "cli/options.h"
 
 /* What the words behind a command's options are. */
-enum command_words { TAKES_NOTHING, TAKES_FILES, TAKES_WORKLOADS, TAKES_SHELLS };
+enum command_words { TAKES_NOTHING, TAKES_FILES, TAKES_HISTORIES, TAKES_WORKLOADS, TAKES_SHELLS };
 
 struct command {
         const char *name;

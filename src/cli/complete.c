@@ -165,12 +165,27 @@ static void complete_option(struct completing *c)
         offer(c, "--help", "what the command does and takes");
 }
 
+/* A file of histories; or "vpa", and behind it the workloads of VPAs. */
+static void complete_histories(struct completing *c, const struct complete_where *w)
+{
+        for (int i = 1; i < c->words - 1; i++)
+                if (strcmp(c->word[i], "vpa") == 0) {
+                        c->names->workloads(w, take_workload, c);
+                        return;
+                }
+        offer(c, "vpa", "checkpoints of VerticalPodAutoscalers");
+        c->files = true;
+}
+
 static void complete_word(struct completing *c)
 {
         struct complete_where w = where(c);
         switch (c->command->words) {
         case TAKES_FILES:
                 c->files = true;
+                break;
+        case TAKES_HISTORIES:
+                complete_histories(c, &w);
                 break;
         case TAKES_WORKLOADS:
                 c->names->workloads(&w, take_workload, c);
