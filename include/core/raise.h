@@ -39,7 +39,8 @@ struct raise_facts {
  *
  * A stretch ends with a sample at or below the request; it begins anew after a gap, and with a request that is higher
  * than its own (one that was lowered since changes nothing: what was above is above). A sample that is not newer than
- * the last one is not looked at. With the policy off there is no stretch.
+ * the last one is not looked at; but one that is RAISE_GAP_MS older shows that the last was of a clock that was ahead,
+ * and begins anew. With the policy off there is no stretch.
  */
 bool raise_sample(struct raise_stretch *s, const struct raise_facts *f, int64_t *ret_request);
 

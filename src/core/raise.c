@@ -6,7 +6,8 @@
 
 static bool goes_on(const struct raise_stretch *s, const struct raise_facts *f)
 {
-        return s->highest && f->at.ms - s->last_ms <= RAISE_GAP_MS && f->request <= s->request;
+        bool follows = f->at.ms > s->last_ms && f->at.ms - s->last_ms <= RAISE_GAP_MS;
+        return s->highest && follows && f->request <= s->request;
 }
 
 static void extend(struct raise_stretch *s, const struct raise_facts *f)
@@ -27,7 +28,7 @@ static int64_t least(int64_t a, int64_t b)
 bool raise_sample(struct raise_stretch *s, const struct raise_facts *f, int64_t *ret_request)
 {
         assert(f->used >= 0 && f->request >= 0 && f->round_to >= 1);
-        if (s->highest && f->at.ms <= s->last_ms)
+        if (s->highest && f->at.ms <= s->last_ms && s->last_ms - f->at.ms <= RAISE_GAP_MS)
                 return false;
         if (!f->policy->enabled || f->used <= f->request) {
                 *s = (struct raise_stretch){0};
