@@ -71,7 +71,7 @@ static bool check_reach(struct checking *c)
         tell(c, GOOD, line, NULL);
         if (access_warning(c->session.access))
                 tell(c, DOUBTFUL, access_warning(c->session.access),
-                     "in the kubeconfig, name the server by https:// and give its CA");
+                     "in the kubeconfig, name the server by https:// and give its CA (certificate-authority) instead");
         return true;
 }
 
