@@ -211,16 +211,22 @@ static char *take(struct importing *m, const char *container, struct transfer_ro
         return mem_string("joined");
 }
 
+static void refuse_line(struct importing *m, int number, const char *words)
+{
+        char at[24];
+        snprintf(at, sizeof at, "line %d", number);
+        AUTO(mem_free) char *why = mem_printf("refused: %s", words);
+        json_object_set_new(m->containers, at, json_string(why));
+}
+
 static void take_line(struct importing *m, struct text line, int number)
 {
-        char scratch[TRANSFER_LINE_MAX], at[24];
+        char scratch[TRANSFER_LINE_MAX];
         double room[2 * HISTOGRAM_BUCKETS];
         struct transfer_row row;
         struct err err = {0};
         if (transfer_parse(line, scratch, &row, room, &err) < 0) {
-                snprintf(at, sizeof at, "line %d", number);
-                AUTO(mem_free) char *why = mem_printf("refused: %s", err.text);
-                json_object_set_new(m->containers, at, json_string(why));
+                refuse_line(m, number, err.text);
                 return;
         }
         const char *container = intern_text(m->controller->world.names, row.key.container);
@@ -244,11 +250,14 @@ char *import_judge(struct controller *c, struct target *t, const char *lines)
         enum { LINES_MOST = 256 };
         struct importing m = {.controller = c, .target = t, .containers = json_object()};
         const char *at = lines;
-        for (int number = 1; *at && number <= LINES_MOST; number++) {
+        int number = 1;
+        for (; *at && number <= LINES_MOST; number++) {
                 size_t len = strcspn(at, "\n");
                 take_line(&m, (struct text){at, len}, number);
                 at += len + (at[len] == '\n');
         }
+        if (*at)
+                refuse_line(&m, number, "no more than 256 are read at once: ask for this one and those behind it anew");
         char *done = answer_of(&m, lines);
         json_decref(m.containers);
         if (m.joined > 0) {

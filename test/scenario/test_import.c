@@ -399,13 +399,18 @@ static void test_by_hand(void **state)
         json_t *meta = json_object_get(rec, "metadata"), *notes = json_object_get(meta, "annotations");
         if (!notes)
                 json_object_set_new(meta, "annotations", notes = json_object());
-        json_object_set_new(notes, "halflife.dev/import", json_string("what is this?\n"));
+        char asked[301]; /* far too many, and all but the first of nothing */
+        memset(asked, '\n', sizeof asked - 1);
+        asked[0] = '?';
+        asked[sizeof asked - 1] = '\0';
+        json_object_set_new(notes, "halflife.dev/import", json_string(asked));
         char *text = json_dumps(rec, 0);
         fake_put(stage.fake, "kubectl", text);
         free(text);
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
         AUTO(mem_free) char *answered = fake_get(stage.fake, REC("web"));
         if (!strstr(answered, "line 1") || !strstr(answered, "it is no line of an export") ||
+            !strstr(answered, "line 257\\\":\\\"refused: no more than 256") || strstr(answered, "line 258") ||
             strstr(answered, "halflife.dev/import\""))
                 fail_msg("%s", answered);
 }
