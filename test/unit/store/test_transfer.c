@@ -2,6 +2,7 @@
  * Histories as text: what is written is read back bit by bit; a file that is torn at any byte, changed anywhere, of
  * another version or of other buckets is refused with the way out.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -200,6 +201,20 @@ static void test_ended_by_caller(void **state)
         fclose(from);
 }
 
+static ssize_t no_room(void *cookie, const char *bytes, size_t len)
+{
+        (void)cookie;
+        (void)bytes;
+        (void)len;
+        errno = ENOSPC;
+        return 0;
+}
+
+static FILE *full_disk(void)
+{
+        return fopencookie(NULL, "w", (cookie_io_functions_t){.write = no_room});
+}
+
 /* Every write may be the one that the disk has no room for. */
 static void test_full_disk(void **state)
 {
@@ -207,16 +222,14 @@ static void test_full_disk(void **state)
         struct err err = {0};
         struct roomy r;
         struct transfer_row row = row_of(&r, "web");
-        FILE *to = fopen("/dev/full", "w");
+        FILE *to = full_disk();
         (void)state;
-        if (!to)
-                skip();
         setvbuf(to, NULL, _IONBF, 0);
         assert_int_equal(transfer_begin(&w, to, (struct wall){AT}, &err), ERR_NOSPACE);
         assert_int_equal(transfer_put(&w, &row, &err), ERR_NOSPACE);
         assert_int_equal(transfer_end(&w, &err), ERR_NOSPACE);
         fclose(to);
-        to = fopen("/dev/full", "w"); /* with a buffer it is known at the end */
+        to = full_disk(); /* with a buffer it is known at the end */
         assert_int_equal(transfer_begin(&w, to, (struct wall){AT}, &err), 0);
         assert_int_equal(transfer_end(&w, &err), ERR_NOSPACE);
         assert_non_null(strstr(err.text, "No space left"));
