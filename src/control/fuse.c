@@ -96,10 +96,13 @@ void fuse_release(struct fuse *f)
 
 /* --- blowing --- */
 
+/* One that a clock wrote which was ahead passes an hour from now, as any other. */
 static void forget_old(struct fuse *f, int64_t now_ms)
 {
         int kept = 0;
         for (int i = 0; i < f->guards; i++) {
+                if (f->at_ms[i] > now_ms)
+                        f->at_ms[i] = now_ms;
                 if (fuse_count_within(&f->at_ms[i], 1, now_ms)) {
                         f->at_ms[kept] = f->at_ms[i];
                         f->name[kept++] = f->name[i];

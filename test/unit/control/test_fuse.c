@@ -118,6 +118,24 @@ static void test_who_comes_after_takes_it(void **state)
         assert_memory_equal(fuse_noted(&f->c, "made again", said), "reset 2", 7); /* of before the reset */
 }
 
+/* What was counted by a clock that was ahead counts for an hour from when that is seen, not for a year. */
+static void test_guards_ahead_pass(void **state)
+{
+        struct fixture *f = *state;
+        for (int i = 0; i < 3; i++)
+                fuse_count(&f->c, &f->target, false);
+        for (int i = 0; i < 3; i++)
+                f->c.fuse.at_ms[i] += 365 * (int64_t)DAY_MS; /* as of a clock that is set right by now */
+        f->c.options.fuse_guards = 4;
+        fuse_count(&f->c, &f->target, false);
+        assert_int_equal(f->c.fuse.guards, 4);
+        for (int i = 0; i < 4; i++)
+                f->c.fuse.at_ms[i] -= HOUR_MS; /* an hour goes by */
+        fuse_count(&f->c, &f->target, false);
+        assert_int_equal(f->c.fuse.guards, 1);
+        assert_null(f->c.fuse.blown);
+}
+
 /* A reset of a time that has not come, of a clock that is ahead or of a hand that means well, resets what is blown now
  * and nothing after. */
 static void test_a_reset_is_for_once(void **state)
@@ -186,6 +204,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_the_one_above_blows_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_the_setting_resets_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_who_comes_after_takes_it, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_guards_ahead_pass, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_a_reset_is_for_once, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_what_blew_ahead_is_reset, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_it_is_stored, set_up, tear_down),
