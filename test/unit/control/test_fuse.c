@@ -31,6 +31,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
         struct fixture *f = *state;
+        loop_turn(f->c.loop, 0); /* what the store told */
         fuse_release(&f->c.fuse);
         world_release(&f->c.world);
         loop_free(f->c.loop);
