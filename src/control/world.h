@@ -348,18 +348,18 @@ struct published {
 
 /* One container of a target: what was learned of it. */
 struct history {
-        struct history *next;  /* of the target */
-        const char *container; /* interned */
         struct target *target;
-        struct store_door *door; /* loaded, until the pods have come */
-        size_t doors;
-        struct usage usage;
         double cpu_weight; /* original CPU request in cores; 0: none */
         /* [RESOURCES] of pods that are raised when they use more than they ask for: effective, as of the last decision;
          * NULL: they are not. */
         struct amount *original;
-        bool dirty;     /* since the last checkpoint */
-        uint8_t jumped; /* cycles in a row that its newest sample was ahead of every clock */
+        bool dirty;              /* since the last checkpoint */
+        uint8_t jumped;          /* cycles in a row that its newest sample was ahead of every clock */
+        struct usage usage;      /* what every sample touches stands before it, on one cache line */
+        struct history *next;    /* of the target */
+        const char *container;   /* interned */
+        struct store_door *door; /* loaded, until the pods have come */
+        size_t doors;
 };
 
 /* What the controller did to a target and saw done to it; stored at once. Times are wall ms, 0: never. */
