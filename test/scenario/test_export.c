@@ -53,27 +53,32 @@ static void *serve(void *unused)
         return NULL;
 }
 
-static int set_up(void **state)
+/* A thread a row: what it answers with is another's neither before nor after. */
+static void server_start(const char *list, const char *history)
 {
         struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
         socklen_t len = sizeof at;
-        (void)state;
+        server.list = list;
+        server.history = history;
         server.fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (bind(server.fd, (struct sockaddr *)&at, len) < 0 || listen(server.fd, 8) < 0 ||
-            getsockname(server.fd, (struct sockaddr *)&at, &len) < 0)
-                return -1;
+        assert_int_equal(bind(server.fd, (struct sockaddr *)&at, len), 0);
+        assert_int_equal(listen(server.fd, 8), 0);
+        assert_int_equal(getsockname(server.fd, (struct sockaddr *)&at, &len), 0);
         server.port = ntohs(at.sin_port);
-        setenv("HALFLIFE_TOKEN", "taker", 1);
-        setenv("HALFLIFE_KUBECONFIG", "/nonexistent", 1);
-        return pthread_create(&server.thread, NULL, serve, NULL);
+        assert_int_equal(pthread_create(&server.thread, NULL, serve, NULL), 0);
 }
 
-static int tear_down(void **state)
+static void server_stop(void)
 {
-        (void)state;
         shutdown(server.fd, SHUT_RDWR);
         pthread_join(server.thread, NULL);
-        return close(server.fd);
+        close(server.fd);
+}
+
+static int set_up(void **state)
+{
+        (void)state;
+        return setenv("HALFLIFE_TOKEN", "taker", 1) | setenv("HALFLIFE_KUBECONFIG", "/nonexistent", 1);
 }
 
 /* The answer of a halflife whose container has this name. */
@@ -96,7 +101,7 @@ static void test_answers(void **state)
 {
         AUTO(mem_free)
         char *good = history_named("app"), *tab = history_named("a\\tb"), *path = history_named("a/b"),
-             *torn = mem_string_n(good, strlen(good) / 2), *url = NULL, *file = tmp_path("export");
+             *torn = mem_string_n(good, strlen(good) / 2), *file = tmp_path("export");
         const struct {
                 const char *what, *list, *history, *says;
                 int code;
@@ -115,16 +120,16 @@ static void test_answers(void **state)
                 {"a path as a name", WEB, path, "holds no history that this halflife knows", 1},
         };
         (void)state;
-        url = mem_printf("http://127.0.0.1:%u", server.port);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                server.list = row[i].list;
-                server.history = row[i].history;
+                server_start(row[i].list, row[i].history);
+                AUTO(mem_free) char *url = mem_printf("http://127.0.0.1:%u", server.port);
                 unlink(file);
                 struct halflife *h =
                         halflife_command((const char *const[]){"export", "-A", "--server", url, "-o", file, NULL});
                 int code = halflife_await(h, 30000);
                 AUTO(mem_free) char *said = halflife_log(h);
                 halflife_free(h);
+                server_stop();
                 if (code != row[i].code || !strstr(said, row[i].says) || (access(file, F_OK) == 0) != (code == 0))
                         fail_msg("%s: exit %d, '%s'", row[i].what, code, said);
         }
@@ -133,5 +138,5 @@ static void test_answers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers)};
-        return cmocka_run_group_tests_name("export", tests, set_up, tear_down);
+        return cmocka_run_group_tests_name("export", tests, set_up, NULL);
 }
