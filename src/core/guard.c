@@ -33,12 +33,10 @@ bool guard_watches(const struct guard_policy *p, struct wall change, struct wall
         return change.ms > 0 && at.ms >= change.ms && at.ms - change.ms <= p->watch_ms;
 }
 
-/* In 128 bits: nobody says how many pods a world that was made up has. */
+/* In 128 bits: nobody says how many pods a world that was made up has. Of no pods now, both sides are 0. */
 bool guard_below(struct guard_pods before, struct guard_pods pods)
 {
-        if (before.count <= 0 || pods.count <= 0)
-                return false;
-        return (__int128)pods.ready * before.count < (__int128)before.ready * pods.count;
+        return before.count > 0 && (__int128)pods.ready * before.count < (__int128)before.ready * pods.count;
 }
 
 int64_t guard_patience_ms(const struct guard_policy *p)
@@ -49,7 +47,7 @@ int64_t guard_patience_ms(const struct guard_policy *p)
 static bool is_killed(const struct guard_facts *f, bool evicted)
 {
         const struct guard_kill *k = &f->kill;
-        return k->at.ms > 0 && k->evicted == evicted && guard_watches(f->policy, k->since, k->at);
+        return k->evicted == evicted && guard_watches(f->policy, k->since, k->at);
 }
 
 static bool restarts(const struct guard_facts *f)
@@ -79,9 +77,8 @@ enum guard_cause guard_judge(const struct guard_facts *f)
 
 int64_t guard_step_ms(int64_t before_ms)
 {
-        if (before_ms <= 0)
-                return step_least_ms;
-        return before_ms < step_most_ms / 2 ? before_ms * 2 : step_most_ms;
+        int64_t twice_ms = 2 * guard_step_bound(before_ms);
+        return twice_ms < step_least_ms ? step_least_ms : guard_step_bound(twice_ms);
 }
 
 int64_t guard_step_bound(int64_t ms)

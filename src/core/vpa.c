@@ -41,7 +41,7 @@ static double weight_of_samples(const struct vpa_checkpoint *v, int64_t half_lif
         double life = (double)half_life_ms, reference = (double)v->of[CPU].reference.ms;
         double first = exp2(((double)v->first.ms - reference) / life);
         double last = exp2(((double)v->last.ms - reference) / life), lives = (double)(v->last.ms - v->first.ms) / life;
-        return (double)v->samples * (lives > 1e-6 ? (last - first) / (ln2 * lives) : last);
+        return (double)v->samples * (lives > 0 ? (last - first) / (ln2 * lives) : last);
 }
 
 static int fill(struct histogram *h, const struct vpa_histogram *from)
@@ -49,7 +49,7 @@ static int fill(struct histogram *h, const struct vpa_histogram *from)
         enum resource r = (enum resource)h->resource;
         int64_t sum = sum_of(from);
         int unused, rc = 0;
-        double share = sum > 0 ? from->total / (double)sum : 0;
+        double share = from->total / (double)sum; /* of no weights it is asked by none */
         for (int n = 0; n < HISTOGRAM_BUCKETS && rc == 0; n++)
                 if (from->weight[n] > 0 && share > 0)
                         rc = histogram_add(h, histogram_start(r, n), from->weight[n] * share, from->reference, &unused);

@@ -133,6 +133,8 @@ static void test_when_a_change_stood(void **state)
                 {-1, HOUR_MS * 9, HOUR_MS, false},          /* nor yet */
                 {1000, 1000 + HOUR_MS - 1, HOUR_MS, false}, /* not for long enough */
                 {1000, 1000 + HOUR_MS, HOUR_MS, true},
+                {1, 1 + HOUR_MS, HOUR_MS, true},     /* the first moment there is */
+                {1000, 1000, 0, true},               /* at once */
                 {HOUR_MS * 9, 1000, HOUR_MS, false}, /* a clock that was ahead */
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

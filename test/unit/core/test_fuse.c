@@ -22,9 +22,9 @@ static void test_within_an_hour(void **state)
                 {{-HOUR_MS, 0}, 2, 2}, /* a clock that was ahead */
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                int64_t at[4] = {0};
-                for (int k = 0; k < row[i].count; k++)
-                        at[k] = now - row[i].ago[k];
+                int64_t at[4]; /* those beyond count would count */
+                for (int k = 0; k < 4; k++)
+                        at[k] = k < row[i].count ? now - row[i].ago[k] : now;
                 int got = fuse_count_within(at, row[i].count, now);
                 if (got != row[i].want)
                         fail_msg("row %zu: %d, not %d", i, got, row[i].want);
@@ -87,6 +87,12 @@ static void test_what_the_lease_says(void **state)
                  FUSE_BLOWN,
                  900,
                  FUSE_REPEAT},
+                {"reset just now", {0}, FUSE_RESET, 100, FUSE_AGREES},
+                {"blown just now, and the reset is of before", {true, 100, 0, true}, FUSE_RESET, 60, FUSE_WRITE},
+                {"blown at the moment of the reset", {false, 0, 60, true}, FUSE_BLOWN, 60, FUSE_REPEAT},
+                {"blown just now, after it was reset", {false, 0, 60, true}, FUSE_BLOWN, 100, FUSE_TAKE},
+                {"reset at the first moment there is", {false, 0, 1, false}, FUSE_BLOWN, 1, FUSE_REPEAT},
+                {"blown again then", {true, 1, 1, false}, FUSE_RESET, 1, FUSE_WRITE},
                 {"reset once, and another Lease says so", {false, 0, 90, false}, FUSE_BLOWN, 900, FUSE_TAKE},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {

@@ -67,6 +67,9 @@ static const struct {
         {"how it was is not known",
          {.now = AT(30), .changed = AT(0), .before = {0, 0}, .pods = {3, 0}, .below = AT(5)},
          GUARD_NONE},
+        {"since the beginning of time",
+         {.now = {15 * MINUTE_MS + 1}, .changed = {1}, .before = {3, 3}, .pods = {3, 2}, .below = {1}},
+         GUARD_NOT_READY},
         {"not ready after the watch time",
          {.now = AT(61), .changed = AT(0), .before = {3, 3}, .pods = {3, 2}, .below = AT(5)},
          GUARD_NONE},
@@ -150,6 +153,21 @@ static void test_model(void **state)
 
 /* --- the rest --- */
 
+static void test_watches(void **state)
+{
+        (void)state;
+        static const struct {
+                int64_t change_ms, at_ms;
+                bool want;
+        } row[] = {
+                {0, 0, false},   {0, 1, false}, {1, 1, true},           {1, 0, false},
+                {-1, -1, false}, {9, 8, false}, {9, 9 + HOUR_MS, true}, {9, 10 + HOUR_MS, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+                if (guard_watches(&policy, (struct wall){row[i].change_ms}, (struct wall){row[i].at_ms}) != row[i].want)
+                        fail_msg("row %zu", i);
+}
+
 static void test_below(void **state)
 {
         (void)state;
@@ -162,6 +180,7 @@ static void test_below(void **state)
                 {{2, 2}, {100, 99}, true},      {{100, 99}, {1, 1}, false},
                 {{100, 99}, {200, 198}, false}, {{100, 99}, {200, 197}, true},
                 {{3, 0}, {3, 0}, false},        {{0, 0}, {3, 0}, false},
+                {{1, 1}, {1, 0}, true},         {{0, 1}, {3, 0}, false}, /* a record that was made up */
                 {{3, 3}, {0, 0}, false},        {{INT64_MAX, INT64_MAX}, {INT64_MAX, INT64_MAX - 1}, true},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++)
@@ -179,8 +198,23 @@ static void test_steps(void **state)
                 assert_int_equal(step, hours[i] * INT64_C(3600000));
         }
         assert_int_equal(guard_step_ms(-5), DAY_MS);
+        assert_int_equal(guard_step_ms(1), DAY_MS); /* read from a record that was made up */
+        assert_int_equal(guard_step_ms(DAY_MS / 2 + 1), DAY_MS + 2);
         assert_int_equal(guard_step_ms(INT64_MAX), 7 * DAY_MS);
         assert_int_equal(guard_patience_ms(&policy), 15 * MINUTE_MS);
+}
+
+static void test_step_bound(void **state)
+{
+        (void)state;
+        static const int64_t week = 7 * (int64_t)DAY_MS;
+        static const struct {
+                int64_t in, want;
+        } row[] = {{INT64_MIN, 0},       {-1, 0},      {0, 0},           {1, 1},           {2, 2},
+                   {week - 1, week - 1}, {week, week}, {week + 1, week}, {INT64_MAX, week}};
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+                if (guard_step_bound(row[i].in) != row[i].want)
+                        fail_msg("row %zu: %lld", i, (long long)guard_step_bound(row[i].in));
 }
 
 static void test_names(void **state)
@@ -195,8 +229,9 @@ static void test_names(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_judge), cmocka_unit_test(test_model), cmocka_unit_test(test_below),
-                cmocka_unit_test(test_steps), cmocka_unit_test(test_names),
+                cmocka_unit_test(test_judge), cmocka_unit_test(test_model), cmocka_unit_test(test_watches),
+                cmocka_unit_test(test_below), cmocka_unit_test(test_steps), cmocka_unit_test(test_step_bound),
+                cmocka_unit_test(test_names),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -128,13 +128,60 @@ static void test_few_minutes(void **state)
         (void)state;
         assert_int_equal(vpa_usage(&v, half_lives, 0.5, &u, room, &why), 0);
         assert_int_equal(u.sampled.count, 10);
-        v.last = v.first; /* of one moment */
+        assert_int_equal(u.sampled.last, AT / MIN + 9);
+        assert_int_equal(u.sampled.recent, 1); /* of the minutes before the last it is not known which */
+        v.last = v.first;                      /* of one moment */
         v.of[CPU] = (struct vpa_histogram){.reference = {AT}, .total = 50, .weight = {[9] = 10000}};
         assert_int_equal(vpa_usage(&v, half_lives, 1000000, &u, room, &why), 0);
         assert_true(fabs(histogram_total(&u.of[CPU]) - 500 * 1e5) < 1e-6);
+        v.samples = 1;
+        assert_int_equal(vpa_usage(&v, half_lives, 0.5, &u, room, &why), 0);
+        assert_int_equal(u.samples, 1);
+        v.samples = 0;
+        assert_int_equal(vpa_usage(&v, half_lives, 0.5, &u, room, &why), 0);
+        assert_int_equal(u.first_ms, 0);
         v = (struct vpa_checkpoint){.samples = 0};
         assert_int_equal(vpa_usage(&v, half_lives, 0.5, &u, room, &why), 0);
         assert_int_equal(u.samples + u.first_ms + u.of[CPU].count, 0);
+}
+
+/* All of it weighs nothing: nothing was learned. */
+static void test_no_weight(void **state)
+{
+        struct vpa_checkpoint v = {.first = {AT}, .last = {AT + HOUR}, .samples = 60};
+        struct usage u;
+        double room[2 * HISTOGRAM_BUCKETS];
+        const char *why;
+        (void)state;
+        for (int r = 0; r < RESOURCES; r++)
+                v.of[r] = (struct vpa_histogram){.reference = {AT}, .weight = {[9] = VPA_WEIGHT_MOST}};
+        assert_int_equal(vpa_usage(&v, half_lives, 0.5, &u, room, &why), 0);
+        assert_int_equal(u.of[CPU].count + u.of[MEMORY].count, 0);
+}
+
+static void test_bounds(void **state)
+{
+        static const int64_t most = (int64_t)1 << 60;
+        static const struct {
+                struct vpa_checkpoint v;
+                int want;
+        } row[] = {
+                {{.samples = most, .first = {1}, .last = {1}}, 0},
+                {{.samples = most + 1, .first = {1}, .last = {1}}, ERR_INVALID},
+                {{.last = {most}}, 0},
+                {{.last = {most + 1}}, ERR_INVALID},
+                {{.of[CPU] = {.total = 1, .weight = {1}, .reference = {DAY + 1}}, .last = {1}}, 0},
+                {{.of[CPU] = {.total = 1, .weight = {1}, .reference = {DAY + 2}}, .last = {1}}, ERR_INVALID},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct usage u;
+                double room[2 * HISTOGRAM_BUCKETS];
+                const char *why = "";
+                int rc = vpa_usage(&row[i].v, half_lives, 1, &u, room, &why);
+                if (rc != row[i].want)
+                        fail_msg("row %zu: %d '%s'", i, rc, why);
+        }
 }
 
 static void test_refused(void **state)
@@ -154,6 +201,7 @@ static void test_refused(void **state)
                  "beyond"},
                 {{.samples = 5, .last = {AT}, .of[CPU] = {.total = 1, .weight = {1}, .reference = {AT}}},
                  "firstSampleStart is missing"},
+                {{.samples = 1, .last = {AT}}, "firstSampleStart is missing"},
                 {{.samples = 5, .first = {AT}, .last = {AT}, .of[MEMORY] = {.total = 1, .weight = {1}}},
                  "referenceTimestamp is missing"},
                 {{.of[MEMORY] = {.total = 1, .weight = {1}, .reference = {-1}}}, "referenceTimestamp"},
@@ -173,10 +221,8 @@ static void test_refused(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_same_buckets),
-                cmocka_unit_test(test_exact),
-                cmocka_unit_test(test_few_minutes),
-                cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_same_buckets), cmocka_unit_test(test_exact),  cmocka_unit_test(test_few_minutes),
+                cmocka_unit_test(test_no_weight),    cmocka_unit_test(test_bounds), cmocka_unit_test(test_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
