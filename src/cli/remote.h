@@ -9,6 +9,20 @@
 
 #include "cli/session.h"
 
+/* The options that say where halflife is: of whoever asks it, or reads what it wrote, in this order. */
+/* clang-format off */
+#define REMOTE_OPTIONS                                                                                                 \
+        {.name = "server", .value = "URL",                                                                             \
+         .help = "ask the halflife at this address (its --serve-listen), such as https://halflife.halflife.svc; else " \
+                 "it is asked through the API server's proxy to services"},                                            \
+        {.name = "server-ca", .value = "FILE",                                                                         \
+         .help = "CA (PEM) that the certificate of --server is checked with; else the system's"},                      \
+        {.name = "token-file", .value = "FILE",                                                                        \
+         .help = "token to show to halflife; else HALFLIFE_TOKEN, and to --server else the kubeconfig's"},             \
+        {.name = "halflife-namespace", .value = "NAME", .help = "namespace of the service halflife (default halflife)"},\
+        {.name = "database", .value = "FILE", .help = "read this database, and ask nobody; it is not changed"}
+/* clang-format on */
+
 struct remote {
         struct loop *loop; /* borrowed, or own */
         struct http *http;
