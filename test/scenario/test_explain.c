@@ -42,18 +42,6 @@ static void put_deployment(const char *ns, const char *name)
         fake_put(stage.fake, "kubectl", object);
 }
 
-/* What it wrote, stdout and stderr; the caller's. */
-static char *run(const char *const *args, int want)
-{
-        struct halflife *h = halflife_command(args);
-        int code = halflife_await(h, 30000);
-        char *said = halflife_log(h);
-        if (code != want)
-                fail_msg("%s %s: exit %d, not %d\n%s", args[0], args[1] ? args[1] : "", code, want, said);
-        halflife_free(h);
-        return said;
-}
-
 static int set_up(void **state)
 {
         (void)state;
@@ -105,7 +93,7 @@ struct row {
 static void expect(const struct row *row, size_t rows)
 {
         for (size_t i = 0; i < rows; i++) {
-                AUTO(mem_free) char *said = run(row[i].args, row[i].code);
+                AUTO(mem_free) char *said = halflife_run(row[i].code, row[i].args);
                 for (int k = 0; k < SAYS && row[i].says[k]; k++) {
                         const char *says = row[i].says[k];
                         bool not = *says == '!';
@@ -358,7 +346,7 @@ static void test_get_tames(void **state)
                                                 "\\n\"}}]}"});
         for (size_t i = 0; i < sizeof formats / sizeof formats[0]; i++) {
                 AUTO(mem_free)
-                char *said = run((const char *const[]){"get", "-n", "evil", "-o", formats[i], NULL}, 0);
+                char *said = HALFLIFE_RUN(0, "get", "-n", "evil", "-o", formats[i]);
                 for (const char *p = said; *p; p++)
                         if (((unsigned char)*p < ' ' && *p != '\n') || (*p == '\xc2' && (unsigned char)p[1] < 0xa0))
                                 fail_msg("%s: byte %02x in\n%s", formats[i], (unsigned char)*p, said);
@@ -390,7 +378,7 @@ static void test_get_begins_anew(void **state)
                                                         .path = "/apis/halflife.dev/v1alpha1/namespaces/many/",
                                                         .nth = (unsigned)(1 + 2 * i),
                                                         .status = 410});
-                AUTO(mem_free) char *said = run((const char *const[]){"get", "-n", "many", "-o", "name", NULL}, 0);
+                AUTO(mem_free) char *said = HALFLIFE_RUN(0, "get", "-n", "many", "-o", "name");
                 int lines = 0;
                 for (const char *p = said; (p = strchr(p, '\n')); p++)
                         lines++;

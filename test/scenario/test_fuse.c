@@ -89,19 +89,9 @@ static void test_blown_until_reset(void **state)
         fake_free(f);
 }
 
-static char *run(int want, const char *const *args)
-{
-        struct halflife *h = halflife_command(args);
-        int code = halflife_await(h, 30000);
-        char *said = halflife_log(h);
-        if (code != want)
-                fail_msg("exit %d, not %d\n%s", code, want, said);
-        halflife_free(h);
-        return said;
-}
 #define RUN(want, part, ...)                                                                                           \
         do {                                                                                                           \
-                AUTO(mem_free) char *said_ = run(want, (const char *const[]){__VA_ARGS__, NULL});                      \
+                AUTO(mem_free) char *said_ = halflife_run(want, (const char *const[]){__VA_ARGS__, NULL});             \
                 if (!strstr(said_, part))                                                                              \
                         fail_msg("does not say '%s':\n%s", part, said_);                                               \
         } while (0)

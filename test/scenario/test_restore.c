@@ -194,18 +194,7 @@ static char *annotation(const char *path, const char *key)
 
 #define REC(ns, name) "/apis/halflife.dev/v1alpha1/namespaces/" ns "/recommendations/" name
 
-static char *run(int want, const char *const *args)
-{
-        struct halflife *h = halflife_command(args);
-        int code = halflife_await(h, 30000);
-        char *said = halflife_log(h);
-        if (code != want)
-                fail_msg("%s %s %s: exit %d, not %d\n%s", args[0], args[1] ? args[1] : "",
-                         args[1] && args[2] ? args[2] : "", code, want, said);
-        halflife_free(h);
-        return said;
-}
-#define RUN(want, ...) run(want, (const char *const[]){__VA_ARGS__, NULL})
+#define RUN HALFLIFE_RUN
 
 static void expect_says(const char *said, const char *part)
 {
@@ -271,7 +260,7 @@ static void test_scopes(void **state)
                            "{\"status\":{\"state\":\"Held\",\"conditions\":[{\"type\":\"Applied\",\"status\":\"False\","
                            "\"reason\":\"Orphaned\",\"message\":\"m\",\"lastTransitionTime\":\"2026-01-01T00:00:00Z\"}]"
                            "}}");
-                AUTO(mem_free) char *said = run(0, row[i].args);
+                AUTO(mem_free) char *said = halflife_run(0, row[i].args);
                 unsigned back = 0;
                 for (int k = 0; k < OBJECTS; k++)
                         back |= (unsigned)is_back(k) << k;
@@ -308,7 +297,7 @@ static void test_misused(void **state)
         begin(&(struct fake_options){.seed = 3});
         lower_all();
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                AUTO(mem_free) char *said = run(row[i].code, row[i].args);
+                AUTO(mem_free) char *said = halflife_run(row[i].code, row[i].args);
                 expect_says(said, row[i].says);
         }
         assert_int_equal(fake_count(stage.fake, "write", ""), 0);

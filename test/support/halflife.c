@@ -5,13 +5,18 @@
 #include <limits.h>
 #include <math.h>
 #include <pthread.h>
+#include <setjmp.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
@@ -271,6 +276,18 @@ void halflife_free(struct halflife *h)
         pthread_mutex_destroy(&h->lock);
         mem_free(h->address);
         mem_free(h);
+}
+
+char *halflife_run(int want, const char *const *args)
+{
+        struct halflife *h = halflife_command(args);
+        int code = halflife_await(h, 30000);
+        char *said = halflife_log(h);
+        if (code != want)
+                fail_msg("%s %s %s: exit %d, not %d\n%s", args[0], args[1] ? args[1] : "",
+                         args[1] && args[2] ? args[2] : "", code, want, said);
+        halflife_free(h);
+        return said;
 }
 
 /* --- its own server --- */

@@ -22,6 +22,9 @@ struct halflife *halflife_start(struct fake *f, const char *database, const char
 char *halflife_program(void); /* its path; the caller's (mem_free) */
 /* Any command, without waiting for anything: args[0] is "run", "check", … */
 struct halflife *halflife_command(const char *const *args);
+/* Any command to its end, which is to be this exit code: what it said; the caller's. Aborts the test otherwise. */
+char *halflife_run(int want, const char *const *args);
+#define HALFLIFE_RUN(want, ...) halflife_run(want, (const char *const[]){__VA_ARGS__, NULL})
 void halflife_signal(struct halflife *h, int signo);
 /* Wait for its end: the exit code, minus the signal that ended it, or INT_MIN when it still runs after timeout_ms. */
 int halflife_await(struct halflife *h, int64_t timeout_ms);
