@@ -54,6 +54,8 @@ const struct option_spec *cmd_export_options(int *ret_count)
 struct exporting {
         struct option_given given[OPTS];
         const char *ns, *labels; /* ns NULL: all */
+        FILE *to;
+        bool begun; /* something is written */
         struct transfer_writer writer;
         struct remote remote;
         struct err failed; /* of writing, or of reading on */
@@ -88,6 +90,23 @@ static int read_arguments(struct exporting *x, int argc, char **argv, struct err
                 return err_set(err, ERR_INVALID, "a database knows no labels, and no --server: leave out --%s",
                                x->labels ? "selector" : "server");
         return value_of(x, OPT_SERVER) ? remote_check(value_of(x, OPT_SERVER), err) : 0;
+}
+
+/* --- what is written --- */
+
+/* Not before there is something, so that who fails has written nothing. */
+static int begin(struct exporting *x, struct err *err)
+{
+        if (x->begun)
+                return 0;
+        x->begun = true;
+        return transfer_begin(&x->writer, x->to, now_read().wall, err);
+}
+
+static int put_row(struct exporting *x, const struct transfer_row *row, struct err *err)
+{
+        int rc = begin(x, err);
+        return rc < 0 ? rc : transfer_put(&x->writer, row, err);
 }
 
 /* --- of a halflife --- */
@@ -127,7 +146,7 @@ static int put_container(struct exporting *x, struct transfer_row *row, const js
                                "%.*s/%.*s: the answer holds no history that this halflife knows: use one as new as the "
                                "one that answers",
                                TEXT_ARG(row->key.ns), TEXT_ARG(row->key.name));
-        return row->usage.samples > 0 ? transfer_put(&x->writer, row, err) : 0;
+        return row->usage.samples > 0 ? put_row(x, row, err) : 0;
 }
 
 static bool names_fit(const struct store_key *k)
@@ -180,31 +199,44 @@ static char *page_url(const struct exporting *x, const char *token)
                           from ? from : "");
 }
 
+static int put_page(struct exporting *x, const json_t *page, struct err *err)
+{
+        const json_t *items = json_object_get(page, "items"), *item;
+        size_t i;
+        int rc = 0;
+        if (!json_is_array(items))
+                return err_set(err, ERR_INVALID, "what answers there is no halflife: its list has no items");
+        json_array_foreach(items, i, item)
+        {
+                if (rc == 0)
+                        rc = put_workload(x, json_object_get(item, "metadata"), err);
+        }
+        return rc;
+}
+
+/* A page may be empty and not the last. Tokens that go round meet the one that is kept, which is ever older. */
 static int put_all(struct exporting *x, struct err *err)
 {
-        AUTO(mem_free) char *token = NULL;
-        int rc = 0;
-        do {
+        enum { PAGES_MOST = 1 << 20 };
+        AUTO(mem_free) char *token = NULL, *kept = NULL;
+        for (unsigned pages = 1; pages <= PAGES_MOST; pages++) {
                 AUTO(mem_free) char *url = page_url(x, token);
                 AUTO(json_decref) json_t *page = remote_get(&x->remote, url, err);
-                const char *next = json_string_value(json_object_get(page, "continue"));
-                const json_t *item;
-                size_t i;
-                if (!page)
-                        return err->code;
-                if (!json_is_array(json_object_get(page, "items")))
-                        return err_set(err, ERR_INVALID, "what answers there is no halflife: its list has no items");
-                json_array_foreach(json_object_get(page, "items"), i, item)
-                {
-                        if (rc == 0)
-                                rc = put_workload(x, json_object_get(item, "metadata"), err);
-                }
-                if (next && token && strcmp(next, token) == 0)
-                        return err_set(err, ERR_INVALID, "the list has no end: two pages have one continue token");
+                int rc = page ? put_page(x, page, err) : err->code;
+                if (rc < 0)
+                        return rc;
                 mem_free(token);
-                token = mem_string(next);
-        } while (rc == 0 && token);
-        return rc;
+                token = mem_string(text_at(page, "continue"));
+                if (!*token)
+                        return 0;
+                if (kept && strcmp(token, kept) == 0)
+                        break;
+                if ((pages & (pages - 1)) == 0) {
+                        mem_free(kept);
+                        kept = mem_string(token);
+                }
+        }
+        return err_set(err, ERR_INVALID, "the list has no end: its continue tokens go round");
 }
 
 /* Who failed, and how else it goes. */
@@ -223,6 +255,15 @@ static void tell_who(const char *server, const char *ours, struct err *err)
                         "service 'halflife' in namespace '%s' did not answer (%s); --halflife-namespace says where it "
                         "is, --server URL asks it without the API server, --database FILE reads what it wrote",
                         ours, why.text);
+}
+
+/* Whoever mistyped a name is to learn it now, and not when the file is wanted. */
+static int none_known(const struct exporting *x, struct err *err)
+{
+        const char *labels = x->labels, *ns = x->ns;
+        return err_set(err, ERR_NOTFOUND, "no workload%s%s%s%s%s%s is known: %s get -A lists those that are",
+                       labels ? " with labels '" : "", labels ? labels : "", labels ? "'" : "",
+                       ns ? " of namespace '" : "", ns ? ns : "", ns ? "'" : "", program_name());
 }
 
 static int ask(struct exporting *x, struct err *err)
@@ -246,6 +287,8 @@ static int ask(struct exporting *x, struct err *err)
                 remote_through(&x->remote, &s, ours ? ours : "halflife", token);
         if (rc == 0 && (rc = put_all(x, err)) < 0)
                 tell_who(server, ours ? ours : "halflife", err);
+        if (rc == 0 && x->workloads == 0 && (x->ns || x->labels))
+                rc = none_known(x, err);
         remote_release(&x->remote);
         session_release(&s);
         return rc;
@@ -260,10 +303,13 @@ struct loaded {
         char text[];
 };
 
+enum { NAMED_MOST = 8 };
 struct loading {
         struct exporting *x;
         struct loaded *all;
-        struct loaded other; /* stands for all that are not asked for */
+        struct loaded other;         /* stands for all that are not asked for */
+        char *elsewhere[NAMED_MOST]; /* namespaces of some of those */
+        size_t named;
 };
 
 static struct text copy(char **at, struct text from)
@@ -273,11 +319,24 @@ static struct text copy(char **at, struct text from)
         return to;
 }
 
+static void name_namespace(struct loading *l, struct text ns)
+{
+        for (size_t i = 0; i < l->named; i++)
+                if (text_is(ns, l->elsewhere[i]))
+                        return;
+        if (l->named < NAMED_MOST)
+                l->elsewhere[l->named++] = mem_string_n(ns.p, ns.len);
+}
+
 static void *take_target(void *arg, const struct store_key *key)
 {
         struct loading *l = arg;
-        if (!names_fit(key) || (l->x->ns && !text_is(key->ns, l->x->ns)))
+        if (!names_fit(key))
                 return &l->other;
+        if (l->x->ns && !text_is(key->ns, l->x->ns)) {
+                name_namespace(l, key->ns);
+                return &l->other;
+        }
         struct loaded *t = mem_new(sizeof *t + key->ns.len + key->group.len + key->kind.len + key->name.len + 1);
         char *at = t->text;
         t->key = (struct store_key){.ns = copy(&at, key->ns),
@@ -320,7 +379,7 @@ static void take_usage(void *arg, void *target, struct text container, const str
                 if (source)
                         row.source[row.sources++] = strtoull(source, NULL, 16);
         }
-        (void)transfer_put(&l->x->writer, &row, &l->x->failed);
+        (void)put_row(l->x, &row, &l->x->failed);
 }
 
 static void pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
@@ -347,6 +406,30 @@ static void take_refused(void *arg, void *target, struct text container, const s
         l->x->refused++;
 }
 
+static void loading_release(struct loading *l)
+{
+        for (struct loaded *t; (t = l->all);) {
+                l->all = t->next;
+                json_decref(t->imported);
+                mem_free(t);
+        }
+        while (l->named > 0)
+                mem_free(l->elsewhere[--l->named]);
+}
+
+static int no_such_namespace(const struct loading *l, struct err *err)
+{
+        struct buf names;
+        buf_init(&names, NAMED_MOST * 256);
+        for (size_t i = 0; i < l->named; i++)
+                (void)buf_printf(&names, "%s%s", i ? ", " : "", l->elsewhere[i]);
+        err_set(err, ERR_NOTFOUND, "no workload of namespace '%s' is in '%s'%s%.*s%s", l->x->ns,
+                value_of(l->x, OPT_DATABASE), l->named ? ", but of " : ", nor of any other", TEXT_ARG(buf_text(&names)),
+                l->named == NAMED_MOST ? ", ..." : "");
+        buf_release(&names);
+        return err->code;
+}
+
 static int load(struct exporting *x, struct err *err)
 {
         struct loading l = {.x = x};
@@ -358,15 +441,13 @@ static int load(struct exporting *x, struct err *err)
                 return rc;
         rc = store_load(s, &reader, err);
         store_close(s, &(struct err){0});
-        for (struct loaded *t; (t = l.all);) {
-                l.all = t->next;
-                json_decref(t->imported);
-                mem_free(t);
-        }
         if (rc == 0 && x->failed.code) {
                 *err = x->failed;
                 rc = err->code;
         }
+        if (rc == 0 && x->ns && x->workloads == 0)
+                rc = no_such_namespace(&l, err);
+        loading_release(&l);
         return rc;
 }
 
@@ -374,9 +455,10 @@ static int load(struct exporting *x, struct err *err)
 
 static int write_all(struct exporting *x, FILE *to, struct err *err)
 {
-        int rc = transfer_begin(&x->writer, to, now_read().wall, err);
+        x->to = to;
+        int rc = value_of(x, OPT_DATABASE) ? load(x, err) : ask(x, err);
         if (rc == 0)
-                rc = value_of(x, OPT_DATABASE) ? load(x, err) : ask(x, err);
+                rc = begin(x, err);
         return rc == 0 ? transfer_end(&x->writer, err) : rc;
 }
 
@@ -404,6 +486,8 @@ static int export(struct exporting *x, struct err *err)
 {
         const char *path = value_of(x, OPT_OUTPUT);
         int rc = path ? write_file(x, path, err) : write_all(x, stdout, err);
+        if (rc < 0 && !path && x->begun)
+                fprintf(stderr, "what was printed is not whole, and import will refuse it\n");
         if (rc == 0)
                 fprintf(stderr, "%lld histories of %zu workloads%s\n", (long long)x->writer.rows, x->workloads,
                         x->refused ? ", others were left out" : "");

@@ -1,6 +1,6 @@
 /*
  * halflife export asks what is no halflife, or one that answers by halves: it says so, and leaves no file that looks
- * whole and holds nothing.
+ * whole and holds nothing, nor the beginning of one on stdout.
  */
 #include <netinet/in.h>
 #include <pthread.h>
@@ -23,11 +23,13 @@
 #include "base/yaml.h"
 #include "store/transfer.h"
 
-#define WEB                                                                                                            \
-        "{\"items\":[{\"metadata\":{\"namespace\":\"shop\",\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\","        \
-        "\"name\":\"web\"}}]}"
+#define ITEM(name)                                                                                                     \
+        "{\"metadata\":{\"namespace\":\"shop\",\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"" name    \
+        "\"}}"
+#define LIST(more) "{\"items\":[" ITEM("web") "]" more "}"
+#define WEB        LIST("")
 
-/* Answers the list with one text, and everything else with another. */
+/* Answers the list with one text, its page "again" with another, every history but that of "torn" with a third. */
 static struct {
         int fd;
         unsigned port;
@@ -42,7 +44,10 @@ static void *serve(void *unused)
         while ((fd = accept(server.fd, NULL, NULL)) >= 0) {
                 bool ended;
                 char *asked = wire_hear(fd, "\r\n\r\n", 5000, &ended);
-                const char *body = strstr(asked, "/history") ? server.history : server.list;
+                const char *body = strstr(asked, "/torn/history")     ? "{}"
+                                   : strstr(asked, "/history")        ? server.history
+                                   : strstr(asked, "continue=again ") ? LIST(",\"continue\":\"and\"")
+                                                                      : server.list;
                 char head[128];
                 snprintf(head, sizeof head, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: %zu\r\n\r\n",
                          strlen(body));
@@ -97,46 +102,103 @@ static char *history_named(const char *name)
                           name, hex);
 }
 
+struct asked {
+        const char *what, *list, *history, *says;
+        int code;
+        const char *of, *labels; /* NULL: all namespaces, any labels */
+};
+
+/* What it said; the caller's. */
+static char *ask(const struct asked *row, const char *file, int *ret_code)
+{
+        AUTO(mem_free) char *url = mem_printf("http://127.0.0.1:%u", server.port);
+        const char *args[16] = {"export", "--server", url};
+        int count = 3;
+        args[count++] = row->of ? "-n" : "-A";
+        if (row->of)
+                args[count++] = row->of;
+        if (row->labels)
+                args[count++] = "-l", args[count++] = row->labels;
+        if (file)
+                args[count++] = "-o", args[count++] = file;
+        struct halflife *h = halflife_command(args);
+        *ret_code = halflife_await(h, 30000);
+        char *said = halflife_log(h);
+        halflife_free(h);
+        return said;
+}
+
 static void test_answers(void **state)
 {
         AUTO(mem_free)
         char *good = history_named("app"), *tab = history_named("a\\tb"), *path = history_named("a/b"),
              *torn = mem_string_n(good, strlen(good) / 2), *file = tmp_path("export");
-        const struct {
-                const char *what, *list, *history, *says;
-                int code;
-        } row[] = {
-                {"whole", WEB, good, "1 histories of 1 workloads", 0},
-                {"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0},
-                {"another server", "{\"kind\":\"Status\"}", "", "is no halflife", 1},
-                {"a list of nothing", "{\"items\":null}", "", "is no halflife", 1},
-                {"no list", "{\"items\":{}}", "", "is no halflife", 1},
-                {"no objects", "{\"items\":[7]}", "", "is no halflife", 1},
-                {"a cut list", "{\"items\":[{", "", "is no halflife", 1},
-                {"a history of nothing", WEB, "{}", "is no halflife", 1},
-                {"a cut history", WEB, torn, "is no halflife", 1},
-                {"a history without containers", WEB, "{\"group\":\"apps\",\"containers\":7}", "is no halflife", 1},
-                {"no container's name", WEB, tab, "holds no history that this halflife knows", 1},
-                {"a path as a name", WEB, path, "holds no history that this halflife knows", 1},
+        const struct asked row[] = {
+                {"whole", WEB, good, "1 histories of 1 workloads", 0, NULL, NULL},
+                {"a namespace's", WEB, good, "1 histories of 1 workloads", 0, "shop", NULL},
+                {"an empty token", LIST(",\"continue\":\"\""), good, "1 histories of 1 workloads", 0, NULL, NULL},
+                {"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0, NULL, NULL},
+                {"nothing of this name", "{\"items\":[]}", "", "no workload of namespace 'typo' is known", 1, "typo",
+                 NULL},
+                {"nothing with labels", "{\"items\":[]}", "", "no workload with labels 'a=b' is known", 1, NULL, "a=b"},
+                {"nothing of both", "{\"items\":[]}", "", "no workload with labels 'a=b' of namespace 'typo' is known",
+                 1, "typo", "a=b"},
+                {"another server", "{\"kind\":\"Status\"}", "", "is no halflife", 1, NULL, NULL},
+                {"a list of nothing", "{\"items\":null}", "", "is no halflife", 1, NULL, NULL},
+                {"no list", "{\"items\":{}}", "", "is no halflife", 1, NULL, NULL},
+                {"no objects", "{\"items\":[7]}", "", "is no halflife", 1, NULL, NULL},
+                {"a cut list", "{\"items\":[{", "", "is no halflife", 1, NULL, NULL},
+                {"a history of nothing", WEB, "{}", "is no halflife", 1, NULL, NULL},
+                {"a cut history", WEB, torn, "is no halflife", 1, NULL, NULL},
+                {"no containers", WEB, "{\"group\":\"apps\",\"containers\":7}", "is no halflife", 1, NULL, NULL},
+                {"no container's name", WEB, tab, "holds no history that this halflife knows", 1, NULL, NULL},
+                {"a path as a name", WEB, path, "holds no history that this halflife knows", 1, NULL, NULL},
+                {"one page for ever", LIST(",\"continue\":\"and\""), good, "the list has no end", 1, NULL, NULL},
+                {"two pages for ever", LIST(",\"continue\":\"again\""), good, "the list has no end", 1, NULL, NULL},
         };
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                int code;
                 server_start(row[i].list, row[i].history);
-                AUTO(mem_free) char *url = mem_printf("http://127.0.0.1:%u", server.port);
                 unlink(file);
-                struct halflife *h =
-                        halflife_command((const char *const[]){"export", "-A", "--server", url, "-o", file, NULL});
-                int code = halflife_await(h, 30000);
-                AUTO(mem_free) char *said = halflife_log(h);
-                halflife_free(h);
+                AUTO(mem_free) char *said = ask(&row[i], file, &code);
                 server_stop();
                 if (code != row[i].code || !strstr(said, row[i].says) || (access(file, F_OK) == 0) != (code == 0))
                         fail_msg("%s: exit %d, '%s'", row[i].what, code, said);
         }
 }
 
+static void test_stdout(void **state)
+{
+        AUTO(mem_free) char *good = history_named("app");
+        const struct {
+                struct asked asked;
+                bool begun;
+        } row[] = {
+                {{"whole", WEB, good, "1 histories of 1 workloads", 0, NULL, NULL}, true},
+                {{"nothing is there", "{\"items\":[]}", "", "0 histories of 0 workloads", 0, NULL, NULL}, true},
+                {{"another server", "{\"kind\":\"Status\"}", "", "is no halflife", 1, NULL, NULL}, false},
+                {{"nothing of this name", "{\"items\":[]}", "", "'typo'", 1, "typo", NULL}, false},
+                {{"a history of nothing", WEB, "{}", "is no halflife", 1, NULL, NULL}, false},
+                {{"the second is torn", "{\"items\":[" ITEM("web") "," ITEM("torn") "]}", good,
+                  "what was printed is not whole", 1, NULL, NULL},
+                 true},
+        };
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                int code;
+                server_start(row[i].asked.list, row[i].asked.history);
+                AUTO(mem_free) char *said = ask(&row[i].asked, NULL, &code);
+                server_stop();
+                bool begun = strstr(said, "halflife-histories\t"), ended = strstr(said, "end\t");
+                if (code != row[i].asked.code || !strstr(said, row[i].asked.says) || begun != row[i].begun ||
+                    ended != (code == 0))
+                        fail_msg("%s: exit %d, '%s'", row[i].asked.what, code, said);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_stdout)};
         return cmocka_run_group_tests_name("export", tests, set_up, NULL);
 }

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../support/halflife.h"
+#include "../support/history.h"
 #include "../support/tmp.h"
 #include "base/mem.h"
 #include "base/yaml.h"
@@ -43,24 +43,6 @@ static void put(const char *fmt, ...)
         fake_put(stage.fake, "kubectl", text);
 }
 
-static void put_profile(const char *name, const char *half_life)
-{
-        put("{'apiVersion':'halflife.dev/v1alpha1','kind':'Profile','metadata':{'name':'%s','namespace':'shop'},"
-            "'spec':{'selector':{'matchLabels':{'by':'%s'}},'resources':{'cpu':{'halfLife':'%s'}},"
-            "'apply':{'mode':'Recommend','minHistory':'0s'}}}",
-            name, name, half_life);
-}
-
-static void put_deployment(const char *name, const char *by)
-{
-        put("{'apiVersion':'apps/v1','kind':'Deployment','metadata':{'name':'%s','namespace':'shop','labels':{'by':"
-            "'%s'}},'spec':{'replicas':1,'selector':{'matchLabels':{'app':'%s'}},'template':{'metadata':{'labels':"
-            "{'app':'%s'},'annotations':{'kwok.x-k8s.io/usage-cpu':'120m','kwok.x-k8s.io/usage-memory':'200Mi'}},"
-            "'spec':{'containers':[{'name':'app','image':'app','resources':{'requests':{'cpu':'2','memory':'4Gi'}}}]}}}"
-            "}",
-            name, by, name, name);
-}
-
 static void put_vpa(const char *of)
 {
         put("{'apiVersion':'autoscaling.k8s.io/v1','kind':'VerticalPodAutoscaler','metadata':{'name':'sizes-%s',"
@@ -85,49 +67,13 @@ static void put_checkpoint(const char *of, const char *container, const char *ve
             of, container, of, container, version, first, last, last, reference, reference);
 }
 
-static char *run(int want, const char *const *args)
-{
-        struct halflife *h = halflife_command(args);
-        int code = halflife_await(h, 30000);
-        char *said = halflife_log(h);
-        if (code != want)
-                fail_msg("%s: exit %d, not %d\n%s\n%s", args[0], code, want, said, halflife_log(stage.halflife));
-        halflife_free(h);
-        return said;
-}
-
 static void expect_said(int want, const char *part, const char *const *args)
 {
-        AUTO(mem_free) char *said = run(want, args);
+        AUTO(mem_free) char *said = halflife_run(want, args);
         if (!strstr(said, part))
                 fail_msg("%s does not say '%s':\n%s", args[0], part, said);
 }
 #define EXPECT(want, part, ...) expect_said(want, part, (const char *const[]){"import", __VA_ARGS__, NULL})
-
-/* What the database has of a workload; 0: nothing. */
-static long long stored(const char *name)
-{
-        AUTO(mem_free) char *workload = mem_printf("deploy/%s", name);
-        struct halflife *h = halflife_command((const char *const[]){"explain", workload, "-n", "shop", "--database",
-                                                                    stage.database, "-o", "json", NULL});
-        (void)halflife_await(h, 30000);
-        AUTO(mem_free) char *said = halflife_log(h);
-        const char *samples = strstr(said, "\"samples\": ");
-        halflife_free(h);
-        return samples ? strtoll(samples + strlen("\"samples\": "), NULL, 10) : 0;
-}
-
-static bool is_there(struct fake *f, void *arg)
-{
-        AUTO(mem_free) char *text = fake_get(f, arg);
-        return text != NULL;
-}
-
-static void await(const char *path)
-{
-        if (!fake_wait(stage.fake, is_there, (void *)(uintptr_t)path, 30000))
-                fail_msg("%s\n%s", path, halflife_log(stage.halflife));
-}
 
 static void start(void)
 {
@@ -155,18 +101,18 @@ static int set_up(void **state)
         fake_set_metrics(stage.fake, &(struct fake_metrics){.step_ms = 1000});
         fake_person(stage.fake, "taker", "taker", NULL);
         fake_grant(stage.fake, &(struct fake_grant){"taker", NULL, NULL, NULL});
-        put_profile("day", "24h");
-        put_profile("week", "168h");
+        history_profile(stage.fake, "day", "24h");
+        history_profile(stage.fake, "week", "168h");
         setenv("HALFLIFE_KUBECONFIG", stage.kubeconfig, 1);
         if (!fake_write_kubeconfig(stage.fake, stage.kubeconfig))
                 return -1;
-        put_deployment("web", "day");
-        put_deployment("api", "day");
-        put_deployment("slow", "week");
+        history_deployment(stage.fake, "web", "day");
+        history_deployment(stage.fake, "api", "day");
+        history_deployment(stage.fake, "slow", "week");
         start();
-        await(REC("web"));
-        await(REC("api"));
-        await(REC("slow"));
+        history_await(stage.fake, stage.halflife, REC("web"), true);
+        history_await(stage.fake, stage.halflife, REC("api"), true);
+        history_await(stage.fake, stage.halflife, REC("slow"), true);
         return halflife_await_cycles(stage.halflife, stage.fake, 3, 30000) ? 0 : -1;
 }
 
@@ -189,10 +135,10 @@ static void test_vpa(void **state)
         put_vpa("web");
         put_checkpoint("web", "app", "v3", stage.now_ms - HOUR_MS);
         EXPECT(0, "shop Deployment/web app: would be joined", "vpa", "-n", "shop", "--dry-run");
-        assert_true(stored("web") < 1000);
+        assert_true(history_stored(stage.database, "web") < 1000);
         EXPECT(0, "shop Deployment/web app: joined", "vpa", "-n", "shop");
         halflife_kill(stage.halflife); /* at once: what was answered is on disk */
-        long long after = stored("web");
+        long long after = history_stored(stage.database, "web");
         if (after < 1000 || after > 1900)
                 fail_msg("web has %lld samples", after);
         again();
@@ -200,7 +146,7 @@ static void test_vpa(void **state)
         put_checkpoint("web", "app", "v3", stage.now_ms); /* what it learned since was learned here as well */
         EXPECT(0, "0 joined, 1 known already, 0 refused, 0 left", "vpa", "deploy/web", "-n", "shop");
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
-        assert_true(stored("web") < 1900);
+        assert_true(history_stored(stage.database, "web") < 1900);
 }
 
 static void test_vpa_refused(void **state)
@@ -226,7 +172,8 @@ static void test_vpa_refused(void **state)
         EXPECT(2, "say from where", "--dry-run");
         EXPECT(2, "is no duration", "vpa", "-A", "--cpu-half-life", "1s");
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
-        assert_true(stored("api") > 0 && stored("api") < 900); /* whatever was refused, it is as it was */
+        assert_true(history_stored(stage.database, "api") > 0 &&
+                    history_stored(stage.database, "api") < 900); /* whatever was refused, it is as it was */
         EXPECT(0, "joined", "vpa", "deploy/slow", "-n", "shop", "--cpu-half-life", "168h");
 }
 
@@ -256,6 +203,18 @@ static char *write_file(const char *ns, const char *name, int64_t last_ms, bool 
         return path;
 }
 
+static char *write_empty(void)
+{
+        char *path = tmp_path("none");
+        FILE *to = fopen(path, "we");
+        struct transfer_writer w;
+        struct err err;
+        assert_int_equal(transfer_begin(&w, to, (struct wall){stage.now_ms}, &err), 0);
+        assert_int_equal(transfer_end(&w, &err), 0);
+        fclose(to);
+        return path;
+}
+
 static void test_file(void **state)
 {
         (void)state;
@@ -264,14 +223,14 @@ static void test_file(void **state)
         AUTO(mem_free) char *file = write_file("old", "api", stage.now_ms, false);
         EXPECT(1, "old Deployment/api app: left: it has no Recommendation", file);
         EXPECT(1, "has no histories of namespace 'other'", file, "-n", "other=shop");
-        assert_true(stored("api") < 5000);
+        assert_true(history_stored(stage.database, "api") < 5000);
         EXPECT(0, "shop Deployment/api app: joined", file, "-n", "old=shop");
         halflife_kill(stage.halflife);
-        assert_true(stored("api") >= 5000);
+        assert_true(history_stored(stage.database, "api") >= 5000);
         again();
         EXPECT(0, "shop Deployment/api app: known", file, "--namespace", "old=shop");
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
-        assert_true(stored("api") < 9000);
+        assert_true(history_stored(stage.database, "api") < 9000);
         EXPECT(2, "is no NAME, and no OLD=NEW", file, "-n", "=shop");
         EXPECT(2, "--all is of VPAs", file, "--all");
         EXPECT(1, "No such file", "/nowhere/histories");
@@ -320,8 +279,7 @@ static void test_export(void **state)
         assert_int_equal(lines_of(some, "\tapps\t"), 1);
         AUTO(mem_free) char *read = EXPORTED("read", "--all", "--database", stage.database);
         assert_int_equal(lines_of(read, "\tshop\tapps\tDeployment\t"), 3);
-        AUTO(mem_free) char *none = EXPORTED("none", "-n", "bank", "--database", stage.database);
-        assert_int_equal(lines_of(none, "\tapps\t"), 0);
+        AUTO(mem_free) char *none = write_empty();
         EXPECT(0, "0 joined, 3 known already", asked);
         EXPECT(0, "0 joined, 3 known already", read);
         EXPECT(0, "holds no histories", none);
@@ -337,7 +295,8 @@ static void test_copy(void **state)
             "'replicas':1,'selector':{'matchLabels':{'app':'web'}},'template':{'metadata':{'labels':{'app':'web'},"
             "'annotations':{'kwok.x-k8s.io/usage-cpu':'120m','kwok.x-k8s.io/usage-memory':'200Mi'}},'spec':{"
             "'containers':[{'name':'app','image':'app','resources':{'requests':{'cpu':'2','memory':'4Gi'}}}]}}}}");
-        await("/apis/halflife.dev/v1alpha1/namespaces/copy/recommendations/deployment-web");
+        history_await(stage.fake, stage.halflife,
+                      "/apis/halflife.dev/v1alpha1/namespaces/copy/recommendations/deployment-web", true);
         AUTO(mem_free) char *file = EXPORTED("copied", "-n", "shop", "--database", stage.database);
         EXPECT(1, "copy Deployment/web app: joined", file, "-n", "shop=copy"); /* there is neither api nor slow */
         EXPECT(1, "copy Deployment/web app: known", file, "-n", "shop=copy");
@@ -363,6 +322,10 @@ static void test_export_refused(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
                 expect_said(row[i].code, row[i].part, row[i].args);
+        expect_said(1, "no workload of namespace 'bank' is in '",
+                    (const char *const[]){"export", "-n", "bank", "--database", stage.database, NULL});
+        expect_said(1, ", but of shop, copy",
+                    (const char *const[]){"export", "-n", "bank", "--database", stage.database, NULL});
         AUTO(mem_free) char *program = halflife_program();
         AUTO(mem_free)
         char *full =
@@ -377,12 +340,12 @@ static void test_adopted(void **state)
 {
         (void)state;
         fake_delete(stage.fake, "/apis/apps/v1/namespaces/shop/deployments/api");
-        put_deployment("api-2", "day");
-        await(REC("api-2"));
+        history_deployment(stage.fake, "api-2", "day");
+        history_await(stage.fake, stage.halflife, REC("api-2"), true);
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
         expect_said(0, "deployment-api-2 adopted deployment-api",
                     (const char *const[]){"adopt", "deploy/api", "deploy/api-2", "-n", "shop", NULL});
-        assert_true(stored("api-2") >= 5000);
+        assert_true(history_stored(stage.database, "api-2") >= 5000);
         AUTO(mem_free) char *file = write_file("shop", "api-2", stage.now_ms, false);
         EXPECT(0, "shop Deployment/api-2 app: known", file);
         halflife_kill(stage.halflife);
