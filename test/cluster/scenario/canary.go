@@ -12,7 +12,7 @@ import (
 
 func init() {
 	doored = append(doored, scenario{"canary-in-place", canaryInPlace}, scenario{"canary-deploy", canaryDeploy})
-	shared = append(shared, scenario{"canary-rollout", canaryRollout})
+	shared = append(shared, scenario{"canary-rollout", canaryRollout}, scenario{"canary-guard", canaryGuard})
 }
 
 // stood is for how long canaries are watched: what is to be seen meanwhile must be seen on a machine with much to do as well.
@@ -26,18 +26,16 @@ func tried(mode string, percent int, watch time.Duration) M {
 	return p
 }
 
-// canaries are names of Deployments: one of the first half by the hash, and two that are not.
-func (t *T) canaries() (first string, rest [2]string) {
-	found := 0
-	for i := 0; first == "" || found < 2; i++ {
+// canaries are names of Deployments: so many of the first half by the hash, and two that are not.
+func (t *T) canaries(count int) (first, rest []string) {
+	for i := 0; len(first) < count || len(rest) < 2; i++ {
 		name := fmt.Sprintf("web-%d", i)
 		sum := sha256.Sum256([]byte(strings.Join([]string{t.NS, "Deployment", name, ""}, "/")))
 		half := binary.BigEndian.Uint32(sum[:4]) < 1<<31
-		if half && first == "" {
-			first = name
-		} else if !half && found < 2 {
-			rest[found] = name
-			found++
+		if half && len(first) < count {
+			first = append(first, name)
+		} else if !half && len(rest) < 2 {
+			rest = append(rest, name)
 		}
 	}
 	return first, rest
@@ -102,14 +100,19 @@ func canaryInPlace(t *T) {
 	t.generation("deployments", "web", 2) // made, and scaled
 }
 
-// profileOpens waits until the scenario's profile says how its canaries are.
-func (t *T) profileOpens(open bool, changed int64) {
-	t.Eventually(fmt.Sprintf("the profile's status says %v", open), soon, func() error {
+// profileOpens waits until the scenario's profile says so of its canaries.
+func (t *T) profileOpens(open bool, counts M) {
+	t.Eventually(fmt.Sprintf("the profile's status says %v, %v", open, counts), soon, func() error {
 		p, err := t.Get("/apis/halflife.dev/v1alpha1/clusterprofiles/e2e-" + t.Name)
 		t.Check(err)
 		canary := p.Object("status", "canary")
-		if canary.At("open") != open || canary.Int("workloads") != 1 || canary.Int("changed") != changed {
+		if canary.At("open") != open {
 			return fmt.Errorf("status.canary is %s", canary)
+		}
+		for name, want := range counts {
+			if canary.Text(name) != fmt.Sprint(want) {
+				return fmt.Errorf("%s is not %v in %s", name, want, canary)
+			}
 		}
 		return nil
 	})
@@ -118,33 +121,80 @@ func (t *T) profileOpens(open bool, changed int64) {
 // One of three is rolled out first; the others wait, say for what, and follow once it stood.
 func canaryRollout(t *T) {
 	t.Namespace()
-	first, rest := t.canaries()
+	chosen, rest := t.canaries(1)
+	first := chosen[0]
 	t.Profile(tried("Rollout", 50, stood))
-	for _, name := range []string{first, rest[0], rest[1]} {
+	for _, name := range append(rest, first) {
 		t.Apply(t.deployment(name, 2, app(usedCPU, usedMemory)))
 	}
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.Eventually("the canary runs with its target", soon, func() error { return t.podsAsk(first, "app", "cpu", cpu, 2) })
 	t.canary("deployment-"+first, "Watched")
+	t.waiting(rest)
+	t.profileOpens(false, M{"workloads": 1, "changed": 1})
 	for _, name := range rest {
+		t.Eventually(name+" follows", soon, func() error { return t.podsAsk(name, "app", "cpu", cpu, 2) })
+	}
+	t.profileOpens(true, M{"workloads": 1, "changed": 1, "stood": 1})
+}
+
+// waiting checks that workloads wait for the canaries, say so, and were not touched.
+func (t *T) waiting(names []string) {
+	for _, name := range names {
 		rec := t.canary("deployment-"+name, "Waiting")
 		if got := rec.Named("app", "status", "containers").Text("cpu", "reason"); got != "Canary" {
 			t.Fatalf("reason of %s is %s", name, got)
 		}
 		t.generation("deployments", name, 1)
 	}
-	t.profileOpens(false, 1)
-	for _, name := range rest {
-		t.Eventually(name+" follows", soon, func() error { return t.podsAsk(name, "app", "cpu", cpu, 2) })
+}
+
+// One of two canaries does harm: it has its originals again and is Held, the other one stays lowered. The rest waits, also
+// when the watch time is long over, until a person has the guard let go: then what was taken back is tried again.
+func canaryGuard(t *T) {
+	t.Namespace()
+	first, rest := t.canaries(2)
+	profile := tried("Rollout", 50, 10*time.Minute)
+	t.Profile(profile)
+	for _, name := range append(rest, first...) {
+		t.Apply(t.deployment(name, 2, app(usedCPU, usedMemory)))
 	}
-	t.profileOpens(true, 1)
+	cpu, memory := targets(usedCPU, usedMemory)
+	for _, name := range first {
+		t.resized(name, 2, cpu, memory)
+		t.canary("deployment-"+name, "Watched")
+	}
+	t.waiting(rest)
+	bad, good := first[0], first[1]
+	t.restarted(t.Pods(bad)[0].Name(), 2)
+	t.guarded("deployment-"+bad, "Restarts", "its containers restarted 2 times within")
+	t.resized(bad, 2, "2", "1Gi")
+	t.generation("deployments", bad, 3)
+
+	profile["apply"].(M)["guard"] = M{"watch": "1s"}
+	t.Profile(profile)
+	t.profileOpens(false, M{"workloads": 2, "changed": 1, "stood": 1, "takenBack": 1})
+	t.Cycles(t.halflife, 2)
+	t.waiting(rest)
+	t.unguarded("deployment-" + good)
+	t.Check(t.podsAsk(good, "app", "cpu", cpu, 2))
+	t.generation("deployments", good, 2)
+	t.generation("deployments", bad, 3)
+
+	profile["apply"].(M)["guard"] = M{"watch": "1s", "enabled": false}
+	t.Profile(profile)
+	for _, name := range append(rest, bad) {
+		t.resized(name, 2, cpu, memory)
+	}
+	t.profileOpens(true, M{"workloads": 2, "changed": 2, "stood": 2})
 }
 
 // A deploy of the canary gets its target, one of another workload what its owner asks for, until the canary stood; from the
 // replica that the API server calls.
 func canaryDeploy(t *T) {
 	t.Namespace()
-	first, rest := t.canaries()
+	chosen, rest := t.canaries(1)
+	first := chosen[0]
 	profile := tried("OnDeploy", 50, stood)
 	profile["apply"].(M)["at"] = "Workload"
 	t.Profile(profile)
@@ -164,7 +214,7 @@ func canaryDeploy(t *T) {
 	release(first, "one", cpu)
 	t.canary("deployment-"+first, "Watched")
 	release(rest[0], "two", "2")
-	t.profileOpens(true, 1)
+	t.profileOpens(true, M{"workloads": 1, "changed": 1})
 	t.RecWhen("deployment-"+rest[0], "condition Canary is over", soon, func(r kube.Object) error {
 		if r.Condition("Canary") != nil {
 			return fmt.Errorf("condition Canary is %s", r.Condition("Canary"))

@@ -1,17 +1,23 @@
 package scenario
 
 import (
+	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/model"
 )
 
 func init() {
-	shared = append(shared, scenario{"hpa-retune", hpaRetune}, scenario{"hpa-contested", hpaContested})
+	shared = append(shared, scenario{"hpa-retune", hpaRetune}, scenario{"hpa-contested", hpaContested},
+		scenario{"hpa-retune-in-place", hpaRetuneInPlace})
 	for _, at := range []string{"Pod", "Workload"} {
 		doored = append(doored, scenario{"hpa-retune-" + strings.ToLower(at), func(t *T) { hpaRetuneDeploy(t, at) }})
 	}
@@ -121,6 +127,130 @@ func (t *T) asItsOwners(name, cpu string) {
 		}
 		return nil
 	})
+}
+
+// followed is what an autoscaler was told and wanted since it is watched, each change once.
+type followed struct {
+	sync.Mutex
+	targets, wanted []int64
+}
+
+func (f *followed) add(h kube.Object) {
+	f.Lock()
+	defer f.Unlock()
+	note := func(list *[]int64, value int64) {
+		if n := len(*list); n == 0 || (*list)[n-1] != value {
+			*list = append(*list, value)
+		}
+	}
+	note(&f.targets, utilizationTarget(h))
+	note(&f.wanted, h.Int("status", "desiredReplicas"))
+}
+
+func (f *followed) sofar() (targets, wanted []int64) {
+	f.Lock()
+	defer f.Unlock()
+	return slices.Clone(f.targets), slices.Clone(f.wanted)
+}
+
+// following watches an autoscaler until ctx ends.
+func (t *T) following(ctx context.Context, name string) *followed {
+	f := &followed{}
+	go func() {
+		_ = t.Watch(ctx, t.path("horizontalpodautoscalers", ""), func(e kube.Event) error {
+			var o kube.Object
+			if err := json.Unmarshal(e.Object, &o); err != nil {
+				return err
+			}
+			list := o.List("items")
+			if e.Type != "LIST" {
+				list = []kube.Object{o}
+			}
+			for _, h := range list {
+				if h.Name() == name {
+					f.add(h)
+				}
+			}
+			return nil
+		})
+	}()
+	t.Eventually(name+" is watched", soon, func() error {
+		if targets, _ := f.sofar(); len(targets) == 0 {
+			return fmt.Errorf("it is not")
+		}
+		return nil
+	})
+	return f
+}
+
+// rises are the targets while so many pods are lowered one after another, in millicores.
+func rises(original, lowered, pods int64) []int64 {
+	list := []int64{ownersTarget}
+	for n := int64(1); n <= pods; n++ {
+		sum := n*lowered + (pods-n)*original
+		list = append(list, (2*ownersTarget*pods*original+sum)/(2*sum))
+	}
+	return list
+}
+
+// Running pods are lowered one after another, and the target follows each of them: the autoscaler wants as many pods all the
+// while as that of another service under the same load, which is left alone. None of them restarts, on the way back either.
+func hpaRetuneInPlace(t *T) {
+	const pods, used = 5, 285 // 95 % of what the owner's target allows
+	t.Namespace()
+	profile := t.retuning("Recommend")
+	profile["selector"] = M{"matchLabels": M{"app": "lowered"}}
+	profile["resources"].(M)["cpu"] = M{"multiplier": "1.3"} // no step leaves the autoscaler's tolerance
+	t.Profile(profile)
+	names := []string{"lowered", "still"}
+	for _, name := range names {
+		t.Apply(t.scaled(name, 8))
+		t.Apply(t.deployment(name, pods, box{name: "app", requests: M{"cpu": ownersCPU, "memory": "64Mi"}, cpu: used, memory: 40 * mi}))
+	}
+	t.RecIn("deployment-lowered", "Ready", soon)
+	t.Eventually("the autoscaler sees the load", soon, func() error {
+		n, err := seenBy(t.Workload("horizontalpodautoscalers", "lowered"), pods, used)
+		if err == nil && n != pods {
+			err = fmt.Errorf("it wants %d", n)
+		}
+		return err
+	})
+	before := t.uids("lowered")
+	ctx, stop := context.WithCancel(t.ctx)
+	defer stop()
+	f := t.following(ctx, "lowered")
+
+	profile["apply"].(M)["mode"] = "InPlace"
+	t.Profile(profile)
+	policy := model.CPUDefault
+	policy.Thousandths = 1300
+	lowered := policy.Target(model.CPU.Model(used), 500)
+	want := rises(500, lowered, pods)
+	t.Eventually("all pods are lowered, and the target followed", soon, func() error {
+		if got := utilizationTarget(t.Workload("horizontalpodautoscalers", "lowered")); got != want[pods] {
+			return fmt.Errorf("the target is %d, not %d", got, want[pods])
+		}
+		return t.podsAsk("lowered", "app", "cpu", model.CPU.Text(lowered), pods)
+	})
+	settled := t.playLoad(names, pods*used/1000.0)
+	targets, wanted := f.sofar()
+	t.Notef("the target went %v, the autoscaler wanted %v", targets, wanted)
+	if !slices.Equal(targets, want) {
+		t.Fatalf("the target went %v, not %v", targets, want)
+	}
+	if !slices.Equal(wanted, []int64{pods}) || settled["lowered"] != pods || settled["still"] != pods {
+		t.Fatalf("the autoscaler wanted %v; settled: %v, not %d", wanted, settled, pods)
+	}
+	t.same("lowered", before)
+	t.RecWhen("deployment-lowered", "condition Retuned", soon, func(r kube.Object) error {
+		return condition(r, "Retuned", "True", "the targets of HPA 'lowered' follow the requests")
+	})
+
+	profile["apply"].(M)["hpa"] = "Hold"
+	t.Profile(profile)
+	t.asItsOwners("lowered", ownersCPU)
+	t.Eventually("the pods ask for what they did", soon, func() error { return t.podsAsk("lowered", "app", "cpu", ownersCPU, pods) })
+	t.generation("deployments", "lowered", 1)
 }
 
 // Whoever applies the autoscaler again puts its target back: the original request comes back, and the workload is left
