@@ -187,8 +187,7 @@ static char *standing(const struct plan *p)
 
 char *canary_rest(const struct controller *c, const struct plan *p)
 {
-        bool tries = c->world.resize != RESIZE_ABSENT && p->target->profile->spec->apply.canary.percent < 100;
-        return tries && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
+        return c->world.resize != RESIZE_ABSENT && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
 }
 
 void canary_follow(struct controller *c, struct target *t)
