@@ -3,6 +3,7 @@
 #include <string.h>
 
 enum { SUFFIX = 5, HASH_MOST = 10 };
+static const struct text none = {NULL, 0};
 
 static bool is_digit(char c)
 {
@@ -12,18 +13,18 @@ static bool is_digit(char c)
 static bool is_random(char c)
 {
         static const char alphabet[] = "bcdfghjklmnpqrstvwxz2456789";
-        return c != '\0' && memchr(alphabet, c, sizeof alphabet - 1);
+        return memchr(alphabet, c, sizeof alphabet - 1);
 }
 
-/* The text before its last '-', with what is behind it; {NULL, 0}: there is none, or nothing on one of its sides. */
+/* The text before its last '-', with what is behind it; none: there is none, or nothing on one of its sides. */
 static struct text cut(struct text t, struct text *ret_behind)
 {
         for (size_t at = t.len; at-- > 1;)
                 if (t.p[at] == '-') {
                         *ret_behind = (struct text){t.p + at + 1, t.len - at - 1};
-                        return ret_behind->len > 0 ? (struct text){t.p, at} : (struct text){NULL, 0};
+                        return ret_behind->len > 0 ? (struct text){t.p, at} : none;
                 }
-        return (struct text){NULL, 0};
+        return none;
 }
 
 static bool all(struct text t, bool is(char c))
@@ -36,7 +37,6 @@ static bool all(struct text t, bool is(char c))
 
 struct text pod_owner_name(struct text pod, enum pod_naming naming)
 {
-        static const struct text none = {NULL, 0};
         struct text last, middle, before = cut(pod, &last);
         if (!before.p)
                 return none;

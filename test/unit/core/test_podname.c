@@ -17,6 +17,8 @@ static void names_tell_owners(void **state)
                 {"web-6f88459b46-9fbsz", {"web", NULL, "web-6f88459b46", NULL}},
                 {"a-b-c-7d7f4c499d-gvh4r", {"a-b-c", NULL, "a-b-c-7d7f4c499d", NULL}},
                 {"web-9fbsz", {NULL, NULL, "web", NULL}},
+                {"d-0", {NULL, NULL, NULL, "d"}},
+                {"web-afbsz", {NULL, NULL, NULL, NULL}},
                 {"db-0", {NULL, NULL, NULL, "db"}},
                 {"db-12345", {NULL, NULL, NULL, "db"}},
                 {"db-24567", {NULL, NULL, "db", "db"}}, /* digits of the alphabet */
@@ -42,8 +44,15 @@ static void names_tell_owners(void **state)
                         if (!owner.p != !want || (want && !text_is(owner, want)))
                                 print_error("'%s', naming %d: '%.*s'\n", row[i].pod, n, TEXT_ARG(owner));
                         assert_int_equal(!owner.p, !want);
+                        assert_true(want || owner.len == 0);
                         assert_true(!want || text_is(owner, want));
                 }
+}
+
+static void no_byte_of_a_name_is_nothing(void **state)
+{
+        (void)state;
+        assert_null(pod_owner_name((struct text){"web-9fbs\0", 9}, POD_BY_RANDOM).p);
 }
 
 static void kinds_have_their_way(void **state)
@@ -73,6 +82,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(names_tell_owners),
+                cmocka_unit_test(no_byte_of_a_name_is_nothing),
                 cmocka_unit_test(kinds_have_their_way),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,6 +25,7 @@ static const struct {
         {"its phase alone tells", {2, 2, 3, 1, 0, 0, true, true, true}, true},
         {"its phase is another", {2, 2, 3, 3, 3, 3, true, true, false}, false},
         {"its phase is of the time before", {3, 2, 3, 3, 3, 3, true, true, true}, false},
+        {"it need not tell, and tells of a pod", {1, 0, 3, 1, 0, 0, .told = false}, false},
         {"it need not tell, and does", {1, 1, 3, 0, 0, 0, .told = false}, false},
 };
 
