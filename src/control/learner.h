@@ -16,8 +16,7 @@ void learner_free(struct learner *l); /* those under way end without a call */
 /* Who vouches for its certificate, from now on: PEM, copied. */
 void learner_set_ca(struct learner *l, const char *ca_pem);
 
-/* Ask; answered is called once, not from within, also where it cannot be asked (status 0). Token and path are copied.
- */
+/* Ask; answered is called once, not from within, also where nobody can be asked (status 0). Copies token and path. */
 struct learner_call;
 typedef void learner_answered(void *arg, const struct server_relayed *r);
 struct learner_call *learner_ask(struct learner *l, const char *token, const char *path_query,

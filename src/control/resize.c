@@ -251,8 +251,7 @@ static void resize_stands_not(struct resize *z)
         resize_end(z, &err, 0);
 }
 
-/* Refused is the pod, by its quota, a LimitRange, an admission or a rule that is missing: the others have their turn.
- */
+/* Refused is the pod, by a quota, a LimitRange, an admission or a rule that is missing: the others have their turn. */
 static void resize_refused(struct resize *z, const struct client_answer *answer)
 {
         struct controller *c = z->controller;

@@ -530,8 +530,7 @@ struct history *history_find(const struct target *t, const char *container);
 void target_free(struct world *w, struct target *t); /* with all it learned */
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct world *w, struct target *t, const char *json);
-/* What was applied last (status.applied.containers; taken over, NULL: nothing): written to a template, or set on pods.
- */
+/* What was applied last (status.applied.containers; taken over, NULL: nothing): in a template, or set on pods. */
 void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place);
 /* What running pods of a container are set to; NULL: nothing of it is. */
 const struct record_row *target_setting(const struct target *t, const char *container);

@@ -20,8 +20,7 @@ struct decoder {
 void decoder_init(struct decoder *d, struct text json, struct arena *a);
 /* End the reading for a reason of our own; the first stands. */
 void decoder_refuse(struct decoder *d, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
-/* What came of it: 0, or the code with "<what> '<namespace>/<name>': why" in err. A document without a name is refused.
- */
+/* What came of it: 0, or the code with "<what> '<namespace>/<name>': why" in err. A name is a must. */
 int decoder_end(struct decoder *d, const char *what, const struct object_view *meta, struct err *err);
 
 /* for each member of the object that follows (none when it is null) */

@@ -236,8 +236,7 @@ static int edit_empty(struct edit *e, struct spot in, uint32_t key, uint32_t val
         return rc < 0 ? rc : insert_mapping(e, in, key, fresh, depth);
 }
 
-/* The value of a key in the mapping in (for an item key is DOC_NONE), of which the set's paths know all before depth.
- */
+/* The value of a key in the mapping in (of an item key is DOC_NONE); the set's paths know all of it before depth. */
 static int edit_value(struct edit *e, struct spot in, uint32_t key, uint32_t value, struct change_set set, size_t depth)
 {
         struct doc *d = e->d;

@@ -116,8 +116,7 @@ void spell_string(struct buf *b, struct text value, enum node_style style, const
                 spell_double(b, value);
 }
 
-/* Plain or quoted as the model is, where the value then reads back as what the model was: a number may become a text.
- */
+/* Plain or quoted as the model is, where it then reads back as what the model was: a number may become a text. */
 static bool stays_plain(const struct doc *d, struct text value, uint32_t model, const struct spelling *how)
 {
         const struct node *n = &d->node[model];

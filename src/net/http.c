@@ -136,8 +136,7 @@ static int on_socket(CURL *easy, curl_socket_t fd, int what, void *arg, void *so
                 events |= EPOLLIN;
         if (what == CURL_POLL_OUT || what == CURL_POLL_INOUT)
                 events |= EPOLLOUT;
-        /* An error here would end every request of this pool; unwatched, only this socket's run into their deadlines.
-         */
+        /* An error here would end every request of this pool; unwatched, only this socket's meet their deadlines. */
         (void)loop_watch(p->http->loop, fd, events, on_ready, p);
         return 0;
 }

@@ -50,8 +50,7 @@ void write_profile(struct writer *w, const struct view_profile *p); /* NULL: not
 /* 404 for a workload that the view has not. */
 void answer_not_known(struct ask *k);
 
-/* The container that ?container names, else the only main one. Returns its place, or ERR_INVALID with the answer made.
- */
+/* The container that ?container names, else the only main one: its place, or ERR_INVALID with the answer made. */
 int container_asked(struct ask *k);
 
 /* ?resource. 0, or ERR_INVALID with the answer made. */
