@@ -188,14 +188,14 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
         return first;
 }
 
-/* A change that stood its watch time: the next that does harm is the first again. */
+/* A change that stood its watch time: the next that does harm is the first again. One that is ahead of a clock that was
+ * set back is watched as well. */
 static void forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
 {
         struct guarding *g = t->deed.guard;
         int64_t change_ms = g->cause ? last_change(t, g->until_ms) : t->deed.changed_ms;
         bool remembered = g->cause != GUARD_NONE;
-        if (remembered ? !change_ms || now.ms - change_ms <= policy->watch_ms
-                       : guard_watches(policy, (struct wall){change_ms}, now))
+        if (change_ms ? now.ms - change_ms <= policy->watch_ms : remembered)
                 return;
         g->cause = GUARD_NONE;
         guarding_end(t);

@@ -10,12 +10,15 @@
 #include "trial.h"
 #include "world.h"
 
-/* The Recommendation tells of what was taken back as well: status knows whole seconds. */
+/* The Recommendation tells of what was taken back as well: status knows whole seconds. Who wrote it knew of the kills
+ * until then. */
 static void guard_from(struct target *t, const struct published_guard *g)
 {
         if (!g || (t->deed.guard && t->deed.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
                 return;
         struct guarding *to = target_guarding(t);
+        if (to->kill.at.ms / SECOND_MS <= g->fired_ms / SECOND_MS)
+                to->kill = (struct guard_kill){0};
         mem_free(to->why);
         to->cause = g->cause;
         to->why = mem_string(g->why);
@@ -26,7 +29,7 @@ static void guard_from(struct target *t, const struct published_guard *g)
 }
 
 /* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
- * changed last. */
+ * changed last. A change before that is watched no longer. */
 static void remember_from(struct world *w, struct target *t, const struct published *p)
 {
         guard_from(t, p->guard);
@@ -34,6 +37,7 @@ static void remember_from(struct world *w, struct target *t, const struct publis
                 return;
         t->deed.changed_ms = p->applied_ms;
         t->deed.digest = 0;
+        guarding_end(t);
         target_set_applied(w, t, mem_string(p->applied), p->in_place);
         if (p->resting && t->deed.in_place)
                 target_try(w, t, mem_string(p->resting));

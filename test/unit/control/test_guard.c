@@ -393,6 +393,77 @@ static void test_recommendation(void **state)
         world_release(&w);
 }
 
+/* As another instance writes it while this one only reads. */
+static void publish(struct world *w, const char *status)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *object = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"deployment-web\"},\"spec\":{"
+                                  "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
+                                  "\"web\"}},\"status\":%s}",
+                                  status);
+        assert_int_equal(published_upsert(w, text_of(object), 1, &err), 0);
+        world_settle(w, (struct now){.wall = {changed_ms}});
+}
+
+/* A kill is heard of by whoever reads as well. What the writer made of it is over once he is gone. */
+static void test_takes_over(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what, *status[2]; /* after the kill at 08:10 */
+                int64_t fires_h;              /* looked at so many hours after the change */
+                bool fires;
+        } row[] = {
+                {"nobody took it back", {NULL, NULL}, 1, true},
+                {"it was taken back",
+                 {"{\"guard\":{\"cause\":\"Evicted\",\"time\":\"2027-01-15T08:10:00Z\",\"until\":"
+                  "\"2027-01-16T08:10:00Z\"}}",
+                  "{}"},
+                 30,
+                 false},
+                {"it was changed again",
+                 {"{\"applied\":{\"time\":\"2027-01-15T20:00:00Z\",\"mode\":\"Rollout\",\"containers\":[]}}", NULL},
+                 13,
+                 false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct controller c = {.loop = loop_new(), .options.leader_elect = true};
+                const struct pod pod = {.ours = true, .running = true};
+                world_init(&c.world, "halflife", "halflife-system");
+                shop_profile(&c.world, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+                shop_deployment(&c.world, "{\"requests\":{\"cpu\":\"1\"}}");
+                publish(&c.world,
+                        "{\"applied\":{\"time\":\"2027-01-15T08:00:00Z\",\"mode\":\"Rollout\",\"containers\":[]}}");
+                struct target *t = shop_target(&c.world);
+                const struct oom_kill k = {.at = {changed_ms + 10 * MINUTE_MS}, .under_limit = true};
+                guard_killed(&c, t, &pod, &k, true);
+                assert_non_null(t->deed.guard);
+                for (int n = 0; n < 2 && row[i].status[n]; n++)
+                        publish(&c.world, row[i].status[n]);
+                struct plan plan = {.target = t, .carries = true, .now = {changed_ms + row[i].fires_h * HOUR_MS}};
+                if (guard_look(&c, t, &plan) != row[i].fires)
+                        fail_msg("%s: fires otherwise", row[i].what);
+                loop_timer_stop(c.loop, &c.nudge_timer);
+                fuse_release(&c.fuse);
+                world_release(&c.world);
+                loop_free(c.loop);
+        }
+}
+
+/* A clock that is set back a little, or of who takes over, ends no watch. */
+static void test_set_back(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_IN_PLACE);
+        change(&s, changed_ms);
+        assert_false(look(&s, changed_ms - 20 * SECOND_MS));
+        s.pod[0].restarts = 2;
+        assert_true(look(&s, changed_ms + MINUTE_MS));
+        stage_clear(&s);
+}
+
 /* Held until a year that nobody lives to see, by whoever wrote it: a week from now. */
 static void test_held_for_ever(void **state)
 {
@@ -477,6 +548,8 @@ int main(void)
                 cmocka_unit_test(test_held_for_ever),
                 cmocka_unit_test(test_numbers),
                 cmocka_unit_test(test_recommendation),
+                cmocka_unit_test(test_takes_over),
+                cmocka_unit_test(test_set_back),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
