@@ -190,19 +190,32 @@ char *canary_rest(const struct controller *c, const struct plan *p)
         return c->world.resize != RESIZE_ABSENT && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
 }
 
+/* Did what is tried stand? Not where it did harm, or may have: a kill is looked at after this. */
+static bool stood(const struct controller *c, const struct target *t, struct wall now)
+{
+        const struct deed *d = &t->deed;
+        bool harms = guard_holds(t, now) || (d->guard && d->guard->kill.at.ms);
+        return !c->fuse.blown && !harms && canary_stood(d->stood_ms, now.ms, t->profile->spec->apply.guard.watch_ms);
+}
+
 void canary_follow(struct controller *c, struct target *t)
 {
+        struct wall now = loop_now(c->loop).wall;
         if (!t->deed.trial || !t->profile)
                 return;
-        const struct apply_policy *a = &t->profile->spec->apply;
-        bool stood = !c->fuse.blown && canary_stood(t->deed.stood_ms, loop_now(c->loop).wall.ms, a->guard.watch_ms);
-        if (!stood && a->canary.percent < 100 && in_place(t)) {
+        if (!stood(c, t, now) && t->profile->spec->apply.canary.percent < 100 && in_place(t)) {
                 canary_mark(t);
                 return;
         }
         target_try_end(&c->world, t);
         t->deed.stood_ms = 0;
+        if (in_place(t)) {
+                t->deed.followed_ms = now.ms;
+                guard_changed(t, guarding_survey(t), now);
+        }
         persist_deed(c, t);
+        if (!in_place(t))
+                return;
         tell_event(c, t, false, "Followed", "what was tried on some pods is set on the others");
         log_info("what was tried on some pods is set on the others", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV_INT("cycle", c->cycle));

@@ -57,6 +57,7 @@ void clocks_mend(const struct controller *c, struct target *t)
         struct deed *d = &t->deed;
         int64_t later = clocks_later(c);
         bool mended = pull_back(&d->changed_ms, later, 0);
+        mended |= pull_back(&d->followed_ms, later, 0);
         mended |= pull_back(&d->contested_ms, later, d->contest_step_ms);
         mended |= pull_back(&t->gone_ms, later, 0);
         mended |= pull_back(&t->kill_ms, later, 0);

@@ -60,7 +60,7 @@ void guard_deployed(struct target *t, struct wall now)
 /* The change that a pod came with, or was given while it ran. */
 static struct wall change_of(const struct target *t, const struct pod *p)
 {
-        return (struct wall){sets_pods(t) ? p->created_ms : t->deed.changed_ms};
+        return (struct wall){sets_pods(t) ? p->created_ms : guarding_set_ms(t)};
 }
 
 /* Did a release of the owner's come with it? Of one at Pod its ReplicaSet tells. */
@@ -116,7 +116,7 @@ static struct guard_facts facts_of(struct guarding *g, const struct target *t, c
                                    struct wall now)
 {
         struct guard_facts f = {.policy = policy, .now = now, .kill = g->kill};
-        bool ours = g->change_ms && g->change_ms == t->deed.changed_ms && starts_changes(t) && !is_released(t);
+        bool ours = g->change_ms && g->change_ms == guarding_set_ms(t) && starts_changes(t) && !is_released(t);
         if (!ours || !guard_watches(policy, (struct wall){g->change_ms}, now))
                 return f;
         f.changed.ms = g->change_ms;
@@ -162,6 +162,8 @@ static void fire(struct controller *c, struct target *t, const struct guard_fact
         g->step_ms = guard_step_ms(g->step_ms);
         g->fired_ms = f->now.ms;
         g->until_ms = f->now.ms + g->step_ms;
+        if (t->deed.trial) /* it did not stand */
+                t->deed.stood_ms = 0;
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guarding_end(t);
         c->count.guards[cause]++;
@@ -181,7 +183,7 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
 {
         int64_t first = 0;
         if (!sets_pods(t))
-                return t->deed.changed_ms >= after_ms ? t->deed.changed_ms : 0;
+                return guarding_set_ms(t) >= after_ms ? guarding_set_ms(t) : 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (p->running && p->ours && p->created_ms >= after_ms && (!first || p->created_ms < first))
                         first = p->created_ms;
@@ -193,7 +195,7 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
 static void forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
 {
         struct guarding *g = t->deed.guard;
-        int64_t change_ms = g->cause ? last_change(t, g->until_ms) : t->deed.changed_ms;
+        int64_t change_ms = g->cause ? last_change(t, g->until_ms) : guarding_set_ms(t);
         bool remembered = g->cause != GUARD_NONE;
         if (change_ms ? now.ms - change_ms <= policy->watch_ms : remembered)
                 return;

@@ -80,7 +80,7 @@ void guarding_begin(struct target *t, struct guarding *seen)
 {
         guarding_end(t);
         struct guarding *g = target_guarding(t);
-        g->change_ms = t->deed.changed_ms;
+        g->change_ms = guarding_set_ms(t);
         g->before = seen->before;
         g->hads = seen->hads;
         g->had = STEAL(&seen->had);
@@ -121,7 +121,7 @@ struct guard_pods guarding_pods(const struct target *t, int64_t created_before_m
                 pods.ready += p->ready;
                 if (p->ready)
                         continue;
-                new_ones &= p->created_ms >= t->deed.changed_ms / SECOND_MS * SECOND_MS;
+                new_ones &= p->created_ms >= guarding_set_ms(t) / SECOND_MS * SECOND_MS;
                 if (turned_ms > *ret_turned_ms)
                         *ret_turned_ms = turned_ms;
         }

@@ -11,7 +11,7 @@ enum { GUARD_PODS_MAX = 256 };
 
 struct guarding {
         /* of the change that is watched */
-        int64_t change_ms;        /* deed.changed_ms; 0: none is, or it was not we alone who made it */
+        int64_t change_ms;        /* guarding_set_ms; 0: none is, or it was not we alone who made it */
         struct guard_pods before; /* the pods that ran then */
         struct guard_restarts {
                 uint32_t pod; /* digest of its UID */
@@ -28,6 +28,13 @@ struct guarding {
         char *why;                           /* with its numbers */
         int64_t fired_ms, until_ms, step_ms; /* held until then; how long that was */
 };
+
+/* When we last changed what its pods are to have: our last change, or the rest of a trial that followed it. */
+static inline int64_t guarding_set_ms(const struct target *t)
+{
+        const struct deed *d = &t->deed;
+        return d->followed_ms > d->changed_ms ? d->followed_ms : d->changed_ms;
+}
 
 struct guarding *target_guarding(struct target *t); /* made when there is none */
 void target_drop_guarding(struct target *t);

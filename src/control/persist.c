@@ -40,6 +40,8 @@ static char *deed_print(const struct target *t)
                 json_object_set_new(o, "containers", json_string(d->containers));
         if (d->stood_ms)
                 json_object_set_new(o, "stood", json_integer(d->stood_ms));
+        if (d->followed_ms)
+                json_object_set_new(o, "followed", json_integer(d->followed_ms));
         if (d->trial)
                 json_object_set_new(o, "trial", json_string(d->trial->containers));
         if (d->contest)
@@ -75,6 +77,7 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         target_set_applied(&c->world, t, mem_string(json_string_value(json_object_get(o, "containers"))),
                            json_is_true(json_object_get(o, "inPlace")));
         d->stood_ms = integer_of(o, "stood");
+        d->followed_ms = integer_of(o, "followed");
         const char *rest = json_string_value(json_object_get(o, "trial"));
         if (rest && d->in_place)
                 target_try(&c->world, t, mem_string(rest));

@@ -370,6 +370,7 @@ struct deed {
         struct record_set set; /* the same, read; only where in_place */
         struct trial *trial;   /* trial.h; NULL: none is under way; only where in_place */
         int64_t stood_ms;      /* of canaries: since when the last change is in force; -1: not yet */
+        int64_t followed_ms;   /* when what was tried on some pods was last set on the others */
         bool in_place;         /* they are a setting that pods have or get, and no template */
         int resets;            /* in a row, within cooldown */
         int64_t reset_seen_ms;

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "../../../src/control/controller_private.h"
+#include "../../../src/control/trial.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
 #include "base/yaml.h"
@@ -451,6 +452,80 @@ static void test_takes_over(void **state)
         }
 }
 
+/* --- what follows a trial --- */
+
+static void trial_begin(struct stage *s, int64_t at_ms)
+{
+        stage_set(s, APPLY_IN_PLACE);
+        world_init(&s->c.world, "halflife", "halflife-system");
+        s->spec.apply.canary.percent = 50;
+        for (int i = 0; i < PODS; i++) {
+                s->pod[i].ns = s->t.ns;
+                s->pod[i].name = s->t.name;
+        }
+        s->t.deed.in_place = true;
+        change(s, at_ms);
+        target_try(&s->c.world, &s->t, mem_string("[]"));
+        s->t.deed.stood_ms = at_ms;
+}
+
+static void trial_end(struct stage *s)
+{
+        target_try_end(&s->c.world, &s->t);
+        world_release(&s->c.world);
+        stage_clear(s);
+}
+
+/* The others are changed as the first were, and watched as long. */
+static void test_followed(void **state)
+{
+        (void)state;
+        struct stage s;
+        int64_t now = now_read().wall.ms;
+        trial_begin(&s, now - HOUR_MS);
+        s.pod[0].restarts = 1;
+        canary_follow(&s.c, &s.t);
+        assert_null(s.t.deed.trial);
+        s.pod[0].restarts = 2; /* one of them since */
+        assert_false(look(&s, now + MINUTE_MS));
+        s.pod[1].restarts = 1;
+        assert_true(look(&s, now + MINUTE_MS));
+        trial_end(&s);
+
+        trial_begin(&s, now - HOUR_MS);
+        canary_follow(&s.c, &s.t);
+        killed(&s, now + 30 * MINUTE_MS, true, false);
+        assert_true(look(&s, now + 2 * (int64_t)HOUR_MS));
+        trial_end(&s);
+
+        trial_begin(&s, now - HOUR_MS);
+        canary_follow(&s.c, &s.t);
+        assert_false(look(&s, now + 59 * MINUTE_MS));
+        assert_non_null(s.t.deed.guard);
+        assert_false(look(&s, now + 61 * MINUTE_MS));
+        assert_null(s.t.deed.guard);
+        trial_end(&s);
+}
+
+/* Nothing follows what did harm, however long nothing can be taken back. */
+static void test_not_followed(void **state)
+{
+        (void)state;
+        struct stage s;
+        int64_t now = now_read().wall.ms;
+        trial_begin(&s, now - HOUR_MS);
+        killed(&s, now - MINUTE_MS, true, true);
+        canary_follow(&s.c, &s.t); /* before anybody looked */
+        assert_non_null(s.t.deed.trial);
+        assert_true(look(&s, now));
+        canary_follow(&s.c, &s.t);
+        assert_non_null(s.t.deed.trial);
+        s.t.deed.guard->until_ms = now; /* it is over, and the originals never came back */
+        canary_follow(&s.c, &s.t);
+        assert_non_null(s.t.deed.trial);
+        trial_end(&s);
+}
+
 /* A clock that is set back a little, or of who takes over, ends no watch. */
 static void test_set_back(void **state)
 {
@@ -550,6 +625,8 @@ int main(void)
                 cmocka_unit_test(test_recommendation),
                 cmocka_unit_test(test_takes_over),
                 cmocka_unit_test(test_set_back),
+                cmocka_unit_test(test_followed),
+                cmocka_unit_test(test_not_followed),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
