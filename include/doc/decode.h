@@ -158,7 +158,7 @@ struct metric_view {
 };
 struct autoscaler_view {
         struct object_view meta;
-        struct text target_api_version, target_kind, target_name;
+        struct owner_ref target;                 /* without a UID */
         struct metric_view metric[VIEW_METRICS]; /* as they stand in its list */
         int metrics;
         struct text applier; /* who owns the list by server-side apply (not halflife); "" : nobody */
@@ -199,8 +199,8 @@ struct resource_quota_view {
 /* A VerticalPodAutoscaler, whatever its version. */
 struct vpa_view {
         struct object_view meta;
-        struct text target_api_version, target_kind, target_name;
-        struct text mode; /* updateMode; "" where it says none, which is not Off */
+        struct owner_ref target; /* without a UID */
+        struct text mode;        /* updateMode; "" where it says none, which is not Off */
 };
 
 struct pod_metrics_container_view {

@@ -152,10 +152,10 @@ static void autoscaler_set(struct world *w, const struct autoscaler_view *v, str
 {
         struct text group, version;
         struct autoscaler was = *s;
-        key_split(v->target_api_version, &group, &version);
+        key_split(v->target.api_version, &group, &version);
         s->target_group = intern_text(w->names, group);
-        s->target_kind = intern_text(w->names, v->target_kind);
-        s->target_name = mem_string_n(v->target_name.p, v->target_name.len);
+        s->target_kind = intern_text(w->names, v->target.kind);
+        s->target_name = mem_string_n(v->target.name.p, v->target.name.len);
         s->applier = interned(w, v->applier);
         s->writer = interned(w, v->writer);
         set_owner(w, &v->meta.owner, &s->owner);

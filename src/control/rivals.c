@@ -35,13 +35,13 @@ static struct rival *rival_new(struct world *w, const struct vpa_view *v, struct
 {
         struct text group, version;
         struct rival *r = MEM_NEW(struct rival);
-        key_split(v->target_api_version, &group, &version);
+        key_split(v->target.api_version, &group, &version);
         r->key = mem_string_n(key.p, key.len);
         r->ns = ns_get(w, v->meta.ns)->name;
         r->name = r->key + v->meta.ns.len + 1;
         r->target_group = intern_text(w->names, group);
-        r->target_kind = intern_text(w->names, v->target_kind);
-        r->target_name = mem_string_n(v->target_name.p, v->target_name.len);
+        r->target_kind = intern_text(w->names, v->target.kind);
+        r->target_name = mem_string_n(v->target.name.p, v->target.name.len);
         r->mode = intern_text(w->names, v->mode);
         map_put(&w->rivals, text_of(r->key), r);
         w->changed = true;
@@ -52,9 +52,9 @@ static struct rival *rival_new(struct world *w, const struct vpa_view *v, struct
 static bool says_the_same(const struct rival *r, const struct vpa_view *v)
 {
         struct text group, version;
-        key_split(v->target_api_version, &group, &version);
-        return text_is(group, r->target_group) && text_is(v->target_kind, r->target_kind) &&
-               text_is(v->target_name, r->target_name) && text_is(v->mode, r->mode);
+        key_split(v->target.api_version, &group, &version);
+        return text_is(group, r->target_group) && text_is(v->target.kind, r->target_kind) &&
+               text_is(v->target.name, r->target_name) && text_is(v->mode, r->mode);
 }
 
 int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)

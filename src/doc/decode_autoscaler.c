@@ -8,20 +8,6 @@ static enum resource resource_of(struct text name)
         return text_is(name, "cpu") ? CPU : text_is(name, "memory") ? MEMORY : RESOURCES;
 }
 
-static void read_target_ref(struct decoder *d, struct autoscaler_view *s)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "apiVersion"))
-                        s->target_api_version = json_text(&d->j, d->arena);
-                else if (text_is(key, "kind"))
-                        s->target_kind = json_text(&d->j, d->arena);
-                else if (text_is(key, "name"))
-                        s->target_name = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
-}
-
 /* --- HorizontalPodAutoscaler --- */
 
 static enum metric_target target_of(struct text type)
@@ -99,7 +85,7 @@ static void read_hpa_spec(struct decoder *d, struct autoscaler_view *s)
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "scaleTargetRef"))
-                        read_target_ref(d, s);
+                        decoder_reference(d, &s->target);
                 else if (!text_is(key, "metrics"))
                         json_skip(&d->j);
                 else if (json_enter(&d->j, '['))
@@ -209,11 +195,11 @@ static void read_trigger(struct decoder *d, struct metric_view *m)
 static void read_scaled_object_spec(struct decoder *d, struct autoscaler_view *s)
 {
         struct text key;
-        s->target_api_version = TEXT("apps/v1");
-        s->target_kind = TEXT("Deployment");
+        s->target.api_version = TEXT("apps/v1");
+        s->target.kind = TEXT("Deployment");
         DECODER_EACH (d, key)
                 if (text_is(key, "scaleTargetRef"))
-                        read_target_ref(d, s);
+                        decoder_reference(d, &s->target);
                 else if (!text_is(key, "triggers"))
                         json_skip(&d->j);
                 else if (json_enter(&d->j, '['))

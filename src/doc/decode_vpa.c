@@ -3,20 +3,6 @@
  */
 #include "decoder.h"
 
-static void read_target_ref(struct decoder *d, struct vpa_view *v)
-{
-        struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "apiVersion"))
-                        v->target_api_version = json_text(&d->j, d->arena);
-                else if (text_is(key, "kind"))
-                        v->target_kind = json_text(&d->j, d->arena);
-                else if (text_is(key, "name"))
-                        v->target_name = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
-}
-
 static void read_update_policy(struct decoder *d, struct vpa_view *v)
 {
         struct text key;
@@ -32,7 +18,7 @@ static void read_spec(struct decoder *d, struct vpa_view *v)
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "targetRef"))
-                        read_target_ref(d, v);
+                        decoder_reference(d, &v->target);
                 else if (text_is(key, "updatePolicy"))
                         read_update_policy(d, v);
                 else

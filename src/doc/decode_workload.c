@@ -136,23 +136,6 @@ static void read_strategy(struct workload_reader *r)
                 }
 }
 
-/* Argo's spec.workloadRef: another object holds the template. */
-static void read_reference(struct decoder *d, struct owner_ref *ret)
-{
-        struct text key;
-        if (!is_shaped(d, '{'))
-                return;
-        DECODER_EACH (d, key)
-                if (text_is(key, "apiVersion"))
-                        ret->api_version = json_text(&d->j, d->arena);
-                else if (text_is(key, "kind"))
-                        ret->kind = json_text(&d->j, d->arena);
-                else if (text_is(key, "name"))
-                        ret->name = json_text(&d->j, d->arena);
-                else
-                        json_skip(&d->j);
-}
-
 /* A member of a Job's spec; false: it is none of those. */
 static bool read_of_job(struct workload_reader *r, struct text key)
 {
@@ -190,8 +173,8 @@ static void read_spec(struct workload_reader *r)
                         w->suspended = json_bool(&d->j);
                 } else if (text_is(key, "strategy") || text_is(key, "updateStrategy")) {
                         read_strategy(r);
-                } else if (text_is(key, "workloadRef")) {
-                        read_reference(d, &w->refers);
+                } else if (text_is(key, "workloadRef") && json_peek(&d->j) == '{') {
+                        decoder_reference(d, &w->refers);
                 } else {
                         json_skip(&d->j);
                 }

@@ -237,6 +237,20 @@ static void decoder_owner(struct decoder *d, struct object_view *m)
                 m->owner = o;
 }
 
+void decoder_reference(struct decoder *d, struct owner_ref *ret)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "apiVersion"))
+                        ret->api_version = json_text(&d->j, d->arena);
+                else if (text_is(key, "kind"))
+                        ret->kind = json_text(&d->j, d->arena);
+                else if (text_is(key, "name"))
+                        ret->name = json_text(&d->j, d->arena);
+                else
+                        json_skip(&d->j);
+}
+
 static void decoder_meta_member(struct decoder *d, struct text key, struct object_view *m)
 {
         struct json *j = &d->j;

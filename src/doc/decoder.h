@@ -32,6 +32,8 @@ struct wall decoder_time(struct decoder *d, const char *field);
 bool decoder_quantity(struct decoder *d, const char *field, int digits, int64_t *ret);
 /* {"cpu":…,"memory":…}, whole millicores and bytes; others are skipped. */
 void decoder_amounts(struct decoder *d, const char *field, struct amount ret[RESOURCES]);
+/* What another object is referred to by, {"apiVersion":…,"kind":…,"name":…}; what is not said stays as it was. */
+void decoder_reference(struct decoder *d, struct owner_ref *ret);
 /* {"requests":{…},"limits":{…}} */
 void decoder_resources(struct decoder *d, struct amount request[RESOURCES], struct amount limit[RESOURCES]);
 struct pod_place {

@@ -48,13 +48,20 @@ static inline void say_time(struct buf *b, const char *name, struct wall t)
 
 static inline void say_annotations(struct buf *b, const char *where, const struct our_annotations *a)
 {
-        if (a->original.len || a->applied.len || a->basis.len || a->apply.len || a->hold.len)
-                say(b, " %s:", where);
-        say_text(b, "original", a->original);
-        say_text(b, "applied", a->applied);
-        say_text(b, "basis", a->basis);
-        say_text(b, "apply", a->apply);
-        say_text(b, "hold", a->hold);
+        const struct {
+                const char *name;
+                struct text is;
+        } row[] = {{"original", a->original}, {"applied", a->applied},
+                   {"basis", a->basis},       {"raised", a->raised},
+                   {"apply", a->apply},       {"hold", a->hold},
+                   {"targets", a->targets},   {"targets-applied", a->targets_applied}};
+        bool any = false;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                if (row[i].is.len > 0 && !any)
+                        say(b, " %s:", where);
+                any = any || row[i].is.len > 0;
+                say_text(b, row[i].name, row[i].is);
+        }
 }
 
 static inline void say_labels(struct buf *b, const char *name, const struct label *label, int count)

@@ -5,8 +5,8 @@ static void say_autoscaler(struct buf *b, const struct autoscaler_view *s)
         static const char *const source[] = {"Resource", "ContainerResource", "Pods", "other", "unknown"};
         static const char *const target[] = {"?", "utilization", "average", "value"};
         say_meta(b, &s->meta);
-        say(b, " -> %.*s/%.*s/%.*s", TEXT_ARG(s->target_api_version), TEXT_ARG(s->target_kind),
-            TEXT_ARG(s->target_name));
+        say(b, " -> %.*s/%.*s/%.*s", TEXT_ARG(s->target.api_version), TEXT_ARG(s->target.kind),
+            TEXT_ARG(s->target.name));
         for (int i = 0; i < s->metrics; i++) {
                 const struct metric_view *m = &s->metric[i];
                 say(b, " | %s %s %s", source[m->source], m->resource < RESOURCES ? resource_name(m->resource) : "-",
@@ -56,6 +56,17 @@ static const struct {
         {OWNED(ENTRY("kubectl", "Update", METRICS)), TO " | Resource cpu utilization 60 writer=kubectl"},
         {OWNED(ENTRY("halflife", "Apply", METRICS)), TO " | Resource cpu utilization 60"},
         {OWNED(ENTRY("flux", "Apply", "\"f:maxReplicas\":{}")), TO " | Resource cpu utilization 60"},
+        /* what is recorded, and whose it is */
+        {META(",\"annotations\":{\"halflife.dev/original-targets\":\"a\",\"halflife.dev/applied-targets\":\"b\","
+              "\"autoscaling.alpha.kubernetes.io/x\":\"c\"},\"labels\":{\"team\":\"t\"},\"ownerReferences\":[{"
+              "\"apiVersion\":\"keda.sh/v1alpha1\",\"kind\":\"ScaledObject\",\"name\":\"s\",\"uid\":\"u\","
+              "\"controller\":true}]") SPEC(""),
+         "n/h owner=keda.sh/v1alpha1/ScaledObject/s/u annotations: targets=a targets-applied=b label:team=t"
+         " -> apps/v1/Deployment/w"},
+        {META("") "\"spec\":{\"scaleTargetRef\":{\"name\":\"w\",\"x\":[{}],\"kind\":\"Deployment\"},\"metrics\":null}}",
+         "n/h -> /Deployment/w"},
+        {META("") "\"spec\":{\"scaleTargetRef\":{\"name\":7}}}", "!a string was expected"},
+        {HPA("7"), "!an object was expected"},
         {"{\"metadata\":{\"name\":\"h\"}}", "/h -> //"},
         {"{\"spec\":{}}", "!HorizontalPodAutoscaler '': metadata.name is missing"},
 };
@@ -87,6 +98,28 @@ static const struct {
          TO " | Resource cpu utilization 60 applier=flux writer=flux"},
         {"{\"spec\":{}}", "!ScaledObject '': metadata.name is missing"},
 };
+
+/* One more than a view has room for is told, and nothing is written past its end. */
+static void more_metrics_than_fit_are_refused(void **state)
+{
+        (void)state;
+        struct arena a = {0};
+        static struct autoscaler_view view;
+        for (int more = 0; more < 2; more++) {
+                struct buf in;
+                struct err err = {0};
+                buf_init(&in, 1 << 16);
+                assert_int_equal(buf_add_text(&in, META("") "\"spec\":{\"metrics\":["), 0);
+                for (int i = 0; i < VIEW_METRICS + more; i++)
+                        assert_int_equal(buf_printf(&in, "%s{\"type\":\"External\"}", i ? "," : ""), 0);
+                assert_int_equal(buf_add_text(&in, "]}}"), 0);
+                assert_int_equal(decode_hpa(buf_text(&in), "halflife", &a, &view, &err), more ? ERR_TOOBIG : 0);
+                if (more && !strstr(err.text, "HorizontalPodAutoscaler 'n/h': "))
+                        fail_msg("%s", err.text);
+                buf_release(&in);
+        }
+        arena_release(&a);
+}
 
 static void scaled_objects_are_read_as_the_table_says(void **state)
 {
@@ -130,6 +163,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(autoscalers_are_read_as_the_table_says),
+                cmocka_unit_test(more_metrics_than_fit_are_refused),
                 cmocka_unit_test(scaled_objects_are_read_as_the_table_says),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

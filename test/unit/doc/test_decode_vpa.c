@@ -3,8 +3,8 @@
 static void say_vpa(struct buf *b, const struct vpa_view *v)
 {
         say_meta(b, &v->meta);
-        say(b, " -> %.*s/%.*s/%.*s '%.*s'", TEXT_ARG(v->target_api_version), TEXT_ARG(v->target_kind),
-            TEXT_ARG(v->target_name), TEXT_ARG(v->mode));
+        say(b, " -> %.*s/%.*s/%.*s '%.*s'", TEXT_ARG(v->target.api_version), TEXT_ARG(v->target.kind),
+            TEXT_ARG(v->target.name), TEXT_ARG(v->mode));
 }
 
 #define VPA(spec) "{\"metadata\":{\"name\":\"v\",\"namespace\":\"n\"},\"spec\":{" spec "}}"
