@@ -17,7 +17,7 @@
 enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
         {.name = "namespace", .letter = 'n', .value = "NAME", .help = "namespace; else the context's"},
-        {.name = "all-namespaces", .letter = 'A', .help = "of all namespaces"},
+        {.name = "all-namespaces", .letter = 'A', .help = "list those of every namespace, as kubectl get -A does"},
         {.name = "selector",
          .letter = 'l',
          .value = "LABELS",

@@ -33,7 +33,7 @@ static const struct option_spec spec[OPTS] = {
          .many = true,
          .help = "of a file: this namespace's histories alone, and as OLD=NEW into another (may be given more than "
                  "once); of VPAs: those of this namespace"},
-        {.name = "all", .letter = 'A', .help = "VPAs of all namespaces"},
+        {.name = "all", .letter = 'A', .help = "of VPAs: those of every namespace"},
         {.name = "selector", .letter = 'l', .value = "LABELS", .help = "VPAs of workloads with these labels alone"},
         {.name = "cpu-half-life",
          .value = "DURATION",

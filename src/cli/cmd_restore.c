@@ -37,7 +37,11 @@ static const struct option_spec spec[OPTS] = {
         {.name = "reason",
          .value = "TEXT",
          .help = "what the hold says, for whoever finds it (default \"halflife restore\")"},
-        {.name = "output", .letter = 'o', .value = "FORMAT", .help = "text or json (default text)"},
+        {.name = "output",
+         .letter = 'o',
+         .value = "FORMAT",
+         .help = "text or json (default text); json has the result of each: restored, left, unchanged, failed or "
+                 "notBegun, under --dry-run wouldRestore or wouldLeave"},
         SESSION_OPTIONS,
         {.name = "help", .letter = 'h', .help = "this text"},
 };
@@ -177,7 +181,7 @@ static void print_json(const struct restoring *r)
 {
         json_t *results = json_array(), *all = json_pack("{s:b, s:o}", "dryRun", r->dry_run, "workloads", results);
         for (size_t i = 0; i < r->targets; i++)
-                json_array_append_new(results, restore_json(r->target[i]));
+                json_array_append_new(results, restore_json(r->target[i], r->dry_run));
         json_dumpf(all, stdout, JSON_INDENT(2) | JSON_ENSURE_ASCII);
         printf("\n");
         json_decref(all);

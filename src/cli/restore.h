@@ -32,7 +32,7 @@ enum { SCOPE_NAMESPACE, SCOPE_ALL, SCOPE_SELECTOR, SCOPE_ORPHANED, SCOPE_OPTIONS
 #define RESTORE_SCOPE_OPTIONS                                                                                          \
         {.name = "namespace", .letter = 'n', .value = "NAME",                                                          \
          .help = "of this namespace: without KIND/NAME all of it; with them, else the context's"},                     \
-        {.name = "all", .letter = 'A', .help = "of all namespaces"},                                                   \
+        {.name = "all", .letter = 'A', .help = "all there is, in every namespace of the cluster"},                     \
         {.name = "selector", .letter = 'l', .value = "LABELS",                                                         \
          .help = "only workloads with these labels (their own, not their pods')"},                                     \
         {.name = "orphaned",                                                                                           \
@@ -177,6 +177,6 @@ const char *restore_text(const json_t *value, const char *path);
 /* --- telling --- */
 
 void restore_print(FILE *to, const struct restore_target *t, bool dry_run);
-json_t *restore_json(const struct restore_target *t);
+json_t *restore_json(const struct restore_target *t, bool dry_run);
 
 #endif

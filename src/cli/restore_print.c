@@ -46,12 +46,15 @@ void restore_scope_settle(struct restore_scope *s, const struct session *session
 
 /* --- words --- */
 
-static const char *const words[][2] = {
-        [RESULT_NONE] = {"not begun", "not begun"},
-        [RESULT_UNCHANGED] = {"unchanged", "unchanged"},
-        [RESULT_RESTORED] = {"restored", "would restore"},
-        [RESULT_LEFT] = {"left", "would leave"},
-        [RESULT_FAILED] = {"failed", "failed"},
+/* For a person and for a program; under --dry-run those of the second row, so that a plan is not taken for a deed. */
+static const struct {
+        const char *line, *result;
+} words[][2] = {
+        [RESULT_NONE] = {{"not begun", "notBegun"}, {"not begun", "notBegun"}},
+        [RESULT_UNCHANGED] = {{"unchanged", "unchanged"}, {"unchanged", "unchanged"}},
+        [RESULT_RESTORED] = {{"restored", "restored"}, {"would restore", "wouldRestore"}},
+        [RESULT_LEFT] = {{"left", "left"}, {"would leave", "wouldLeave"}},
+        [RESULT_FAILED] = {{"failed", "failed"}, {"failed", "failed"}},
 };
 
 /* "deployment", "widget.example.com" */
@@ -69,7 +72,7 @@ void restore_print(FILE *to, const struct restore_target *t, bool dry_run)
 {
         AUTO(mem_free) char *kind = kind_of(t);
         AUTO(mem_free)
-        char *line = mem_printf("%s %s/%s %s%s%s%s%s%s%s", t->ns, kind, t->name, words[t->result][dry_run],
+        char *line = mem_printf("%s %s/%s %s%s%s%s%s%s%s", t->ns, kind, t->name, words[t->result][dry_run].line,
                                 t->why ? ": " : "", t->why ? t->why : "", t->changes ? ": " : "",
                                 t->changes ? t->changes : "", t->left ? "; left: " : "", t->left ? t->left : "");
         fprintf(to, "%s\n", terminal_tame(line));
@@ -81,12 +84,12 @@ static void put(json_t *o, const char *key, const char *value)
                 json_object_set_new(o, key, json_string(value));
 }
 
-json_t *restore_json(const struct restore_target *t)
+json_t *restore_json(const struct restore_target *t, bool dry_run)
 {
         const struct api_resource *k = &t->kind->is;
         AUTO(mem_free) char *api = mem_printf("%s%s%s", k->group, *k->group ? "/" : "", k->version);
         json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s}", "namespace", t->ns, "apiVersion", api, "kind", k->kind,
-                              "name", t->name, "result", words[t->result][0]);
+                              "name", t->name, "result", words[t->result][dry_run].result);
         put(o, "hold", t->hold);
         put(o, "changes", t->changes);
         put(o, "left", t->left);

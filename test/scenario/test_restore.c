@@ -212,6 +212,10 @@ static void test_all(void **state)
         AUTO(mem_free) char *dry = RUN(0, "restore", "--all", "--dry-run");
         expect_says(dry, "shop deployment/web would restore: app cpu 454m -> 2");
         expect_says(dry, "6 would be restored");
+        AUTO(mem_free) char *told = RUN(0, "restore", "--all", "--dry-run", "-o", "json");
+        expect_says(told, "\"dryRun\": true");
+        expect_says(told, "\"result\": \"wouldRestore\"");
+        assert_null(strstr(told, "\"restored\""));
         assert_int_equal(fake_count(stage.fake, "write", ""), 0);
         AUTO(mem_free) char *said = RUN(0, "restore", "--all");
         expect_says(said, "shop statefulset/db restored: app cpu 454m -> none");
@@ -453,6 +457,8 @@ static void test_pods_left(void **state)
         AUTO(mem_free) char *path = admitted_pod();
         fake_fault(stage.fake,
                    &(struct fake_fault){.verb = "patch", .path = path, .status = 404, .times = FAKE_ALWAYS});
+        AUTO(mem_free) char *dry = RUN(0, "restore", "-n", "shop", "-o", "json", "--dry-run");
+        expect_says(dry, "\"result\": \"would");
         AUTO(mem_free) char *said = RUN(0, "restore", "-n", "shop", "-o", "json");
         expect_says(said, "runs on with it (app cpu 454m -> 2)");
         expect_says(said, "\"result\": \"left\"");
