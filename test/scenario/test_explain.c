@@ -477,7 +477,9 @@ static void test_zsh(void **state)
                            "completion f; t replay R; t get --all'",
                            program);
         AUTO(mem_free) char *got = output_of(command);
-        assert_string_equal(got, "deploy/api\nfish\nfiles\n--all-namespaces:of all namespaces\n");
+        assert_string_equal(
+                got,
+                "deploy/api\nfish\nfiles\n--all-namespaces:list those of every namespace, as kubectl get -A does\n");
 }
 
 int main(void)

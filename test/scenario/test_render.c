@@ -306,8 +306,8 @@ static void test_misuse(void **state)
                 {"-f /nowhere", 1, "/nowhere"},
                 {"-f README.md", 1, "README.md:"},
                 {"-f test/data/render/plain.in.yaml --kubeconfig /nowhere", 1, "/nowhere"},
-                {"-f test/data/render/plain.in.yaml --server http://example.com --token-file README.md", 1, "https://"},
-                {"-f test/data/render/plain.in.yaml --server example.com --token-file README.md", 1, "is no address"},
+                {"-f test/data/render/plain.in.yaml --server http://example.com --token-file LICENSE", 1, "https://"},
+                {"-f test/data/render/plain.in.yaml --server example.com --token-file LICENSE", 1, "is no address"},
         };
         for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
                 struct run r __attribute__((cleanup(run_release_auto))) = run("%s", wrong[i].args);
