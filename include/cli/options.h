@@ -11,12 +11,19 @@
 
 #include "base/err.h"
 
+/*
+ * What a value has to look like, where it says which objects are meant. A script gives an empty one where its variable
+ * is not set: that is refused, and never read as "all". What is no name of a namespace would lead to another path.
+ */
+enum option_shape { OPTION_TEXT, OPTION_NAMESPACE, OPTION_LABELS };
+
 struct option_spec {
         const char *name;  /* "kubeconfig" */
         char letter;       /* 'n'; 0: none */
         const char *value; /* what help calls the value, "FILE"; NULL: a switch */
         const char *help;
         bool many; /* may be given more than once */
+        enum option_shape shape;
 };
 
 enum { OPTION_MANY = 32, OPTION_WORDS = 64 };
@@ -35,6 +42,8 @@ struct option_words {
 /* 0, or ERR_INVALID with one line; argv[0] is skipped. */
 int options_parse(const struct option_spec *spec, int specs, int argc, char **argv, struct option_given *given,
                   struct option_words *words, struct err *err);
+/* Can a namespace have this name (1 to 63 of a-z, 0-9 and '-')? */
+bool option_is_namespace(const char *name, size_t len);
 /* The value given last, or NULL. */
 const char *option_value(const struct option_given *g);
 /* Is the switch on? ERR_INVALID for a value that is neither true nor false. */

@@ -16,7 +16,11 @@
 
 enum { OPT_NAMESPACE, OPT_TIMEOUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
-        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "namespace of both; else the context's"},
+        {.name = "namespace",
+         .letter = 'n',
+         .value = "NAME",
+         .shape = OPTION_NAMESPACE,
+         .help = "namespace of both; else the context's"},
         {.name = "timeout",
          .value = "DURATION",
          .help = "how long to wait for the controller's answer, 1s to 1h (default 3m)"},

@@ -34,7 +34,11 @@ enum {
         OPTS
 };
 static const struct option_spec spec[OPTS] = {
-        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "namespace; else the context's"},
+        {.name = "namespace",
+         .letter = 'n',
+         .value = "NAME",
+         .shape = OPTION_NAMESPACE,
+         .help = "namespace; else the context's"},
         {.name = "container", .letter = 'c', .value = "NAME", .help = "this container alone"},
         {.name = "resource", .value = "RESOURCE", .help = "cpu or memory alone"},
         {.name = "percentile", .value = "PERCENT", .help = "what the number would be with this one, 50 to 100"},

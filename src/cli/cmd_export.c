@@ -36,9 +36,17 @@ enum {
         OPTS
 };
 static const struct option_spec spec[OPTS] = {
-        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "histories of this namespace"},
+        {.name = "namespace",
+         .letter = 'n',
+         .value = "NAME",
+         .shape = OPTION_NAMESPACE,
+         .help = "histories of this namespace"},
         {.name = "all", .letter = 'A', .help = "histories of every namespace"},
-        {.name = "selector", .letter = 'l', .value = "LABELS", .help = "only of workloads with these labels"},
+        {.name = "selector",
+         .letter = 'l',
+         .value = "LABELS",
+         .shape = OPTION_LABELS,
+         .help = "only of workloads with these labels"},
         {.name = "output", .letter = 'o', .value = "FILE", .help = "write this file, whole or not at all; else stdout"},
         REMOTE_OPTIONS,
         SESSION_OPTIONS,

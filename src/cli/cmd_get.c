@@ -16,11 +16,16 @@
 
 enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {
-        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "namespace; else the context's"},
+        {.name = "namespace",
+         .letter = 'n',
+         .value = "NAME",
+         .shape = OPTION_NAMESPACE,
+         .help = "namespace; else the context's"},
         {.name = "all-namespaces", .letter = 'A', .help = "list those of every namespace, as kubectl get -A does"},
         {.name = "selector",
          .letter = 'l',
          .value = "LABELS",
+         .shape = OPTION_LABELS,
          .help = "only those with these labels (the workload's own)"},
         {.name = "output", .letter = 'o', .value = "FORMAT", .help = "table, wide, json, yaml or name (default table)"},
         SESSION_OPTIONS,

@@ -34,7 +34,11 @@ static const struct option_spec spec[OPTS] = {
          .help = "of a file: this namespace's histories alone, and as OLD=NEW into another (may be given more than "
                  "once); of VPAs: those of this namespace"},
         {.name = "all", .letter = 'A', .help = "of VPAs: those of every namespace"},
-        {.name = "selector", .letter = 'l', .value = "LABELS", .help = "VPAs of workloads with these labels alone"},
+        {.name = "selector",
+         .letter = 'l',
+         .value = "LABELS",
+         .shape = OPTION_LABELS,
+         .help = "VPAs of workloads with these labels alone"},
         {.name = "cpu-half-life",
          .value = "DURATION",
          .help = "the VPA's --cpu-histogram-decay-half-life (default 24h): its checkpoints do not tell"},
@@ -102,6 +106,8 @@ static int read_vpa(struct import_command *c, const struct option_words *words, 
         s->words = words->count - 1;
         if (rc == 0 && c->given[OPT_NAMESPACE].count > 1)
                 rc = err_set(err, ERR_INVALID, "VPAs are of one namespace, or of all");
+        else if (rc == 0 && s->ns && !option_is_namespace(s->ns, strlen(s->ns)))
+                rc = err_set(err, ERR_INVALID, "--namespace '%.300s' is no name of a namespace", s->ns);
         else if (rc == 0 && s->words > IMPORT_WORDS)
                 rc = err_set(err, ERR_INVALID, "more than %d workloads", IMPORT_WORDS);
         else if (rc == 0 && all && (s->ns || s->words))
@@ -130,7 +136,7 @@ static int read_file(struct import_command *c, const struct option_words *words,
                 struct mapping m = {.from = text_of(given), .to = text_of(given)};
                 if (equals)
                         m = (struct mapping){.from = {given, (size_t)(equals - given)}, .to = text_of(equals + 1)};
-                if (m.from.len == 0 || m.to.len == 0 || memchr(m.to.p, '=', m.to.len))
+                if (!option_is_namespace(m.from.p, m.from.len) || !option_is_namespace(m.to.p, m.to.len))
                         return err_set(err, ERR_INVALID, "--namespace '%s' is no NAME, and no OLD=NEW", given);
                 c->map[c->maps++] = m;
         }

@@ -44,6 +44,7 @@ static const struct option_spec spec[OPTS] = {
         {.name = "namespace",
          .letter = 'n',
          .value = "NAME",
+         .shape = OPTION_NAMESPACE,
          .help = "namespace of manifests that name none; else the context's"},
         {.name = "diff", .help = "show what would change as a unified diff instead"},
         {.name = "dry-run", .help = "list what would change, and what would not and why, instead"},

@@ -20,6 +20,24 @@ static int find_letter(const struct option_spec *spec, int specs, char letter)
         return -1;
 }
 
+bool option_is_namespace(const char *name, size_t len)
+{
+        for (size_t i = 0; i < len; i++)
+                if (!(name[i] >= 'a' && name[i] <= 'z') && !(name[i] >= '0' && name[i] <= '9') && name[i] != '-')
+                        return false;
+        return len >= 1 && len <= 63;
+}
+
+static int check_shape(const struct option_spec *spec, const char *value, struct err *err)
+{
+        if (spec->shape != OPTION_TEXT && !*value)
+                return err_set(err, ERR_INVALID, "option '--%s' is empty: say which %s, or leave it out", spec->name,
+                               spec->shape == OPTION_NAMESPACE ? "namespace" : "labels");
+        if (spec->shape == OPTION_NAMESPACE && !option_is_namespace(value, strlen(value)))
+                return err_set(err, ERR_INVALID, "--%s '%.300s' is no name of a namespace", spec->name, value);
+        return 0;
+}
+
 static int give(const struct option_spec *spec, struct option_given *g, const char *value, struct err *err)
 {
         if (g->count == 1 && !spec->many)
@@ -27,7 +45,7 @@ static int give(const struct option_spec *spec, struct option_given *g, const ch
         if (g->count == OPTION_MANY)
                 return err_set(err, ERR_INVALID, "option '--%s' was given more than %d times", spec->name, OPTION_MANY);
         g->value[g->count++] = value;
-        return 0;
+        return check_shape(spec, value, err);
 }
 
 /* One option at argv[*at]; inline_value is what followed '=' or the letter. */

@@ -19,7 +19,8 @@
          .help = "CA (PEM) that the certificate of --server is checked with; else the system's"},                      \
         {.name = "token-file", .value = "FILE",                                                                        \
          .help = "token to show to halflife; else HALFLIFE_TOKEN, and to --server else the kubeconfig's"},             \
-        {.name = "halflife-namespace", .value = "NAME", .help = "namespace of the service halflife (default halflife)"},\
+        {.name = "halflife-namespace", .value = "NAME", .shape = OPTION_NAMESPACE,                                     \
+         .help = "namespace of the service halflife (default halflife)"},                                              \
         {.name = "database", .value = "FILE", .help = "read this database, and ask nobody; it is not changed"}
 /* clang-format on */
 

@@ -30,10 +30,10 @@ struct restore_scope {
 enum { SCOPE_NAMESPACE, SCOPE_ALL, SCOPE_SELECTOR, SCOPE_ORPHANED, SCOPE_OPTIONS };
 /* clang-format off */
 #define RESTORE_SCOPE_OPTIONS                                                                                          \
-        {.name = "namespace", .letter = 'n', .value = "NAME",                                                          \
+        {.name = "namespace", .letter = 'n', .value = "NAME", .shape = OPTION_NAMESPACE,                               \
          .help = "of this namespace: without KIND/NAME all of it; with them, else the context's"},                     \
         {.name = "all", .letter = 'A', .help = "all there is, in every namespace of the cluster"},                     \
-        {.name = "selector", .letter = 'l', .value = "LABELS",                                                         \
+        {.name = "selector", .letter = 'l', .value = "LABELS", .shape = OPTION_LABELS,                                 \
          .help = "only workloads with these labels (their own, not their pods')"},                                     \
         {.name = "orphaned",                                                                                           \
          .help = "only workloads that still carry values of halflife but have lost their profile; of all namespaces, " \

@@ -1,6 +1,7 @@
 #include "workload.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 int workload_parse(const char *word, struct workload *ret, struct err *err)
@@ -9,7 +10,7 @@ int workload_parse(const char *word, struct workload *ret, struct err *err)
         size_t len = slash ? (size_t)(slash - word) : 0;
         *ret = (struct workload){.word = {word, len}};
         if (!slash || len == 0 || len >= sizeof ret->kind || !slash[1] || strchr(slash + 1, '/') ||
-            strlen(slash + 1) > 253)
+            strlen(slash + 1) > 253 || strcmp(slash + 1, ".") == 0 || strcmp(slash + 1, "..") == 0)
                 return err_set(err, ERR_INVALID, "'%.300s' is no KIND/NAME such as deploy/web", word);
         const struct kind *row = kind_by_name(ret->word);
         size_t kind = strcspn(word, "./");

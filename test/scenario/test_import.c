@@ -232,6 +232,8 @@ static void test_file(void **state)
         assert_true(halflife_await_cycles(stage.halflife, stage.fake, 2, 30000));
         assert_true(history_stored(stage.database, "api") < 9000);
         EXPECT(2, "is no NAME, and no OLD=NEW", file, "-n", "=shop");
+        EXPECT(2, "is no NAME, and no OLD=NEW", file, "-n", "old=..");
+        EXPECT(2, "is no name of a namespace", "vpa", "-n", "");
         EXPECT(2, "--all is of VPAs", file, "--all");
         EXPECT(1, "No such file", "/nowhere/histories");
         EXPECT(1, "is no file, and is read twice", "/dev/null");

@@ -291,6 +291,13 @@ static void test_misused(void **state)
                 {{"restore", "--all", "--timeout", "5"}, 2, "no duration"},
                 {{"restore", "--all", "-o", "yaml"}, 2, "not one of text, json"},
                 {{"restore", "--all", "--reason", ""}, 2, "some words"},
+                {{"restore", "-n", ""}, 2, "is empty"}, /* of a variable that nobody set */
+                {{"restore", "-n", ".."}, 2, "is no name of a namespace"},
+                {{"restore", "-n", "."}, 2, "is no name of a namespace"},
+                {{"restore", "-n", "shop", "-l", ""}, 2, "is empty"},
+                {{"restore", "deploy/..", "-n", "shop"}, 2, "no KIND/NAME"},
+                {{"resume", "-n", ""}, 2, "is empty"},
+                {{"resume", "-l", ""}, 2, "is empty"},
                 {{"resume"}, 2, "say which"},
                 {{"resume", "--everything"}, 2, "unknown option"},
                 {{"restore", "deploy/nobody", "-n", "shop"}, 1, "nothing is known of 'deploy/nobody'"},

@@ -9,11 +9,12 @@
 #include "base/mem.h"
 #include "cli/options.h"
 
-enum { NAMESPACE, ALL, PROFILE, OPTS };
+enum { NAMESPACE, ALL, PROFILE, LABELS, OPTS };
 static const struct option_spec spec[OPTS] = {
-        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "where"},
+        {.name = "namespace", .letter = 'n', .value = "NAME", .help = "where", .shape = OPTION_NAMESPACE},
         {.name = "all", .letter = 'A', .help = "everywhere"},
         {.name = "profile", .value = "FILE", .help = "more than one", .many = true},
+        {.name = "labels", .value = "LABELS", .help = "whose", .shape = OPTION_LABELS},
 };
 
 static int parse(const char *line, struct option_given *given, struct option_words *words, struct err *err,
@@ -72,6 +73,13 @@ static void test_refused(void **state)
                 {"get --namespace", "needs a value: --namespace NAME"},
                 {"get -n a -n b", "was given twice"},
                 {"get -Ab", "takes no value"},
+                {"get --namespace=", "option '--namespace' is empty"},
+                {"get --labels=", "option '--labels' is empty"},
+                {"get -n ..", "is no name of a namespace"},
+                {"get -n a/b", "is no name of a namespace"},
+                {"get -n Web", "is no name of a namespace"},
+                {"get -n aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                 "is no name of a namespace"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct option_given given[OPTS];
