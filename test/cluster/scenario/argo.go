@@ -14,7 +14,7 @@ import (
 
 func init() {
 	shared = append(shared, scenario{"argo-canary", canary}, scenario{"argo-bluegreen", blueGreen},
-		scenario{"argo-workloadref", workloadRef}, scenario{"argo-pause", pausing})
+		scenario{"argo-workloadref", workloadRef}, scenario{"argo-pause", pausing}, scenario{"argo-guard", guardedCanary})
 }
 
 var argoRuns struct {
@@ -285,4 +285,48 @@ func pausing(t *T) {
 	t.goOn("web")
 	t.Eventually("promoted, its pods run with the target", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	t.generation("rollouts", "web", 2)
+}
+
+// The pod of the first step of our change does harm: one patch brings the originals back before the next step, and the
+// controller returns to the ReplicaSet that was stable all the while, whose pods live through it.
+func guardedCanary(t *T) {
+	t.Argo()
+	t.Namespace()
+	profile := watched("Recommend", "10m")
+	t.Profile(profile)
+	steps := L{M{"setWeight": 34}, M{"pause": M{"duration": "10m"}}}
+	t.Apply(t.rolled("web", 3, M{"canary": M{"steps": steps}}, app(usedCPU, usedMemory)))
+	t.RecIn(rolloutRec, "Ready", soon)
+	stable := t.inPhase("web", "Healthy").Text("status", "stableRS")
+	profile["apply"].(M)["mode"] = "Rollout"
+	t.Profile(profile)
+	cpu, _ := targets(usedCPU, usedMemory)
+	t.Eventually("one pod tries it", soon, func() error {
+		if got := t.requests("web"); got[cpu] != 1 {
+			return fmt.Errorf("pods ask for %v", got)
+		}
+		return nil
+	})
+	t.inPhase("web", "Paused")
+	before := map[string]string{}
+	for _, p := range t.Pods("web") {
+		if container(p.Object("spec"), "app").Text("resources", "requests", "cpu") == cpu {
+			t.restarted(p.Name(), 2)
+		} else {
+			before[p.Name()] = p.UID()
+		}
+	}
+	t.guarded(rolloutRec, "Restarts", "its containers restarted 2 times within")
+	r := t.inPhase("web", "Healthy")
+	t.resized("web", 3, "2", "1Gi")
+	if r.Text("status", "stableRS") != stable || r.Text("status", "currentPodHash") != stable {
+		t.Fatalf("%s was stable; it is %s", stable, r.Object("status"))
+	}
+	for name, uid := range before {
+		if t.uids("web")[name] != uid {
+			t.Fatalf("pod %s did not live through it", name)
+		}
+	}
+	t.Cycles(t.halflife, 1)
+	t.generation("rollouts", "web", 3) // made, ours, and back
 }

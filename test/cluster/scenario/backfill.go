@@ -197,7 +197,7 @@ func backfill(t *T) {
 		return nil
 	})
 	h.Signal(syscall.SIGKILL)
-	_, err := h.Wait(10 * time.Second)
+	_, err := h.Wait(30 * time.Second)
 	t.Check(err)
 
 	prometheus.start()

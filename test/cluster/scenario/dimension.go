@@ -79,11 +79,7 @@ func dimensionNamespace(t *T) {
 		t.RecIn(rec, "Ready", soon)
 	}
 	for profile, matched := range map[string]int64{"e2e-dimension-namespace": 1, "e2e-dimension-namespace-loads": 3} {
-		p, err := t.Get(api + "/clusterprofiles/" + profile)
-		t.Check(err)
-		if n := p.Int("status", "targets", "matched"); n != matched {
-			t.Fatalf("profile %s has %d targets, not %d: %s", profile, n, matched, p.Object("status"))
-		}
+		t.matched("/clusterprofiles/"+profile, matched)
 	}
 	for _, p := range t.Pods("db") {
 		t.Check(t.Delete(t.path("pods", p.Name()))) // made again at once: no dip that counts

@@ -168,17 +168,15 @@ func (t *T) deployed(halved bool, limit time.Duration) error {
 			return err
 		}
 	}
-	deadline := time.Now().Add(soon)
 	for _, name := range []string{"at-pod", "at-workload"} {
-		for {
-			err := t.podsAsk(name, "app", "cpu", want, 1)
-			if err == nil {
-				break
+		t.Eventually(name+" runs", soon, func() error {
+			if list := t.Pods(name); len(list) != 1 || list[0].Text("status", "phase") != "Running" {
+				return fmt.Errorf("it has %d pods", len(list))
 			}
-			if time.Now().After(deadline) {
-				return err
-			}
-			time.Sleep(200 * time.Millisecond)
+			return nil
+		})
+		if err := t.podsAsk(name, "app", "cpu", want, 1); err != nil { // for good: a pod stays what it came as
+			return err
 		}
 	}
 	return nil

@@ -53,13 +53,19 @@ func (t *T) stored(ns, name string) kube.Object {
 
 // sameBucket compares percentiles with VPA's: the edges of its buckets, but for the last bits of how each computes them.
 func (t *T) sameBucket(of kube.Object, what string, want map[string]float64) {
+	has := map[string]float64{}
 	for _, p := range of.List("percentiles") {
-		name := fmt.Sprint(p.Int("percentile"))
-		value, ok := p.At("value").(float64)
-		vpa, asked := want[name]
-		if asked && (!ok || math.Abs(value-vpa) > 1e-9*vpa) {
-			t.Fatalf("P%s of %s is %v, VPA has %v", name, what, p.At("value"), vpa)
+		if value, ok := p.At("value").(float64); ok {
+			has[fmt.Sprint(p.Int("percentile"))] = value
 		}
+	}
+	for name, vpa := range want {
+		if value, ok := has[name]; !ok || math.Abs(value-vpa) > 1e-9*vpa {
+			t.Fatalf("P%s of %s is %v, VPA has %v", name, what, has[name], vpa)
+		}
+	}
+	if len(want) == 0 {
+		t.Fatalf("VPA tells no percentile of %s", what)
 	}
 }
 

@@ -319,7 +319,8 @@ func inPlaceRestart(t *T) {
 		return nil
 	})
 	h.Signal(syscall.SIGKILL)
-	_, _ = h.Wait(10 * time.Second)
+	_, err := h.Wait(30 * time.Second)
+	t.Check(err)
 	killed := done()
 	if killed == pods {
 		t.Fatalf("all %d were resized before it was killed", pods)

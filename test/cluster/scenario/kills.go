@@ -67,7 +67,7 @@ func oomKills(t *T) {
 	}
 	kill(0, before)
 	h.Signal(syscall.SIGKILL) // some are on disk, of some it has just heard
-	_, err := h.Wait(5 * time.Second)
+	_, err := h.Wait(30 * time.Second)
 	t.Check(err)
 	kill(before, during)
 	t.Check(h.Start())

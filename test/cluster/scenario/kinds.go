@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"halflife.dev/cluster/kube"
 )
@@ -195,7 +194,6 @@ func kindsOfPods(t *T) {
 			err := t.podsAsk(name, "app", "cpu", cpu, 2)
 			if err != nil && strings.Contains(err.Error(), "asks for cpu") { // made before kind and profile were known
 				t.Ctl("-n", t.NS, "delete", "pods", "-l", "app="+name)
-				time.Sleep(time.Second)
 			}
 			return err
 		})

@@ -132,7 +132,7 @@ func deploysAgain(t *T, at string) {
 	d.matched("/clusterprofiles/e2e-"+d.Name, 0) // it is known to be gone
 	d.apply()
 	began := time.Now()
-	t.Eventually("its new pods run with what was learned", 30*time.Second, func() error {
+	t.Eventually("its new pods run with what was learned", soon, func() error {
 		return t.podsAsk("web", "app", "cpu", d.cpu, 2)
 	})
 	t.Notef("%.1f s after it was deployed again", time.Since(began).Seconds())

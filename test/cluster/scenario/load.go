@@ -44,7 +44,9 @@ type outcome struct {
 // begin starts a client of that name.
 func (l *load) begin(name string, once func() outcome) {
 	l.wait.Add(1)
+	l.mu.Lock()
 	l.count[name] = map[string]int{}
+	l.mu.Unlock()
 	go func() {
 		defer l.wait.Done()
 		for l.ctx.Err() == nil {
@@ -59,6 +61,31 @@ func (l *load) begin(name string, once func() outcome) {
 			time.Sleep(pause)
 		}
 	}()
+}
+
+// asked waits until each client was answered often from now on.
+func (l *load) asked(t *T) {
+	const often = 20
+	before := l.answers()
+	t.Eventually(fmt.Sprintf("each client has %d answers more", often), soon, func() error {
+		l.soFar(t)
+		for name, n := range l.answers() {
+			if n < before[name]+often {
+				return fmt.Errorf("%s has %d", name, n-before[name])
+			}
+		}
+		return nil
+	})
+}
+
+func (l *load) answers() map[string]int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	all := map[string]int{}
+	for name, count := range l.count {
+		all[name] = count[answered]
+	}
+	return all
 }
 
 // end stops the clients; whatever was wrong ends the scenario.

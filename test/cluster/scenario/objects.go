@@ -70,6 +70,9 @@ func refusals(t *T) {
 	}
 	samples, err := filepath.Glob(filepath.Join(t.Root, "manifests", "samples", "*.yaml"))
 	t.Check(err)
+	if len(samples) == 0 {
+		t.Fatalf("there are no samples")
+	}
 	for _, path := range samples {
 		t.Ctl("apply", "--dry-run=server", "-n", "default", "-f", path)
 	}

@@ -101,6 +101,7 @@ func recreated(t *T) {
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.Eventually("the first is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	first := t.Workload("deployments", "web").UID()
+	since := t.RecIn("deployment-web", "Ready", soon).Text("status", "since")
 	t.Ctl("-n", t.NS, "delete", "deployment", "web")
 	t.Cycles(t.halflife, 2)
 	if _, err := t.Rec("deployment-web"); err != nil {
@@ -108,7 +109,10 @@ func recreated(t *T) {
 	}
 	t.Apply(manifest)
 	start := time.Now()
-	t.Eventually("the second is lowered at once", 30*time.Second, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	t.Eventually("the second is lowered at once", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	if rec := t.RecIn("deployment-web", "Ready", soon); since == "" || rec.Text("status", "since") != since {
+		t.Fatalf("its history, of %s, began anew: %s", since, rec.Object("status"))
+	}
 	if t.Workload("deployments", "web").UID() == first {
 		t.Fatalf("it is still the same deployment")
 	}

@@ -135,6 +135,9 @@ func (r *rendering) files() {
 			r.Fatalf("%s: %s", path, wrong)
 		}
 	}
+	if broken == 0 || broken == len(paths) {
+		r.Fatalf("%d of %d files are broken", broken, len(paths))
+	}
 	r.Notef("%d files the same in all ways, %d broken ones told by line and column", len(paths)-broken, broken)
 }
 

@@ -190,7 +190,7 @@ func (t *T) killInCycle(h *Halflife) {
 		time.Sleep(time.Millisecond)
 	}
 	h.Signal(syscall.SIGKILL)
-	_, err := h.Wait(5 * time.Second)
+	_, err := h.Wait(30 * time.Second)
 	t.Check(err)
 }
 

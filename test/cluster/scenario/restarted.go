@@ -3,7 +3,6 @@ package scenario
 import (
 	"fmt"
 	"net"
-	"time"
 )
 
 func init() {
@@ -67,7 +66,7 @@ func restarted(t *T) {
 		}
 		return o
 	})
-	time.Sleep(5 * time.Second)
+	l.asked(t)
 	for range 2 {
 		for _, h := range []*Halflife{learner, replica} {
 			code, took, err := h.Terminate()
@@ -77,12 +76,10 @@ func restarted(t *T) {
 			}
 			t.Check(h.Start())
 			t.Notef("%s: SIGTERM, gone after %.2f s", h.command, took.Seconds())
-			time.Sleep(5 * time.Second)
-			l.soFar(t)
+			l.asked(t)
 			h.Kill()
 			t.Check(h.Start())
-			time.Sleep(5 * time.Second)
-			l.soFar(t)
+			l.asked(t)
 		}
 	}
 	l.end(t)

@@ -3,7 +3,6 @@ package scenario
 import (
 	_ "embed"
 	"fmt"
-	"time"
 
 	"halflife.dev/cluster/kube"
 )
@@ -81,16 +80,14 @@ func vpaDeploy(t *T) {
 	token, _ := t.Pipeline("ci", Renderer()...)
 	t.Apply(t.vpa("sizer", "web", "Recreate"))
 	manifest := fmt.Sprintf(limitsManifest, "web", t.NS, "pod", usualResources)
-	deadline := time.Now().Add(soon)
-	for left := false; !left; time.Sleep(time.Second) {
-		left = true
+	t.Eventually("render leaves it as it is", soon, func() error {
 		for _, h := range t.mine() {
-			left = left && t.Render(h, token, manifest).Body == manifest
+			if body := t.Render(h, token, manifest).Body; body != manifest {
+				return fmt.Errorf("%s says %s", h.command, body)
+			}
 		}
-		if time.Now().After(deadline) {
-			t.Fatalf("%s is not left as it is: %s", "web", t.Render(t.halflife, token, manifest).Body)
-		}
-	}
+		return nil
+	})
 	t.CtlIn(manifest, "apply", "-f", "-")
 	t.comesTo("web", "2")
 }

@@ -160,13 +160,15 @@ func owner(t *T, kind string) {
 	tight := model.CPU.Text(model.CPU.Model(usedCPU))
 	ours("a profile without a margin", tight, "2")
 
-	t.Ctl("-n", t.NS, "rollout", "undo", name)
-	if got := request(t.Workload(plural(kind), "web"), "app", "cpu"); got != cpu {
-		t.Fatalf("the revision before asks for %s, not %s", got, cpu)
-	}
-	ours("rollout undo to our older value", tight, "2")
-
 	before := t.Workload(plural(kind), "web").Generation()
+	t.Ctl("-n", t.NS, "rollout", "undo", name)
+	t.Eventually("undone, and patched by us", soon, func() error {
+		if got := t.Workload(plural(kind), "web").Generation(); got < before+2 {
+			return fmt.Errorf("generation %d became %d", before, got)
+		}
+		return nil
+	})
+	ours("rollout undo to our older value", tight, "2")
 	t.Cycles(t.halflife, 2)
-	t.generation(plural(kind), "web", before)
+	t.generation(plural(kind), "web", before+2)
 }

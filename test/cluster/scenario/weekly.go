@@ -3,6 +3,8 @@ package scenario
 import (
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/resource"
+
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/model"
 )
@@ -35,17 +37,27 @@ func weeklyPeak(t *T) {
 	uses := func(bytes int64) {
 		_, err := t.Merge(t.path("pods", "db-0"), M{"metadata": M{"annotations": M{"usage.halflife.dev/memory.app": fmt.Sprint(bytes)}}})
 		t.Check(err)
+		t.Eventually("metrics-server tells of it", soon, func() error {
+			m, err := t.Get("/apis/metrics.k8s.io/v1beta1/namespaces/" + t.NS + "/pods/db-0")
+			if err != nil {
+				return err
+			}
+			told := m.Named("app", "containers").Text("usage", "memory")
+			if got, err := resource.ParseQuantity(told); err != nil || got.Value() != bytes {
+				return fmt.Errorf("it tells '%s' (%v)", told, err)
+			}
+			return nil
+		})
+		t.Cycles(t.halflife, 2)
 	}
 	t.Profile(profile(false))
 	t.Apply(t.workload("StatefulSet", "db", 3, app(usedCPU, usedMemory)))
 	memory("the median", model50, target50)
 	uses(peak)
-	t.Cycles(t.halflife, 2)
 	memory("still the median", model50, target50)
 	t.Profile(profile(true))
 	memory("the peak of the week", peak, model.MemoryDefault.Target(peak, 1024*mi))
 	uses(usedMemory)
-	t.Cycles(t.halflife, 2)
 	memory("the peak, after it", peak, model.MemoryDefault.Target(peak, 1024*mi))
 	t.Profile(profile(false))
 	memory("the median again", model50, target50)
