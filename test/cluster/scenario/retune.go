@@ -194,7 +194,8 @@ func rises(original, lowered, pods int64) []int64 {
 }
 
 // Running pods are lowered one after another, and the target follows each of them: the autoscaler wants as many pods all the
-// while as that of another service under the same load, which is left alone. None of them restarts, on the way back either.
+// while as that of another service under the same load, which is left alone. On the way back the target falls first, so that an
+// error can only scale out.
 func hpaRetuneInPlace(t *T) {
 	const pods, used = 5, 285 // 95 % of what the owner's target allows
 	t.Namespace()
@@ -215,7 +216,7 @@ func hpaRetuneInPlace(t *T) {
 		}
 		return err
 	})
-	before := t.uids("lowered")
+	before, template := t.uids("lowered"), t.Workload("deployments", "lowered").Object("spec", "template").String()
 	ctx, stop := context.WithCancel(t.ctx)
 	defer stop()
 	f := t.following(ctx, "lowered")
@@ -242,6 +243,7 @@ func hpaRetuneInPlace(t *T) {
 		t.Fatalf("the autoscaler wanted %v; settled: %v, not %d", wanted, settled, pods)
 	}
 	t.same("lowered", before)
+	t.generation("deployments", "lowered", 1)
 	t.RecWhen("deployment-lowered", "condition Retuned", soon, func(r kube.Object) error {
 		return condition(r, "Retuned", "True", "the targets of HPA 'lowered' follow the requests")
 	})
@@ -249,8 +251,12 @@ func hpaRetuneInPlace(t *T) {
 	profile["apply"].(M)["hpa"] = "Hold"
 	t.Profile(profile)
 	t.asItsOwners("lowered", ownersCPU)
-	t.Eventually("the pods ask for what they did", soon, func() error { return t.podsAsk("lowered", "app", "cpu", ownersCPU, pods) })
-	t.generation("deployments", "lowered", 1)
+	t.Eventually("the pods ask for what they did", soon, func() error { // one more where the autoscaler looked in between
+		return t.podsAsk("lowered", "app", "cpu", ownersCPU, max(pods, len(t.Pods("lowered"))))
+	})
+	if got := t.Workload("deployments", "lowered").Object("spec", "template").String(); got != template {
+		t.Fatalf("the template became %s", got)
+	}
 }
 
 // Whoever applies the autoscaler again puts its target back: the original request comes back, and the workload is left
