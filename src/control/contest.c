@@ -9,13 +9,16 @@
 enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
 static const int64_t contest_least_ms = DAY_MS, contest_most_ms = 7 * (int64_t)DAY_MS;
 
+int64_t contest_step_bound(int64_t ms)
+{
+        return ms < 0 ? 0 : ms > contest_most_ms ? contest_most_ms : ms;
+}
+
 static void contest(struct controller *c, struct target *t, char *what)
 {
         struct deed *d = &t->deed;
         int64_t now = loop_now(c->loop).wall.ms;
-        d->contest_step_ms = d->contest_step_ms ? d->contest_step_ms * 2 : contest_least_ms;
-        if (d->contest_step_ms > contest_most_ms)
-                d->contest_step_ms = contest_most_ms;
+        d->contest_step_ms = d->contest_step_ms ? contest_step_bound(d->contest_step_ms * 2) : contest_least_ms;
         d->contested_ms = now + d->contest_step_ms;
         d->resets = 0;
         mem_free(d->contest);

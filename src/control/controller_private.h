@@ -347,6 +347,7 @@ void deed_adopt(struct controller *c, struct target *t); /* what the template te
 /* contest.c */
 void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
 void contest_changed(struct controller *c, struct target *t, const char *what);   /* admission changed our patch */
+int64_t contest_step_bound(int64_t ms); /* how long one can have been left alone that is read from elsewhere: a week */
 
 /* canary.c */
 void canary_settle(struct controller *c); /* after budget_settle: who comes first, and who waits */

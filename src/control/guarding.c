@@ -185,18 +185,18 @@ void guarding_read(struct target *t, const json_t *from)
                 return;
         struct guarding *g = target_guarding(t);
         const char *cause = json_string_value(json_object_get(from, "cause"));
-        g->change_ms = integer_of(from, "change");
+        g->change_ms = time_kept(from, "change");
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
         g->hads = (int)integer_of(from, "hads");
         had_read(g, json_object_get(from, "had"));
-        g->by_limit = integer_of(from, "byLimit") > 0 ? integer_of(from, "byLimit") : 0;
-        g->kill = (struct guard_kill){{integer_of(from, "killed")},
-                                      {integer_of(from, "killedSince")},
+        g->by_limit = time_kept(from, "byLimit"); /* no time, and bounded as well */
+        g->kill = (struct guard_kill){{time_kept(from, "killed")},
+                                      {time_kept(from, "killedSince")},
                                       json_is_true(json_object_get(from, "evicted"))};
         g->released = json_is_true(json_object_get(from, "released"));
         g->cause = guard_cause_find(cause ? cause : "");
         g->why = mem_string(json_string_value(json_object_get(from, "why")));
-        g->fired_ms = integer_of(from, "fired");
-        g->until_ms = integer_of(from, "until");
-        g->step_ms = guard_step_bound(integer_of(from, "step"));
+        g->fired_ms = time_kept(from, "fired");
+        g->until_ms = time_kept(from, "until");
+        g->step_ms = guard_step_bound(time_kept(from, "step"));
 }

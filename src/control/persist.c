@@ -57,36 +57,31 @@ static char *deed_print(const struct target *t)
         return text;
 }
 
-static int64_t integer_of(const json_t *o, const char *key)
-{
-        return (int64_t)json_integer_value(json_object_get(o, key));
-}
-
 static void deed_read(struct controller *c, struct target *t, struct text record)
 {
         AUTO(json_decref) json_t *o = json_loadb(record.p, record.len, 0, NULL);
         struct deed *d = &t->deed;
         const char *digest = json_string_value(json_object_get(o, "digest"));
         const char *version = json_string_value(json_object_get(o, "version"));
-        d->changed_ms = integer_of(o, "changed");
+        d->changed_ms = time_kept(o, "changed");
         d->digest = digest ? strtoull(digest, NULL, 16) : 0;
-        d->resets = (int)integer_of(o, "resets");
-        d->reset_seen_ms = integer_of(o, "resetSeen");
-        d->contested_ms = integer_of(o, "contestedUntil");
-        d->contest_step_ms = integer_of(o, "contestStep");
+        d->resets = time_kept(o, "resets") > 0;
+        d->reset_seen_ms = time_kept(o, "resetSeen");
+        d->contested_ms = time_kept(o, "contestedUntil");
+        d->contest_step_ms = contest_step_bound(time_kept(o, "contestStep"));
         target_set_applied(&c->world, t, mem_string(json_string_value(json_object_get(o, "containers"))),
                            json_is_true(json_object_get(o, "inPlace")));
-        d->stood_ms = integer_of(o, "stood");
-        d->followed_ms = integer_of(o, "followed");
+        d->stood_ms = json_integer_value(json_object_get(o, "stood")) < 0 ? -1 : time_kept(o, "stood");
+        d->followed_ms = time_kept(o, "followed");
         const char *rest = json_string_value(json_object_get(o, "trial"));
         if (rest && d->in_place)
                 target_try(&c->world, t, mem_string(rest));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         guarding_read(t, json_object_get(o, "guard"));
-        t->kill_ms = integer_of(o, "killed");
-        t->under_ms = integer_of(o, "killedUnder");
-        t->limit_ms = integer_of(o, "killedByLimit");
+        t->kill_ms = time_kept(o, "killed");
+        t->under_ms = time_kept(o, "killedUnder");
+        t->limit_ms = time_kept(o, "killedByLimit");
         const char *limit_of = json_string_value(json_object_get(o, "limitOf"));
         if (limit_of)
                 t->limit_of = intern_text(c->world.names, text_of(limit_of));

@@ -671,6 +671,8 @@ static inline bool uid_none(const uint8_t uid[static UID_BYTES])
 }
 /* Put it into an object under a key, where there is one. */
 void amount_put(json_t *to, const char *key, enum resource r, struct amount a);
+/* A time as the store keeps it in JSON, wall ms; 0: there is none, or one before 1970. At most the year 9999. */
+int64_t time_kept(const json_t *o, const char *key);
 /* Sums of what a cluster asks for: held within what the type can say. */
 static inline int64_t add_saturated(int64_t a, int64_t b)
 {

@@ -156,9 +156,54 @@ static void test_no_recall_while_usage_is_away(void **state)
         life_end(&c);
 }
 
+/* What a database says is no reason to believe it: times that cannot be, and waits that nobody lives to see. */
+static void test_numbers(void **state)
+{
+        (void)state;
+        static const int64_t odd[] = {INT64_MAX, INT64_MIN, -2, INT64_MAX / 2};
+        for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
+                struct controller c;
+                AUTO(mem_free) char *path = fresh_path("numbers.db");
+                life_begin(&c, path);
+                look(&c);
+                struct target *t = shop_target(&c.world);
+                struct deed *d = &t->deed;
+                d->changed_ms = d->reset_seen_ms = d->contested_ms = d->contest_step_ms = odd[i];
+                d->stood_ms = d->followed_ms = odd[i];
+                d->resets = odd[i] > 0 ? INT32_MAX : INT32_MIN;
+                t->kill_ms = t->under_ms = odd[i];
+                struct guarding *g = target_guarding(t);
+                g->cause = GUARD_EVICTED;
+                g->change_ms = g->kill.at.ms = g->kill.since.ms = odd[i];
+                g->by_limit = g->fired_ms = g->until_ms = g->step_ms = odd[i];
+                persist_deed(&c, t);
+                life_end(&c);
+
+                life_begin(&c, path);
+                look(&c);
+                t = shop_target(&c.world);
+                d = &t->deed;
+                int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS;
+                clocks_mend(&c, t);
+                const int64_t past[] = {d->changed_ms, d->reset_seen_ms, d->stood_ms,       d->followed_ms,
+                                        t->kill_ms,    t->under_ms,      d->guard->fired_ms};
+                for (size_t k = 0; k < sizeof past / sizeof past[0]; k++)
+                        if (past[k] < -1 || (past[k] > now && k != 2))
+                                fail_msg("%lld: time %zu is %lld", (long long)odd[i], k, (long long)past[k]);
+                assert_in_range(d->contested_ms, 0, now + week);
+                assert_in_range(d->guard->until_ms, 0, now + week);
+                assert_in_range(d->contest_step_ms, 0, week);
+                assert_in_range(d->resets, 0, 2);
+                contest_changed(&c, t, "changed to 500m by admission");
+                assert_in_range(d->contest_step_ms, DAY_MS, week);
+                life_end(&c);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_numbers),
                 cmocka_unit_test(test_kill_with_its_doors),
                 cmocka_unit_test(test_old_kill_of_a_running_pod),
                 cmocka_unit_test(test_old_kill_not_yet_seen),
