@@ -58,10 +58,17 @@ static bool counted_long_ago(const struct controller *c, const struct pod_contai
         return clocks_earlier(c) - at_ms >= c->options.retention_ms && pc->door.last_ms > at_ms;
 }
 
+/* By the node's clock. What that says of times to come would be held until they are past. */
+static struct wall time_of(const struct controller *c, const struct pod_container *pc, int which)
+{
+        int64_t at_ms = pc->kills->at_ms[which], later_ms = clocks_later(c);
+        return (struct wall){at_ms < later_ms ? at_ms : later_ms};
+}
+
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
 {
         bool ignore;
-        struct wall at = {pc->kills->at_ms[which]};
+        struct wall at = time_of(c, pc, which);
         int64_t restarts = pc->kills->restarts + which;
         enum cause cause = cause_of(&c->world, p, pc, which);
         if (restarts <= pc->kills_counted) /* the store knew of it */

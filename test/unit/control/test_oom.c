@@ -83,9 +83,29 @@ static void only_one_is_evicted(void **state)
         loop_free(c.loop);
 }
 
+/* A node's clock that is a year ahead: what it tells of a kill holds memory from now on, and not for a year more. */
+static void told_by_a_clock_ahead(void **state)
+{
+        (void)state;
+        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS}};
+        int64_t now = loop_now(c.loop).wall.ms;
+        world_init(&c.world, "halflife", "halflife");
+        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.world, "{}");
+        shop_pod(&c.world, 1, 1, now + 365 * (int64_t)DAY_MS);
+        world_settle(&c.world, loop_now(c.loop));
+        oom_count(&c);
+        assert_int_equal(c.count.kills, 1);
+        struct target *t = shop_target(&c.world);
+        assert_int_equal(t->kill_ms, now);
+        assert_int_equal(t->histories->usage.kill[0].at_ms, now);
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(what_happened_since),
-                                           cmocka_unit_test(only_one_is_evicted)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(what_happened_since), cmocka_unit_test(only_one_is_evicted),
+                                           cmocka_unit_test(told_by_a_clock_ahead)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
