@@ -128,8 +128,10 @@ int usage_place(const struct usage *u, enum resource r, int p, struct histogram_
  * that a thousand such together could not be stored. */
 bool usage_may_join(const struct usage *u, struct wall latest);
 
-/* Add what src (another one) has learned into dst (a rename, an import). ERR_INVALID: different half-lives;
- * ERR_NOSPACE as in usage_add. dst is untouched on failure. */
+/* Add what src (another one) has learned into dst (a rename, an import). ERR_INVALID: they are not mergeable (their
+ * half-lives differ, or together they weigh more than a histogram can); ERR_NOSPACE as in usage_add. dst is untouched
+ * on failure. */
+bool usage_mergeable(const struct usage *a, const struct usage *b);
 int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room);
 
 /*

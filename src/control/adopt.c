@@ -41,6 +41,9 @@ static int check(const struct target *t, const struct target *old, const char *n
                 const struct history *n = history_find(t, h->container);
                 if (n && !same_half_lives(n, h))
                         return err_set(err, ERR_INVALID, "container '%.253s': half-lives differ", h->container);
+                if (n && !usage_mergeable(&n->usage, &h->usage))
+                        return err_set(err, ERR_INVALID,
+                                       "container '%.253s': together they weigh more than a history can", h->container);
         }
         return 0;
 }
@@ -52,7 +55,7 @@ static void take(struct controller *c, struct target *t, struct history *h)
         struct history *n = history_find(t, h->container), **last = &t->histories;
         struct usage_room room;
         if (n) {
-                while (usage_merge(&n->usage, &h->usage, &room) == ERR_NOSPACE) /* half-lives were compared */
+                while (usage_merge(&n->usage, &h->usage, &room) == ERR_NOSPACE) /* they are mergeable */
                         ingest_lend(&n->usage, &room);
                 n->dirty = true;
                 history_free(&c->world, h);

@@ -477,13 +477,17 @@ bool usage_may_join(const struct usage *u, struct wall latest)
         return true;
 }
 
+bool usage_mergeable(const struct usage *a, const struct usage *b)
+{
+        return histogram_mergeable(&a->of[CPU], &b->of[CPU]) && histogram_mergeable(&a->of[MEMORY], &b->of[MEMORY]);
+}
+
 int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *ret_room)
 {
         assert(dst != src);
         struct usage_kill open, entered = peaks_join(dst, src, &open);
-        for (int r = 0; r < RESOURCES; r++)
-                if (!histogram_mergeable(&dst->of[r], &src->of[r]))
-                        return ERR_INVALID;
+        if (!usage_mergeable(dst, src))
+                return ERR_INVALID;
         for (int r = 0; r < RESOURCES; r++) {
                 struct histogram_range range = histogram_range_merged(&dst->of[r], &src->of[r]);
                 if (r == MEMORY && entered.bytes > 0)
