@@ -19,6 +19,7 @@ void buf_release(struct buf *b);          /* {0} is fine; may be init'ed again *
 void buf_reset(struct buf *b);            /* empty, memory kept */
 int buf_add(struct buf *b, const void *p, size_t len);
 int buf_add_text(struct buf *b, const char *s);
+char *buf_extend(struct buf *b, size_t len); /* by len bytes, for the caller to fill; NULL: over the bound */
 int buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_drop(struct buf *b, size_t len); /* forget the first len bytes */
 char *buf_steal(struct buf *b);           /* NUL-terminated, the caller's; b is empty after */

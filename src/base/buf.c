@@ -45,14 +45,23 @@ static int reserve(struct buf *b, size_t more)
         return 0;
 }
 
-int buf_add(struct buf *b, const void *p, size_t len)
+char *buf_extend(struct buf *b, size_t len)
 {
         if (reserve(b, len) < 0)
+                return NULL;
+        char *at = b->data + b->len;
+        b->len += len;
+        at[len] = '\0';
+        return at;
+}
+
+int buf_add(struct buf *b, const void *p, size_t len)
+{
+        char *at = buf_extend(b, len);
+        if (!at)
                 return ERR_TOOBIG;
         if (len)
-                memcpy(b->data + b->len, p, len);
-        b->len += len;
-        b->data[b->len] = '\0';
+                memcpy(at, p, len);
         return 0;
 }
 

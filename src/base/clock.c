@@ -181,6 +181,15 @@ int wall_parse_http(const char *text, struct wall *ret)
         return 0;
 }
 
+/* value, in that many digits and with a character behind them. Returns what follows. */
+static char *print_digits(char *out, int64_t value, int digits, char then)
+{
+        for (int i = digits - 1; i >= 0; i--, value /= 10)
+                out[i] = (char)('0' + value % 10);
+        out[digits] = then;
+        return out + digits + 1;
+}
+
 /* Prints up to the second; returns the milliseconds that remain. */
 static int print_second(struct wall t, char out[static WALL_TEXT_MAX], int *ret_len)
 {
@@ -189,8 +198,13 @@ static int print_second(struct wall t, char out[static WALL_TEXT_MAX], int *ret_
         int64_t second = floor_div(ms, SECOND_MS), day = floor_div(second, 86400);
         struct date d = date_of_day(day);
         int of_day = (int)(second - day * 86400);
-        *ret_len = snprintf(out, WALL_TEXT_MAX, "%04d-%02d-%02dT%02d:%02d:%02d", (int)d.year % 10000, d.month % 100,
-                            d.day % 100, of_day / 3600 % 24, of_day / 60 % 60, of_day % 60);
+        char *at = print_digits(out, d.year, 4, '-');
+        at = print_digits(at, d.month, 2, '-');
+        at = print_digits(at, d.day, 2, 'T');
+        at = print_digits(at, of_day / 3600, 2, ':');
+        at = print_digits(at, of_day / 60 % 60, 2, ':');
+        at = print_digits(at, of_day % 60, 2, '\0');
+        *ret_len = (int)(at - out) - 1;
         return (int)(ms - second * SECOND_MS);
 }
 

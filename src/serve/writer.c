@@ -6,48 +6,61 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void put(struct writer *w, const char *p, size_t len)
+static char *room(struct writer *w, size_t len)
 {
-        int rc = buf_add(w->b, p, len);
-        assert(rc == 0);
-        (void)rc;
+        char *at = buf_extend(w->b, len);
+        assert(at);
+        return at;
 }
 
-/* By far most texts are plain, and go in runs. */
+static void put(struct writer *w, const char *p, size_t len)
+{
+        char *at = room(w, len);
+        if (len)
+                memcpy(at, p, len);
+}
+
+/* How many bytes from its beginning need no escape: by far most texts are plain throughout. */
+static size_t plain_run(struct text t)
+{
+        size_t i = 0;
+        while (i < t.len && (unsigned char)t.p[i] >= 0x20 && t.p[i] != '"' && t.p[i] != '\\')
+                i++;
+        return i;
+}
+
+static void put_escape(struct writer *w, char c)
+{
+        char escape[8];
+        int len = snprintf(escape, sizeof escape, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
+        put(w, escape, (size_t)len);
+}
+
 static void put_quoted(struct writer *w, struct text t)
 {
-        size_t from = 0;
+        size_t run = plain_run(t);
         put(w, "\"", 1);
-        for (size_t i = 0; i < t.len; i++) {
-                unsigned char c = (unsigned char)t.p[i];
-                if (c >= 0x20 && c != '"' && c != '\\')
-                        continue;
-                char escape[8];
-                int len = snprintf(escape, sizeof escape, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
-                put(w, t.p + from, i - from);
-                put(w, escape, (size_t)len);
-                from = i + 1;
+        put(w, t.p, run);
+        while (run < t.len) {
+                put_escape(w, t.p[run]);
+                t = (struct text){t.p + run + 1, t.len - run - 1};
+                run = plain_run(t);
+                put(w, t.p, run);
         }
-        put(w, t.p + from, t.len - from);
         put(w, "\"", 1);
 }
 
 static void begin(struct writer *w, const char *key)
 {
-        char head[64];
-        size_t at = 0, len = key ? strlen(key) : 0;
-        assert(len < sizeof head - 4);
+        size_t len = key ? strlen(key) + 3 : 0; /* with its quotes and colon */
+        char *at = room(w, len + w->more);
         if (w->more)
-                head[at++] = ',';
+                *at++ = ',';
         if (key) {
-                head[at++] = '"';
-                memcpy(head + at, key, len);
-                at += len;
-                head[at++] = '"';
-                head[at++] = ':';
+                *at = '"';
+                memcpy(at + 1, key, len - 3);
+                memcpy(at + len - 2, "\":", 2);
         }
-        if (at > 0)
-                put(w, head, at);
         w->more = true;
 }
 

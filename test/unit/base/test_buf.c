@@ -47,6 +47,23 @@ static void a_refused_piece_leaves_it_as_it_was(void **state)
         assert_string_equal(b.data, "1234567890");
 }
 
+static void is_extended_to_its_bound(void **state)
+{
+        (void)state;
+        struct buf b __attribute__((cleanup(buf_release_auto)));
+        buf_init(&b, 10);
+        for (size_t len = 0; len <= 4; len++) { /* 0 + 1 + 2 + 3 + 4 is the bound */
+                char *at = buf_extend(&b, len);
+                assert_non_null(at);
+                assert_ptr_equal(at + len, b.data + b.len);
+                assert_int_equal(at[len], '\0');
+                memset(at, '0' + (int)len, len);
+        }
+        assert_null(buf_extend(&b, 1));
+        assert_null(buf_extend(&b, SIZE_MAX));
+        assert_string_equal(b.data, "1223334444");
+}
+
 static void drops_from_the_front(void **state)
 {
         (void)state;
@@ -89,9 +106,8 @@ static void is_stolen_whole(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(grows_to_its_bound),
-                cmocka_unit_test(a_refused_piece_leaves_it_as_it_was),
-                cmocka_unit_test(drops_from_the_front),
+                cmocka_unit_test(grows_to_its_bound),       cmocka_unit_test(a_refused_piece_leaves_it_as_it_was),
+                cmocka_unit_test(is_extended_to_its_bound), cmocka_unit_test(drops_from_the_front),
                 cmocka_unit_test(is_stolen_whole),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
