@@ -219,13 +219,18 @@ struct pod_told *pod_tell(struct pod *p)
         return p->told;
 }
 
+void pod_remember(struct world *w, struct pod *p, struct text original)
+{
+        const char *was = p->original;
+        p->original = original.len ? intern_text(w->names, original) : NULL;
+        intern_drop(w->names, was);
+}
+
 /* What its utilization is of, and whom a selector finds. */
 static void pod_describe(struct world *w, struct pod *p, const struct object_view *meta)
 {
-        const char *was = p->original;
         p->basis = basis_read(meta->annotation.basis) & 0x7u;
-        p->original = meta->annotation.original.len ? intern_text(w->names, meta->annotation.original) : NULL;
-        intern_drop(w->names, was);
+        pod_remember(w, p, meta->annotation.original);
         if (!w->pod_labels)
                 return;
         struct label_pair *pair = arena_new(&w->scratch, (size_t)meta->labels * sizeof *pair);

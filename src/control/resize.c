@@ -543,8 +543,10 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
                         if (text_is(v->container[i].name, p->container[k].name))
                                 for (enum resource r = CPU; r < RESOURCES; r++)
                                         p->container[k].request[r] = amount_pack(v->container[i].request[r]);
-        if (p)
-                p->ours = v->meta.annotation.applied.len > 0;
+        if (!p)
+                return;
+        p->ours = v->meta.annotation.applied.len > 0;
+        pod_remember(&z->controller->world, p, v->meta.annotation.original);
 }
 
 /* One step: annotations before what they record, requests, and no annotations once nothing is ours. */

@@ -541,9 +541,10 @@ struct resizing *pod_resizing(struct pod *p); /* made when there is none */
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);
 
-bool pod_tells_of_kill(const struct pod *p);                   /* of one that is not counted */
-void pod_kills_forget(struct pod_container *c);                /* they are counted, or told of otherwise */
-struct pod_told *pod_tell(struct pod *p);                      /* made where there is none */
+bool pod_tells_of_kill(const struct pod *p);                             /* of one that is not counted */
+void pod_kills_forget(struct pod_container *c);                          /* they are counted, or told of otherwise */
+struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
+void pod_remember(struct world *w, struct pod *p, struct text original); /* its annotation original-resources */
 char *workload_uid(const struct workload *wl);                 /* as the API server writes it; NULL: it has none */
 struct workload_more *workload_more_made(struct workload *wl); /* the same */
 

@@ -212,9 +212,43 @@ static void test_follows_pods_at_once(void **state)
         fake_free(f);
 }
 
+/* From now on no pod is heard of by a watch. */
+static bool pods_unwatched(struct fake *f, struct story *s)
+{
+        static const char *const verbs[] = {"watch", "list"};
+        (void)s;
+        for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
+                fake_fault(f, &(struct fake_fault){
+                                      .verb = verbs[i], .path = "/api/v1/pods", .status = 503, .times = FAKE_ALWAYS});
+        fake_end_watches(f);
+        return true;
+}
+
+static bool is_unwatched(struct fake *f, struct story *s)
+{
+        (void)s;
+        return fake_watches(f, "/api/v1/pods") == 0;
+}
+
+/* What a resize was answered with tells what the pod asked for before: the watch may come later. */
+static void test_follows_what_was_resized(void **state)
+{
+        (void)state;
+        struct story s =
+                STORY("resized", TEAM("{apply: {mode: Recommend, hpa: Retune, minHistory: 2s}}"), HPA, WEB(LIMITED),
+                      EXPECT(REC, "status.state", "Ready"), CALL(pods_unwatched), CALL(is_unwatched),
+                      TEAM("{apply: {mode: InPlace, hpa: Retune, minHistory: 2s, maxDecreasePercent: 90}}"), RETUNED);
+        struct fake *f = stories_server(&s, 1);
+        struct halflife *h = halflife_start(f, "resized.db", NULL);
+        play(f, h, &s);
+        assert_int_equal(halflife_stop(h), 0);
+        fake_free(f);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_pods_at_once)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_follows_pods_at_once),
+                                           cmocka_unit_test(test_follows_what_was_resized)};
         int failed = stories_main("retune", stories, sizeof stories / sizeof stories[0], NULL, install_keda);
         return failed ? failed : cmocka_run_group_tests_name("retune, between cycles", tests, NULL, NULL);
 }

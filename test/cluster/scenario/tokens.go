@@ -14,7 +14,7 @@ func init() {
 
 const (
 	verdicts  = 10 * time.Second // for how long halflife takes the API server's word, which itself takes its own for 10 s
-	promptly  = 2 * time.Second  // beyond that, on a machine that is shared
+	promptly  = 5 * time.Second  // beyond that, on a machine that is shared
 	apiserver = 10 * time.Second
 )
 
