@@ -86,8 +86,9 @@ static int read_arguments(struct restore_command *c, int argc, char **argv, stru
         c->work.reason = reason ? reason : "halflife restore";
         if (output && !c->json && strcmp(output, "text") != 0)
                 return err_set(err, ERR_INVALID, "output '%s' is not one of text, json", output);
-        if (!*c->work.reason || strlen(c->work.reason) > 1024)
-                return err_set(err, ERR_INVALID, "--reason wants some words, 1024 bytes at most");
+        AUTO(json_decref) json_t *hold = json_string(c->work.reason); /* NULL: no UTF-8 */
+        if (!hold || !*c->work.reason || strlen(c->work.reason) > 1024)
+                return err_set(err, ERR_INVALID, "--reason wants some words, 1024 bytes of UTF-8 at most");
         rc = restore_scope_read(c->given, &words, &c->work.scope, err);
         if (rc == 0)
                 rc = read_numbers(c, err);

@@ -4,13 +4,22 @@
 #include <string.h>
 #include <strings.h>
 
+/* Can an object be called that? What is no such name would lead to another path. */
+static bool is_name(const char *s)
+{
+        size_t len = 0;
+        for (; s[len]; len++)
+                if (s[len] <= ' ' || s[len] > '~' || s[len] == '/')
+                        return false;
+        return len >= 1 && len <= 253 && strcmp(s, ".") != 0 && strcmp(s, "..") != 0;
+}
+
 int workload_parse(const char *word, struct workload *ret, struct err *err)
 {
         const char *slash = strchr(word, '/');
         size_t len = slash ? (size_t)(slash - word) : 0;
         *ret = (struct workload){.word = {word, len}};
-        if (!slash || len == 0 || len >= sizeof ret->kind || !slash[1] || strchr(slash + 1, '/') ||
-            strlen(slash + 1) > 253 || strcmp(slash + 1, ".") == 0 || strcmp(slash + 1, "..") == 0)
+        if (len == 0 || len >= sizeof ret->kind || !is_name(slash + 1))
                 return err_set(err, ERR_INVALID, "'%.300s' is no KIND/NAME such as deploy/web", word);
         const struct kind *row = kind_by_name(ret->word);
         size_t kind = strcspn(word, "./");

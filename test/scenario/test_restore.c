@@ -17,6 +17,7 @@
 
 #include "../support/halflife.h"
 #include "../support/tmp.h"
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "core/kind.h"
@@ -298,6 +299,8 @@ static void test_misused(void **state)
                 {{"restore", "deploy/..", "-n", "shop"}, 2, "no KIND/NAME"},
                 {{"resume", "-n", ""}, 2, "is empty"},
                 {{"resume", "-l", ""}, 2, "is empty"},
+                {{"restore", "--all", "--reason", "\xff"}, 2, "some words"},
+                {{"restore", "deploy/\xff", "-n", "shop"}, 2, "no KIND/NAME"},
                 {{"resume"}, 2, "say which"},
                 {{"resume", "--everything"}, 2, "unknown option"},
                 {{"restore", "deploy/nobody", "-n", "shop"}, 1, "nothing is known of 'deploy/nobody'"},
@@ -512,6 +515,31 @@ static void test_verdicts(void **state)
         }
 }
 
+/* What is longer than a line has room for is cut, and never within a character: as JSON it would be left out. */
+static void test_long_words(void **state)
+{
+        (void)state;
+        for (int odd = 0; odd < 2; odd++) {
+                struct buf words;
+                buf_init(&words, 1 << 12);
+                (void)buf_add_text(&words, odd ? "x" : "");
+                for (int i = 0; i < 700; i++)
+                        (void)buf_add_text(&words, "ü");
+                begin(&(struct fake_options){.seed = 6});
+                AUTO(mem_free) char *path = admitted_pod(), *status = mem_printf("%s/status", path);
+                AUTO(mem_free)
+                char *merge =
+                        mem_printf("{\"status\":{\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\","
+                                   "\"reason\":\"Infeasible\",\"message\":\"%s\"}]}}",
+                                   words.data);
+                assert_int_equal(fake_merge(stage.fake, status, "kubelet", merge), 200);
+                AUTO(mem_free) char *said = RUN(0, "restore", "-n", "shop", "-o", "json");
+                expect_says(said, "\"left\": \"pod 'web-");
+                end();
+                buf_release(&words);
+        }
+}
+
 /* --- rollouts --- */
 
 static void test_stands_still(void **state)
@@ -633,8 +661,9 @@ int main(void)
                 cmocka_unit_test(test_without_kinds), cmocka_unit_test(test_autoscaler),
                 cmocka_unit_test(test_pods_alone),    cmocka_unit_test(test_pods),
                 cmocka_unit_test(test_pods_left),     cmocka_unit_test(test_verdicts),
-                cmocka_unit_test(test_stands_still),  cmocka_unit_test(test_interrupted),
-                cmocka_unit_test(test_faults),        cmocka_unit_test(test_away),
+                cmocka_unit_test(test_long_words),    cmocka_unit_test(test_stands_still),
+                cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_faults),
+                cmocka_unit_test(test_away),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }

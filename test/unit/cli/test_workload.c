@@ -28,6 +28,8 @@ static void test_table(void **state)
                 {"/", NULL, NULL, NULL, NULL},
                 {"/web", NULL, NULL, NULL, NULL},
                 {"deploy/", NULL, NULL, NULL, NULL},
+                {"deploy/a b", NULL, NULL, NULL, NULL},
+                {"deploy/\xff", NULL, NULL, NULL, NULL},
                 {"deploy/.", NULL, NULL, NULL, NULL},
                 {"deploy/..", NULL, NULL, NULL, NULL},
                 {"deploy/web/x", NULL, NULL, NULL, NULL},
