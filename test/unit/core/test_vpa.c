@@ -145,6 +145,20 @@ static void test_few_minutes(void **state)
         assert_int_equal(u.samples + u.first_ms + u.of[CPU].count, 0);
 }
 
+/* Over half a half-life they weigh from 1 to the root of 2. */
+static void test_half_a_life(void **state)
+{
+        struct vpa_checkpoint v = {.first = {AT}, .last = {AT + DAY / 2}, .samples = 720};
+        struct usage u;
+        double room[2 * HISTOGRAM_BUCKETS];
+        const char *why;
+        (void)state;
+        v.of[CPU] = (struct vpa_histogram){.reference = {AT}, .total = 50, .weight = {[9] = VPA_WEIGHT_MOST}};
+        assert_int_equal(vpa_usage(&v, half_lives, 1, &u, room, &why), 0);
+        double total = histogram_total(&u.of[CPU]) * exp2((double)(u.of[CPU].ref_ms - AT) / DAY);
+        assert_true(fabs(total - 720 * (sqrt(2) - 1) / (log(2) / 2)) < 1e-6);
+}
+
 /* All of it weighs nothing: nothing was learned. */
 static void test_no_weight(void **state)
 {
@@ -221,8 +235,10 @@ static void test_refused(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_same_buckets), cmocka_unit_test(test_exact),  cmocka_unit_test(test_few_minutes),
-                cmocka_unit_test(test_no_weight),    cmocka_unit_test(test_bounds), cmocka_unit_test(test_refused),
+                cmocka_unit_test(test_same_buckets), cmocka_unit_test(test_exact),
+                cmocka_unit_test(test_few_minutes),  cmocka_unit_test(test_half_a_life),
+                cmocka_unit_test(test_no_weight),    cmocka_unit_test(test_bounds),
+                cmocka_unit_test(test_refused),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
