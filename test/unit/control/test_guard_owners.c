@@ -1,0 +1,201 @@
+/* Guards where the owner deploys: whether a release of his came with what did harm, and when that is forgotten. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "../../../src/control/controller_private.h"
+
+enum { PODS = 2 };
+static const int64_t changed_ms = INT64_C(1800000000000);
+
+static int64_t minute(int m)
+{
+        return changed_ms + m * (int64_t)MINUTE_MS;
+}
+
+/* A workload with two pods that have requests of ours. */
+struct stage {
+        struct controller c;
+        struct profile_spec spec;
+        struct profile profile;
+        struct workload wl, set; /* set: of the pods, between */
+        struct pod pod[PODS];
+        struct plan plan;
+        struct target t; /* the last: its key would follow */
+};
+
+static void stage_set(struct stage *s, enum apply_mode mode, enum apply_at at)
+{
+        *s = (struct stage){.profile = {.spec = &s->spec},
+                            .wl = {.digest = 1},
+                            .t = {.ns = "web",
+                                  .group = "apps",
+                                  .version = "v1",
+                                  .kind = "Deployment",
+                                  .name = "shop",
+                                  .workload = &s->wl,
+                                  .profile = &s->profile,
+                                  .pods = s->pod,
+                                  .deed = {.changed_ms = changed_ms, .digest = 1}},
+                            .plan = {.target = &s->t, .carries = true}};
+        s->c.loop = loop_new();
+        s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
+        s->c.options.fuse_guards = 9;
+        s->spec.apply = (struct apply_policy){
+                .mode = mode, .at = at, .guard = {.enabled = true, .restarts = 2, .watch_ms = HOUR_MS}};
+        for (int i = 0; i < PODS; i++)
+                s->pod[i] = (struct pod){.uid = {(uint8_t)(i + 1)},
+                                         .created_ms = changed_ms,
+                                         .running = true,
+                                         .ours = true,
+                                         .ready = true,
+                                         .next_of_target = i + 1 < PODS ? &s->pod[i + 1] : NULL};
+}
+
+static void stage_clear(struct stage *s)
+{
+        loop_timer_stop(s->c.loop, &s->c.nudge_timer);
+        target_drop_guarding(&s->t);
+        fuse_release(&s->c.fuse);
+        loop_free(s->c.loop);
+}
+
+static bool look(struct stage *s, int at_minute)
+{
+        s->plan.now.ms = minute(at_minute);
+        return guard_look(&s->c, &s->t, &s->plan);
+}
+
+/* --- the fuse counts what no release came with --- */
+
+enum { NONE = -9999 };
+enum harm { EVICTED, KILLED, RESTARTED };
+
+static const struct {
+        const char *what;
+        enum apply_mode mode;
+        enum apply_at at;
+        enum harm harm;
+        bool released; /* the template is another than the one we know */
+        int set;       /* minute at which the ReplicaSet of the pod was made; NONE: it is of no other workload */
+        int counted;
+} rows[] = {
+        {"evicted", APPLY_ROLLOUT, AT_POD, EVICTED, false, NONE, 1},
+        {"evicted after a release", APPLY_ROLLOUT, AT_POD, EVICTED, true, NONE, 0},
+        {"killed", APPLY_ROLLOUT, AT_POD, KILLED, false, NONE, 1},
+        {"killed after a release", APPLY_IN_PLACE, AT_POD, KILLED, true, NONE, 0},
+        {"restarted", APPLY_ROLLOUT, AT_POD, RESTARTED, false, NONE, 1},
+        {"deployed with a release", APPLY_ON_DEPLOY, AT_WORKLOAD, EVICTED, true, NONE, 0},
+        {"deployed without one", APPLY_ON_DEPLOY, AT_WORKLOAD, EVICTED, false, NONE, 1},
+        {"its pod came with a new ReplicaSet", APPLY_ON_DEPLOY, AT_POD, EVICTED, false, -1, 0},
+        {"an hour after it", APPLY_ON_DEPLOY, AT_POD, EVICTED, false, -50, 0},
+        {"later", APPLY_ON_DEPLOY, AT_POD, EVICTED, false, -51, 1},
+        {"its pod has no other owner", APPLY_ON_DEPLOY, AT_POD, EVICTED, false, NONE, 1},
+};
+
+static void harm(struct stage *s, enum harm h, int at_minute)
+{
+        const struct oom_kill k = {.container = "app", .at = {minute(at_minute)}, .under_limit = true};
+        if (h == RESTARTED)
+                s->pod[0].restarts = 2;
+        else
+                guard_killed(&s->c, &s->t, &s->pod[0], &k, h == EVICTED);
+}
+
+static void test_what_the_fuse_counts(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+                for (int own = 0; own < 2; own++) { /* it is the pod's own owner, or there is none */
+                        struct stage s;
+                        stage_set(&s, rows[i].mode, rows[i].at);
+                        s.wl.created_ms = minute(-1);
+                        s.set.created_ms = minute(rows[i].set);
+                        s.pod[0].owner = rows[i].set != NONE ? &s.set : own ? &s.wl : NULL;
+                        s.wl.digest = rows[i].released ? 2 : 1;
+                        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                        if (rows[i].mode == APPLY_ON_DEPLOY)
+                                guard_deployed(&s.t, (struct wall){changed_ms});
+                        harm(&s, rows[i].harm, 10);
+                        if (!look(&s, 11) || s.c.fuse.guards != rows[i].counted)
+                                fail_msg("%s: %d counted", rows[i].what, s.c.fuse.guards);
+                        stage_clear(&s);
+                }
+}
+
+/* --- at Pod, what was taken back is forgotten by the first pods that stand after it --- */
+
+static const struct {
+        const char *what;
+        struct {
+                int created; /* minutes after the hold */
+                bool theirs, waits;
+        } pod[PODS];
+        int looked;
+        bool forgotten;
+} later[] = {
+        {"nobody came since", {{-10, false, false}, {-90, false, false}}, 9999, false},
+        {"one came with it, and stood for the watch time", {{0, false, false}, {-90, false, false}}, 60, false},
+        {"for longer", {{0, false, false}, {-90, false, false}}, 61, true},
+        {"the first of them counts", {{50, false, false}, {10, false, false}}, 71, true},
+        {"the other way round", {{10, false, false}, {50, false, false}}, 71, true},
+        {"the first did not stand yet", {{50, false, false}, {20, false, false}}, 71, false},
+        {"none has requests of ours", {{10, true, false}, {50, true, false}}, 999, false},
+        {"none runs yet", {{10, false, true}, {50, false, true}}, 999, false},
+};
+
+static void test_forgotten_by_pods(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
+                struct stage s;
+                stage_set(&s, APPLY_ON_DEPLOY, AT_POD);
+                s.t.deed.changed_ms = minute(-9999); /* it tells nothing of pods */
+                struct guarding *g = target_guarding(&s.t);
+                g->cause = GUARD_EVICTED;
+                g->until_ms = minute(0);
+                for (int p = 0; p < PODS; p++) {
+                        s.pod[p].created_ms = minute(later[i].pod[p].created);
+                        s.pod[p].ours = !later[i].pod[p].theirs;
+                        s.pod[p].running = !later[i].pod[p].waits;
+                }
+                assert_false(look(&s, later[i].looked));
+                if (!s.t.deed.guard != later[i].forgotten)
+                        fail_msg("%s: %s", later[i].what, s.t.deed.guard ? "remembered" : "forgotten");
+                stage_clear(&s);
+        }
+}
+
+/* --- kills that come out of order --- */
+
+static void test_the_newest_kill_counts(void **state)
+{
+        (void)state;
+        struct stage s;
+        stage_set(&s, APPLY_ROLLOUT, AT_POD);
+        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+        harm(&s, EVICTED, 10);
+        harm(&s, KILLED, 9); /* heard of later */
+        assert_true(s.t.deed.guard->kill.evicted);
+        assert_int_equal(s.t.deed.guard->kill.at.ms, minute(10));
+        assert_true(look(&s, 12));
+        s.t.deed.guard->until_ms = minute(12); /* over already */
+        harm(&s, KILLED, 12);                  /* of the moment it fired */
+        assert_false(look(&s, 13));
+        harm(&s, KILLED, 13);
+        assert_true(look(&s, 13));
+        stage_clear(&s);
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(test_what_the_fuse_counts),
+                cmocka_unit_test(test_forgotten_by_pods),
+                cmocka_unit_test(test_the_newest_kill_counts),
+        };
+        return cmocka_run_group_tests(tests, NULL, NULL);
+}
