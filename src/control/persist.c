@@ -329,13 +329,25 @@ static void put_usage(struct store_batch *b, const struct history *h)
         mem_free(door);
 }
 
+/* What is stored at once goes before a checkpoint under way, which may hold rows of before: that has it as well. */
 void persist_deed(struct controller *c, struct target *t)
 {
         if (!c->store)
                 return;
         struct store_batch *b = store_batch_new();
         put_deed(b, t);
+        if (c->packing)
+                put_deed(c->packing, t);
         submit(c, b);
+}
+
+/* With the history that holds it: what is counted once must be remembered once. */
+static void put_counted(struct store_batch *b, struct target *t, const char *container)
+{
+        const struct history *h = history_find(t, container);
+        if (h)
+                put_usage(b, h);
+        put_deed(b, t);
 }
 
 void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
@@ -348,10 +360,9 @@ void persist_kill(struct controller *c, struct target *t, const struct pod *p, c
         struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
         memcpy(kill.uid, p->uid, sizeof kill.uid);
         store_batch_kill(b, &key, &kill);
-        struct history *h = history_find(t, pc->name);
-        if (h) /* with the history that holds it: what is counted once must be remembered once */
-                put_usage(b, h);
-        put_deed(b, t);
+        put_counted(b, t, pc->name);
+        if (c->packing)
+                put_counted(c->packing, t, pc->name);
         submit(c, b);
 }
 
@@ -434,6 +445,7 @@ void persist_namespace(struct controller *c, const char *ns)
         struct target *t;
         if (!c->store)
                 return;
+        finish_packing(c);
         struct store_batch *b = store_batch_new();
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
                 if (t->ns == ns)

@@ -156,6 +156,49 @@ static void test_no_recall_while_usage_is_away(void **state)
         life_end(&c);
 }
 
+/* A checkpoint of many goes in slices. What is stored at once between two of them is newer than what it holds. */
+static void test_stored_within_a_checkpoint(void **state)
+{
+        (void)state;
+        enum { OTHERS = 3000 };
+        static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
+        struct controller c;
+        AUTO(mem_free) char *path = fresh_path("slices.db");
+        int64_t now = now_read().wall.ms;
+        life_begin(&c, path);
+        shop_pod(&c.world, 1, 0, 0);
+        look(&c);
+        fold(&c, now - MINUTE_MS);
+        struct target *t = shop_target(&c.world);
+        for (int i = 0; i < OTHERS; i++) {
+                char name[16];
+                snprintf(name, sizeof name, "other-%d", i);
+                history_get(target_get(&c.world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), text_of(name)),
+                            t->histories->container, none)
+                        ->dirty = true;
+        }
+        t->deed.changed_ms = now - HOUR_MS;
+        t->deed_dirty = true;
+        assert_false(persist_pack(&c));
+        assert_false(t->histories->dirty || t->deed_dirty); /* they are in the first slice */
+        shop_pod(&c.world, 1, 1, now);
+        look(&c);
+        assert_int_equal(c.count.kills, 1);
+        t->deed.changed_ms = now;
+        persist_deed(&c, t);
+        while (!persist_pack(&c))
+                ;
+        life_end(&c);
+
+        life_begin(&c, path);
+        shop_pod(&c.world, 1, 1, now);
+        look(&c);
+        assert_int_equal(c.count.kills, 0);
+        assert_int_equal(learned(&c)->kills, 1);
+        assert_int_equal(shop_target(&c.world)->deed.changed_ms, now);
+        life_end(&c);
+}
+
 /* What a database says is no reason to believe it: times that cannot be, and waits that nobody lives to see. */
 static void test_numbers(void **state)
 {
@@ -204,6 +247,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_numbers),
+                cmocka_unit_test(test_stored_within_a_checkpoint),
                 cmocka_unit_test(test_kill_with_its_doors),
                 cmocka_unit_test(test_old_kill_of_a_running_pod),
                 cmocka_unit_test(test_old_kill_not_yet_seen),
