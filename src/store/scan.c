@@ -72,11 +72,13 @@ static bool probe(struct scan *s)
 bool scan_next(struct scan *s)
 {
         s->row = NULL;
-        if (!s->walk || s->err.code)
+        if (!s->walk || s->err.code || s->ended)
                 return false;
         int step = sqlite3_step(s->walk);
-        if (step == SQLITE_DONE)
+        if (step == SQLITE_DONE) { /* one step more would begin anew */
+                s->ended = true;
                 return false;
+        }
         if (step == SQLITE_ROW && sqlite3_column_int64(s->walk, 0) > s->id) {
                 s->id = sqlite3_column_int64(s->walk, 0);
                 s->row = s->walk;
@@ -87,5 +89,6 @@ bool scan_next(struct scan *s)
         else if (!passable(s))
                 return false;
         sqlite3_reset(s->walk);
-        return probe(s);
+        s->ended = !probe(s);
+        return !s->ended;
 }

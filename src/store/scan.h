@@ -13,6 +13,7 @@ struct scan {
         sqlite3_stmt *walk, *one;
         sqlite3_stmt *row; /* where it stands; NULL: at the end */
         int64_t id;        /* of the row */
+        bool ended;        /* it came to the table's end, or found nothing more that can be read */
         bool damaged;      /* something was unreadable */
         bool past_io;      /* bad sectors are passed like damage; else they end the scan with err */
         struct err err;    /* what ended it; code 0: the table's end */
