@@ -144,6 +144,28 @@ static void test_guaranteed_pod(void **state)
         expect(&s, 1, CPU, 1320, 1320, REASON_LOWERED);
 }
 
+/* Whose pods ask for something as a whole is of the class that this makes it, whatever its containers say. */
+static void test_guaranteed_by_containers(void **state)
+{
+        (void)state;
+        for (int asks = 0; asks < 4; asks++)
+                for (int limited = 0; limited < 2; limited++) {
+                        struct scene s;
+                        struct deploy_advice d[2];
+                        bool want = limited && asks == 0;
+                        scene_init(&s);
+                        for (int i = 0; i < 2 && limited; i++)
+                                memcpy(s.c[i].limit, s.c[i].original, sizeof s.c[i].limit);
+                        s.facts.pod_asks[CPU] = asks & 1;
+                        s.facts.pod_asks[MEMORY] = asks & 2;
+                        (void)judge(&s);
+                        (void)advise_deploy(&s.facts, s.c, 2, d);
+                        if (s.advice[0].of[CPU].qos_changes != want || d[0].guaranteed != want)
+                                fail_msg("asks %d, limited %d: %d %d", asks, limited, s.advice[0].of[CPU].qos_changes,
+                                         d[0].guaranteed);
+                }
+}
+
 static void test_guaranteed(void **state)
 {
         (void)state;
@@ -466,7 +488,7 @@ static void test_whole_pod_keeps_nothing(void **state)
         struct deploy_advice d[2];
         scene_init(&s);
         apply_policy_defaults(APPLY_ON_DEPLOY, &s.apply);
-        s.facts.pod_min[CPU] = YES(2600);
+        s.facts.pod_min[CPU] = YES(2501);
         s.c[0].current[CPU] = s.c[1].current[CPU] = YES(1250); /* the targets are 1320 each */
         (void)advise_deploy(&s.facts, s.c, 2, d);
         assert_int_equal(d[0].request[CPU].value, 2000);
@@ -592,6 +614,7 @@ int main(void)
                 cmocka_unit_test(test_whole_pod_sums),
                 cmocka_unit_test(test_last_good),
                 cmocka_unit_test(test_guaranteed_pod),
+                cmocka_unit_test(test_guaranteed_by_containers),
                 cmocka_unit_test(test_guaranteed),
                 cmocka_unit_test(test_deploy_states),
                 cmocka_unit_test(test_deploy_holds),
