@@ -282,7 +282,7 @@ static void print(const struct explaining *x)
                 explain_print_object(stdout, e, x->q.container, x->q.resource, &x->terminal);
         if (e->note && !x->json) {
                 fflush(stdout);
-                fprintf(stderr, "%s%s\n", e->explain ? "" : "\n", e->note);
+                fprintf(stderr, "%s%s\n", e->explain ? "" : "\n", terminal_tame(e->note));
         }
 }
 

@@ -310,7 +310,7 @@ int cmd_get(int argc, char **argv)
                 options_print(stdout, spec, OPTS);
         } else if (session_open_given(&g.session, option_value(&g.given[OPT_KUBECONFIG]),
                                       option_value(&g.given[OPT_CONTEXT]), &err) < 0) {
-                fprintf(stderr, "halflife get: %s\n", err.text);
+                fprintf(stderr, "halflife get: %s\n", terminal_tame(err.text));
                 code = EXIT_FAILED;
         } else {
                 if (!all && !g.ns)

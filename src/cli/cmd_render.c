@@ -180,7 +180,8 @@ static int look(struct rendering *r, const struct render *all, struct view **ret
                                          .namespaces = count > GLANCE_NAMESPACES ? count : named};
         int rc = count ? glance(r->session.client, &o, ret, &unread, &why, err) : 0;
         if (unread)
-                fprintf(stderr, "halflife render: %zu objects of the cluster were passed over: %s\n", unread, why.text);
+                fprintf(stderr, "halflife render: %zu objects of the cluster were passed over: %s\n", unread,
+                        terminal_tame(why.text));
         arena_release(&names);
         return rc;
 }
@@ -352,22 +353,20 @@ static void say_place(const char *path, unsigned line, const char *text, const c
 {
         unsigned column;
         int behind = 0;
-        if (sscanf(text, "line %u, column %u: %n", &line, &column, &behind) == 2 && behind > 0)
-                fprintf(stderr, "%s:%u:%u: %s%s\n", path, line, column, note, text + behind);
-        else if (line)
-                fprintf(stderr, "%s:%u: %s%s\n", path, line, note, text);
-        else
-                fprintf(stderr, "%s: %s%s\n", path, note, text);
+        bool placed = sscanf(text, "line %u, column %u: %n", &line, &column, &behind) == 2 && behind > 0;
+        AUTO(mem_free)
+        char *say = placed ? mem_printf("%s:%u:%u: %s%s", path, line, column, note, text + behind)
+                    : line ? mem_printf("%s:%u: %s%s", path, line, note, text)
+                           : mem_printf("%s: %s%s", path, note, text);
+        fprintf(stderr, "halflife render: %s\n", terminal_tame(say));
 }
 
 static int fail(const struct rendering *r, int code, struct err *err)
 {
-        fputs("halflife render: ", stderr);
-        terminal_tame(err->text);
         if (r->failed)
                 say_place(r->failed, 0, err->text, "");
         else
-                fprintf(stderr, "%s\n", err->text);
+                fprintf(stderr, "halflife render: %s\n", terminal_tame(err->text));
         return code;
 }
 
@@ -386,9 +385,7 @@ static void warn_of(const char *path, const json_t *row)
         const char *detail = json_string_value(json_object_get(row, "detail"));
         if (!detail || !is_trouble(json_string_value(json_object_get(row, "reason"))))
                 return;
-        AUTO(mem_free) char *plain = terminal_tame(mem_string(detail));
-        fputs("halflife render: ", stderr);
-        say_place(path, (unsigned)json_integer_value(json_object_get(row, "line")), plain, "left as it is: ");
+        say_place(path, (unsigned)json_integer_value(json_object_get(row, "line")), detail, "left as it is: ");
 }
 
 static void warn(const struct rendering *r)

@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "replay_compare.h"
 #include "replay_policy.h"
+#include "terminal.h"
 
 enum { TOLD_MOST = 20, PROGRESS_ROWS = 1 << 18, GZIP_BUFFER = 1 << 18 };
 
@@ -246,7 +247,7 @@ static char *trace_name(const char *path)
                 if (len > end && memcmp(name + len - end, ends[i], end) == 0)
                         len -= end;
         }
-        return mem_string_n(name, len);
+        return terminal_tame(mem_string_n(name, len));
 }
 
 static int add_policies(struct replay *r, const struct arguments *a, struct err *err)
@@ -263,8 +264,8 @@ static void answer(const struct replay *r, const struct arguments *a, int nth, s
 {
         AUTO(mem_free) char *name = trace_name(a->files.word[nth]);
         const char *shown = a->files.count > 1 ? name : NULL;
-        if (a->json && nth > 0)
-                putchar(',');
+        if (a->json && shown)
+                fputs(nth > 0 ? "," : "{\"traces\":[", stdout);
         if (a->json)
                 replay_print_json(r, shown, a->entities);
         else if (a->compare)
@@ -291,13 +292,11 @@ static int run_trace(const struct arguments *a, int nth, struct replay_compare *
 static int run(const struct arguments *a, struct err *err)
 {
         struct replay_compare table = {0};
-        bool listed = a->json && a->files.count > 1;
-        int rc = 0;
-        if (listed)
-                fputs("{\"traces\":[", stdout);
-        for (int i = 0; rc == 0 && i < a->files.count; i++)
-                rc = run_trace(a, i, &table, err);
-        if (rc == 0 && listed)
+        int rc = 0, done = 0;
+        while (rc == 0 && done < a->files.count)
+                if ((rc = run_trace(a, done, &table, err)) == 0)
+                        done++;
+        if (a->json && a->files.count > 1 && done > 0) /* whatever became of the rest */
                 puts("]}");
         if (rc == 0 && a->compare && !a->json)
                 replay_compare_print(&table);
@@ -305,9 +304,9 @@ static int run(const struct arguments *a, struct err *err)
         return rc;
 }
 
-static int fail(int code, const struct err *err)
+static int fail(int code, struct err *err)
 {
-        fprintf(stderr, "halflife replay: %s\n", err->text);
+        fprintf(stderr, "halflife replay: %s\n", terminal_tame(err->text));
         return code;
 }
 

@@ -132,7 +132,7 @@ static void test_failures(void **state)
              *broken = tmp_file("broken.yaml", "kind: Profile\nspec: {resources: {cpu: {min: -1}}}\n"),
              *other = tmp_file("other.yaml", "kind: Deployment\nspec: {}\n"),
              *specless = tmp_file("specless.yaml", "kind: Profile\n"), *blank = tmp_file("blank.yaml", "# nothing\n"),
-             *junk = tmp_file("junk.yaml", "a: [\n");
+             *junk = tmp_file("junk.yaml", "a: [\n"), *clears = tmp_file("clears.yaml", "kind: \"\\e[2J\"\n");
         const struct {
                 const char *profile, *trace, *why;
         } row[] = {
@@ -145,6 +145,7 @@ static void test_failures(void **state)
                 {specless, good, "spec is missing"},
                 {blank, good, "there is none in it"},
                 {junk, good, "line "},
+                {clears, good, "kind '?[2J' is not"}, /* no profile moves a terminal's cursor */
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct outcome o;
@@ -350,6 +351,30 @@ static void test_several_traces(void **state)
         outcome_release(&o);
 }
 
+/* One that fails ends it; what was printed before is JSON all the same. */
+static void test_a_trace_fails(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *trace = trace_file(), *none = tmp_path("none");
+        AUTO(mem_free) char *odd = tmp_file("o\xff\033.csv", "c,0,1,1\n");
+        struct outcome o;
+        RUN(&o, "-o", "json", trace, odd, none, trace);
+        assert_int_equal(o.code, EXIT_FAILED);
+        assert_non_null(strstr(o.err, "No such file"));
+        AUTO(json_decref) json_t *json = json_loads(o.out, JSON_REJECT_DUPLICATES, NULL);
+        const json_t *traces = json_object_get(json, "traces");
+        assert_int_equal(json_array_size(traces), 2);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(traces, 1), "trace")), "o??");
+        outcome_release(&o);
+        RUN(&o, "-o", "json", none, trace);
+        assert_int_equal(o.code, EXIT_FAILED);
+        assert_string_equal(o.out, "");
+        outcome_release(&o);
+        RUN(&o, odd, odd);
+        assert_memory_equal(o.out, "trace o??\n", 10);
+        outcome_release(&o);
+}
+
 /* Of one trace memory is scored, of the other nothing, which is told as nothing. */
 static void test_compared(void **state)
 {
@@ -397,6 +422,7 @@ int main(void)
                 cmocka_unit_test(test_raised),
                 cmocka_unit_test(test_gzip),
                 cmocka_unit_test(test_several_traces),
+                cmocka_unit_test(test_a_trace_fails),
                 cmocka_unit_test(test_compared),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
