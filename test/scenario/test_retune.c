@@ -242,6 +242,7 @@ static void test_follows_what_was_resized(void **state)
         struct halflife *h = halflife_start(f, "resized.db", NULL);
         play(f, h, &s);
         assert_int_equal(halflife_stop(h), 0);
+        halflife_free(h);
         fake_free(f);
 }
 
