@@ -474,6 +474,12 @@ static int write_all(struct exporting *x, FILE *to, struct err *err)
 static int write_file(struct exporting *x, const char *path, struct err *err)
 {
         AUTO(mem_free) char *half = mem_printf("%s.XXXXXX", path);
+        struct stat is;
+        if (lstat(path, &is) == 0 && !S_ISREG(is.st_mode))
+                return err_set(err, ERR_INVALID,
+                               "'%s' is no plain file, and is left as it is: give another path, or leave out -o for "
+                               "stdout",
+                               path);
         int fd = mkostemp(half, O_CLOEXEC), rc;
         FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
         if (!to)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -197,8 +198,31 @@ static void test_stdout(void **state)
         }
 }
 
+/* What stands where the file is to be, and is none, is not replaced by one: /dev/null stays what it is. */
+static void test_no_plain_file(void **state)
+{
+        (void)state;
+        AUTO(mem_free) char *good = history_named("app"), *fifo = tmp_path("fifo"), *link_to = tmp_path("link");
+        const struct asked row = {"whole", WEB, good, "is no plain file", 1, NULL, NULL};
+        assert_int_equal(mkfifo(fifo, 0600), 0);
+        assert_int_equal(symlink(fifo, link_to), 0);
+        const char *const path[] = {fifo, link_to, "/"};
+        for (size_t i = 0; i < sizeof path / sizeof path[0]; i++) {
+                struct stat before, after;
+                int code;
+                assert_int_equal(lstat(path[i], &before), 0);
+                server_start(row.list, row.history);
+                AUTO(mem_free) char *said = ask(&row, path[i], &code);
+                server_stop();
+                assert_int_equal(lstat(path[i], &after), 0);
+                if (code != row.code || !strstr(said, row.says) || before.st_ino != after.st_ino)
+                        fail_msg("%s: exit %d, '%s'", path[i], code, said);
+        }
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_stdout)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_answers), cmocka_unit_test(test_stdout),
+                                           cmocka_unit_test(test_no_plain_file)};
         return cmocka_run_group_tests_name("export", tests, set_up, NULL);
 }
