@@ -267,7 +267,12 @@ static void test_weekly_peak(void **state)
                 double kill;
                 bool by_week, by_kill;
         } row[] = {
-                {false, 0, false, false}, {true, 0, true, false}, {true, 2e9, true, false}, {true, 4e9, false, true}};
+                {false, 0, false, false},
+                {true, 0, true, false},
+                {true, 2e9, true, false},
+                {true, 4e9, false, true},
+                {true, (double)(2862 * MI), false, true}, /* of two equal ones the kill */
+        };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 s.policy[MEMORY].weekly_peak = row[i].on;
                 s.usage.kill[0] = (struct usage_kill){row[i].kill > 0 ? noon.ms - 1 : 0, row[i].kill};

@@ -96,7 +96,12 @@ static void test_dimensions(void **state)
                 {"", "Pod", DIMENSION_POD, {false, true, true}},
                 {"example.com", "Pod", DIMENSION_WORKLOAD, {false, false, true}},
                 {"", "Namespace", DIMENSION_NAMESPACE, {false, false, true}},
+                {"", "Service", DIMENSION_WORKLOAD, {false, false, true}},
         };
+        static const char *const names[DIMENSIONS] = {"Workload", "Pod", "Namespace"};
+        for (enum dimension d = DIMENSION_WORKLOAD; d < DIMENSIONS; d++)
+                assert_string_equal(dimension_name(d), names[d]);
+        assert_int_equal(kind_of_dimension[DIMENSION_WORKLOAD].flags, 0);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct text group = text_of(row[i].group), kind = text_of(row[i].kind);
                 assert_int_equal(kind_dimension(group, kind), row[i].is);
@@ -104,6 +109,21 @@ static void test_dimensions(void **state)
                         if (kind_is_default(d, group, kind) != row[i].by_default[d])
                                 fail_msg("%s %s under %s", row[i].group, row[i].kind, dimension_name(d));
         }
+}
+
+static void test_who_runs_another_s_template(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *group, *kind;
+                bool want;
+        } row[] = {{"apps", "Deployment", true},
+                   {"apps", "StatefulSet", false},
+                   {"example.com", "Deployment", false},
+                   {"argoproj.io", "Rollout", false}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++)
+                if (kind_runs_by_reference(text_of(row[i].group), text_of(row[i].kind)) != row[i].want)
+                        fail_msg("%s %s", row[i].group, row[i].kind);
 }
 
 static void test_recommendation_name(void **state)
@@ -180,6 +200,7 @@ int main(void)
                 cmocka_unit_test(test_find),
                 cmocka_unit_test(test_by_name),
                 cmocka_unit_test(test_dimensions),
+                cmocka_unit_test(test_who_runs_another_s_template),
                 cmocka_unit_test(test_recommendation_name),
                 cmocka_unit_test(test_long_names),
                 cmocka_unit_test(test_no_label_begins_with_the_dash),
