@@ -87,6 +87,7 @@ static void pod_drop(struct world *w, struct pod *p)
         p->gone = true;
         if (p->running)
                 pod_turns(w, p);
+        p->running = false; /* its target has it until then */
         map_drop(&w->pods, text_of(pod_key(p)));
         if (w->droppeds == w->dropped_cap)
                 w->dropped = mem_resize(w->dropped, w->dropped_cap = w->dropped_cap * 2 + 64, sizeof *w->dropped);
@@ -343,7 +344,6 @@ void pod_remove(struct world *w, struct text json)
                 struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
                 if (p && pod_same(p, view)) {
                         pod_set(w, p, view, p->epoch);
-                        p->running = false;
                         pod_drop(w, p);
                         note_killed(w, p);
                 }

@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "../../../src/control/world.h"
+#include "../../support/shop.h"
 
 enum { ROUNDS = 60, EVENTS = 150, NAMES = 4, PODS = 8 };
 
@@ -320,9 +321,28 @@ static void test_namespaces_that_go(void **state)
         world_release(&w);
 }
 
+/* Until the next settle it is still among its target's pods: no resize is begun of it, and nothing is counted. */
+static void gone_ones_do_not_run(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife-system");
+        shop_profile(&w, 1, "{}");
+        shop_deployment(&w, "{}");
+        shop_pod(&w, 1, 0, 0);
+        world_settle(&w, now_read());
+        const struct target *t = shop_target(&w);
+        assert_true(t->pods->running);
+        pod_swept(&w, 2);
+        assert_non_null(t->pods);
+        assert_false(t->pods->running);
+        world_release(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(test_random_events),
-                                           cmocka_unit_test(test_namespaces_that_go)};
+                                           cmocka_unit_test(test_namespaces_that_go),
+                                           cmocka_unit_test(gone_ones_do_not_run)};
         return cmocka_run_group_tests_name("world", tests, NULL, NULL);
 }
