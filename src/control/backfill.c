@@ -79,11 +79,14 @@ static void forget_asking(struct backfill *b)
 static struct target *target_by_name(const struct backfill *b, struct text pod)
 {
         struct target *found = NULL;
+        struct text owner[POD_NAMINGS];
+        for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS; n++)
+                owner[n] = pod_owner_name(pod, n);
         for (size_t i = 0; i < b->askings; i++) {
                 struct target *t = b->asking[i];
                 bool named = false;
                 for (enum pod_naming n = POD_BY_TEMPLATE; n < POD_NAMINGS && !named; n++)
-                        named = pod_naming_of(text_of(t->kind), n) && text_is(pod_owner_name(pod, n), t->name);
+                        named = text_is(owner[n], t->name) && pod_naming_of(text_of(t->kind), n);
                 if (named && found)
                         return NULL;
                 if (named)
