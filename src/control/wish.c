@@ -55,7 +55,10 @@ static void answered(void *arg, const struct client_answer *a)
         w->controller->writing--;
         if (p && p->wish[w->name])
                 p->wish[w->name]->answering = false;
-        (void)a; /* what was not written is written in the next cycle, as long as it is asked for */
+        if (p && p->target && a->err.code != 0) { /* written in the next cycle, as long as it is asked for */
+                const struct target *t = p->target;
+                refusal_tell(w->controller, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, &a->err);
+        }
         mem_free(w->key);
         mem_free(w);
 }

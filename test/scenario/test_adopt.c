@@ -120,6 +120,23 @@ static void test_collected(void **state)
         history_await(stage.fake, stage.halflife, REC("new"), false);
 }
 
+/* An answer that cannot be written is told of, and written once it can be. */
+static void test_answer_refused(void **state)
+{
+        (void)state;
+        static const char asks[] = "{\"metadata\":{\"annotations\":{\"halflife.dev/adopt\":\"deployment-nobody\"}}}";
+        const struct fake_fault denied = {.verb = "patch", .path = REC("alive"), .times = FAKE_ALWAYS, .status = 403};
+        int before = halflife_said(stage.halflife, "write refused");
+        fake_fault(stage.fake, &denied);
+        assert_int_equal(fake_merge(stage.fake, REC("alive"), "kubectl", asks), 200);
+        assert_true(halflife_await_log(stage.halflife, "write refused", before + 1, 30000));
+        fake_faults_clear(stage.fake);
+        assert_true(halflife_await_cycles(stage.halflife, stage.fake, 3, 30000));
+        AUTO(mem_free) char *said = fake_get(stage.fake, REC("alive"));
+        if (!strstr(said, "halflife.dev/adopted") || !strstr(said, "nothing was learned as 'deployment-nobody'"))
+                fail_msg("%s", said);
+}
+
 static void test_nobody_answers(void **state)
 {
         (void)state;
@@ -133,9 +150,8 @@ static void test_nobody_answers(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_refused),
-                cmocka_unit_test(test_adopted),
-                cmocka_unit_test(test_collected),
+                cmocka_unit_test(test_refused),        cmocka_unit_test(test_adopted),
+                cmocka_unit_test(test_collected),      cmocka_unit_test(test_answer_refused),
                 cmocka_unit_test(test_nobody_answers),
         };
         return cmocka_run_group_tests_name("adopt", tests, set_up, tear_down);
