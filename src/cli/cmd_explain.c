@@ -38,7 +38,7 @@ static const struct option_spec spec[OPTS] = {
          .letter = 'n',
          .value = "NAME",
          .shape = OPTION_NAMESPACE,
-         .help = "namespace; else the context's"},
+         .help = "namespace; else the context's, or of a database the one that has it"},
         {.name = "container", .letter = 'c', .value = "NAME", .help = "this container alone"},
         {.name = "resource", .value = "RESOURCE", .help = "cpu or memory alone"},
         {.name = "percentile", .value = "PERCENT", .help = "what the number would be with this one, 50 to 100"},

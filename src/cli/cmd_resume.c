@@ -46,6 +46,10 @@ static int lift(struct restoring *r, struct err *err)
         }
         if (rc < 0)
                 return rc;
+        if (r->no_crds && r->scope.words > 0)
+                return err_set(err, ERR_NOTFOUND, "halflife's kinds are not installed: nothing is held");
+        if (r->no_crds)
+                fprintf(stderr, "halflife's kinds are not installed: nothing is held\n");
         if (r->targets == 0 && r->scope.words > 0)
                 return workload_unknown(&r->scope.word[0], r->scope.ns, "it has no Recommendation", err);
         fflush(stdout);

@@ -350,6 +350,10 @@ static void test_without_kinds(void **state)
         AUTO(mem_free) char *said = RUN(0, "restore", "--all");
         expect_says(said, "4 restored");
         expect_back("without halflife's kinds");
+        AUTO(mem_free) char *resumed = RUN(0, "resume", "--all");
+        expect_says(resumed, "halflife's kinds are not installed: nothing is held");
+        AUTO(mem_free) char *one = RUN(1, "resume", "deploy/web", "-n", "shop");
+        expect_says(one, "halflife's kinds are not installed");
         end();
 }
 
