@@ -52,7 +52,9 @@ static void test_notes_are_read(void **state)
                 {"somebody's words", FUSE_BLOWN, 0},
                 {"reset 2025-11-21T04:40:00Z", FUSE_RESET, 1763700000000},
                 {"reset now", FUSE_RESET, 0},
+                {"reset ", FUSE_RESET, 0},
                 {"reset", FUSE_BLOWN, 0},
+                {"resetting it", FUSE_BLOWN, 0},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 int64_t at_ms = -1;
@@ -81,6 +83,61 @@ static void test_the_one_above_blows_it(void **state)
                 fuse_count(&f->c, &f->target, false);
         assert_string_equal(f->c.fuse.blown, before); /* blown once, and told once */
         assert_int_equal(f->c.fuse.guards, FUSE_GUARDS_MOST);
+}
+
+/* One guard more, of a workload of this name; it is kept. */
+static void count_of(struct fixture *f, const char *name)
+{
+        f->target.name = name;
+        fuse_count(&f->c, &f->target, false);
+}
+
+static void test_the_newest_are_named(void **state)
+{
+        static const struct {
+                int guards;
+                const char *want;
+        } row[] = {
+                {2, ": 2 guards within an hour: shop/Deployment/b, shop/Deployment/a"},
+                {5, ": 5 guards within an hour: shop/Deployment/e, shop/Deployment/d, shop/Deployment/c, "
+                    "shop/Deployment/b, shop/Deployment/a"},
+                {6, ": 6 guards within an hour: shop/Deployment/f, shop/Deployment/e, shop/Deployment/d, "
+                    "shop/Deployment/c, shop/Deployment/b, …"},
+        };
+        static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
+        struct fixture *f = *state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                f->c.options.fuse_guards = row[i].guards - 1;
+                for (int n = 0; n < row[i].guards; n++)
+                        count_of(f, names[n]);
+                assert_string_equal(f->c.fuse.blown + strlen("2026-11-22T02:00:00Z"), row[i].want);
+                fuse_release(&f->c.fuse);
+        }
+}
+
+/* Of the oldest ones nothing is kept: those that an hour passed over, and those beyond what is counted at all. */
+static void test_the_oldest_are_forgotten(void **state)
+{
+        struct fixture *f = *state;
+        const struct fuse *fuse = &f->c.fuse;
+        f->c.options.fuse_guards = FUSE_GUARDS_MOST;
+        count_of(f, "a");
+        f->c.fuse.at_ms[0] -= HOUR_MS;
+        count_of(f, "b");
+        count_of(f, "c");
+        assert_int_equal(fuse->guards, 2);
+        assert_string_equal(fuse->name[0], "shop/Deployment/b");
+        int64_t now_ms = fuse->at_ms[1];
+        while (fuse->guards < FUSE_GUARDS_MOST)
+                count_of(f, "d");
+        for (int i = 0; i < FUSE_GUARDS_MOST; i++)
+                f->c.fuse.at_ms[i] = now_ms - FUSE_GUARDS_MOST + i;
+        count_of(f, "e");
+        assert_int_equal(fuse->guards, FUSE_GUARDS_MOST);
+        assert_string_equal(fuse->name[0], "shop/Deployment/c");
+        assert_string_equal(fuse->name[FUSE_GUARDS_MOST - 1], "shop/Deployment/e");
+        for (int i = 0; i < FUSE_GUARDS_MOST - 1; i++)
+                assert_int_equal(fuse->at_ms[i], now_ms - FUSE_GUARDS_MOST + i + 1);
 }
 
 static void test_the_setting_resets_it(void **state)
@@ -117,6 +174,22 @@ static void test_who_comes_after_takes_it(void **state)
         assert_null(f->c.fuse.blown);
         assert_null(fuse_noted(&f->c, "made again", "reset 2026-01-01T00:00:00Z"));
         assert_memory_equal(fuse_noted(&f->c, "made again", said), "reset 2", 7); /* of before the reset */
+}
+
+/* Only a Lease that said it is blown, and says so no more, was reset by a person who took it off. */
+static void test_a_lease_that_said_otherwise_is_told(void **state)
+{
+        struct fixture *f = *state;
+        f->c.options.fuse_guards = 1;
+        assert_null(fuse_noted(&f->c, "uid", "reset 2025-11-21T04:40:00Z"));
+        count_of(f, "a");
+        count_of(f, "b");
+        assert_string_equal(fuse_noted(&f->c, "uid", NULL), f->c.fuse.blown);
+        assert_null(fuse_noted(&f->c, NULL, f->c.fuse.blown)); /* of which it is not known */
+        assert_string_equal(fuse_noted(&f->c, "uid", NULL), f->c.fuse.blown);
+        AUTO(mem_free) char *said = mem_string(f->c.fuse.blown);
+        assert_null(fuse_noted(&f->c, "uid", said));
+        assert_memory_equal(fuse_noted(&f->c, "uid", NULL), "reset 2", 7);
 }
 
 /* What was counted by a clock that was ahead counts for an hour from when that is seen, not for a year. */
@@ -183,11 +256,14 @@ static void test_it_is_stored(void **state)
                 fuse_count(&f->c, &f->target, false);
         AUTO(mem_free) char *before = mem_string(f->c.fuse.blown);
         assert_non_null(before);
+        int64_t at_ms = f->c.fuse.at_ms[3];
         assert_int_equal(persist_close(&f->c, &err), 0);
         fuse_release(&f->c.fuse);
         persist_open(&f->c, &err);
         assert_string_equal(f->c.fuse.blown, before);
         assert_int_equal(f->c.fuse.guards, 4);
+        assert_int_equal(f->c.fuse.at_ms[3], at_ms);
+        assert_string_equal(f->c.fuse.name[3], "shop/Deployment/web");
         AUTO(mem_free) char *reset = mem_printf("reset %.20s", before); /* while it was away */
         assert_null(fuse_noted(&f->c, "uid", reset));
         assert_int_equal(persist_close(&f->c, &err), 0);
@@ -203,6 +279,9 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_notes_are_read),
                 cmocka_unit_test_setup_teardown(test_the_one_above_blows_it, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_the_newest_are_named, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_the_oldest_are_forgotten, set_up, tear_down),
+                cmocka_unit_test_setup_teardown(test_a_lease_that_said_otherwise_is_told, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_the_setting_resets_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_who_comes_after_takes_it, set_up, tear_down),
                 cmocka_unit_test_setup_teardown(test_guards_ahead_pass, set_up, tear_down),
