@@ -12,7 +12,8 @@ import (
 
 func init() {
 	doored = append(doored, scenario{"canary-in-place", canaryInPlace}, scenario{"canary-deploy", canaryDeploy})
-	shared = append(shared, scenario{"canary-rollout", canaryRollout}, scenario{"canary-guard", canaryGuard})
+	shared = append(shared, scenario{"canary-rollout", canaryRollout}, scenario{"canary-guard", canaryGuard},
+		scenario{"canary-guard-in-place", canaryGuardInPlace})
 }
 
 // stood is for how long canaries are watched: what is to be seen meanwhile must be seen on a machine with much to do as well.
@@ -187,6 +188,47 @@ func canaryGuard(t *T) {
 		t.resized(name, 2, cpu, memory)
 	}
 	t.profileOpens(true, M{"workloads": 2, "changed": 2, "stood": 2})
+}
+
+// The two pods of four that try a setting do harm: they have their originals again, and nothing restarts. The others were never
+// touched, and are not when the watch time is long over.
+func canaryGuardInPlace(t *T) {
+	t.Namespace()
+	profile := tried("Recommend", 50, 10*time.Minute)
+	t.Profile(profile)
+	t.Apply(t.workload("StatefulSet", "db", 4, app(usedCPU, usedMemory)))
+	t.Eventually("they run", soon, func() error { return t.podsAsk("db", "app", "cpu", "2", 4) })
+	before := t.uids("db")
+	profile["apply"].(M)["mode"] = "InPlace"
+	t.Profile(profile)
+	cpu, _ := targets(usedCPU, usedMemory)
+	t.mixed("db", cpu, 2, "2", 2)
+	t.canary("statefulset-db", "Watched")
+	var others []string
+	for _, p := range t.Pods("db") {
+		if container(p.Object("spec"), "app").Text("resources", "requests", "cpu") == cpu {
+			t.restarted(p.Name(), 1)
+		} else {
+			others = append(others, p.Name())
+		}
+	}
+	t.guarded("statefulset-db", "Restarts", "its containers restarted 2 times within")
+	t.resized("db", 4, "2", "1Gi")
+	profile["apply"].(M)["guard"] = M{"watch": "1s"}
+	t.Profile(profile)
+	t.Cycles(t.halflife, 2)
+	rec := t.guarded("statefulset-db", "Restarts", "left alone until")
+	if rec.Object("status", "canary") != nil || rec.Condition("Canary") != nil {
+		t.Fatalf("its status speaks of canaries still: %s", rec.Object("status"))
+	}
+	t.Check(t.podsAsk("db", "app", "cpu", "2", 4))
+	t.same("db", before)
+	for _, name := range others {
+		if p := t.Workload("pods", name); p.Generation() != 1 || carries(p) {
+			t.Fatalf("pod %s was touched: %s", name, p.Object("metadata"))
+		}
+	}
+	t.generation("statefulsets", "db", 1)
 }
 
 // A deploy of the canary gets its target, one of another workload what its owner asks for, until the canary stood; from the
