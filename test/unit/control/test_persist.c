@@ -156,12 +156,31 @@ static void test_no_recall_while_usage_is_away(void **state)
         life_end(&c);
 }
 
+/* So many others are to be stored that a slice of a checkpoint ends with t, or behind it, and before the last of them;
+ * wherever it is among them. */
+static void crowd(struct world *w, const struct target *t)
+{
+        enum { OTHERS = 2 * CHECKPOINT_SLICE };
+        static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
+        struct target *other;
+        size_t before = 0, n = 0;
+        for (unsigned i = 0; i < OTHERS; i++) {
+                char name[24];
+                snprintf(name, sizeof name, "other-%u", i);
+                other = target_get(w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), text_of(name));
+                history_get(other, t->histories->container, none);
+        }
+        for (size_t at = 0; map_each(&w->targets, &at) != t;)
+                before++;
+        for (size_t at = 0; (other = map_each(&w->targets, &at)); n++)
+                other->histories->dirty =
+                        n == before || (before < CHECKPOINT_SLICE ? n > before : n + 1 < CHECKPOINT_SLICE);
+}
+
 /* A checkpoint of many goes in slices. What is stored at once between two of them is newer than what it holds. */
 static void test_stored_within_a_checkpoint(void **state)
 {
         (void)state;
-        enum { OTHERS = 3000 };
-        static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct controller c;
         AUTO(mem_free) char *path = fresh_path("slices.db");
         int64_t now = now_read().wall.ms;
@@ -170,17 +189,11 @@ static void test_stored_within_a_checkpoint(void **state)
         look(&c);
         fold(&c, now - MINUTE_MS);
         struct target *t = shop_target(&c.world);
-        for (int i = 0; i < OTHERS; i++) {
-                char name[16];
-                snprintf(name, sizeof name, "other-%d", i);
-                history_get(target_get(&c.world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), text_of(name)),
-                            t->histories->container, none)
-                        ->dirty = true;
-        }
+        crowd(&c.world, t);
         t->deed.changed_ms = now - HOUR_MS;
         t->deed_dirty = true;
         assert_false(persist_pack(&c));
-        assert_false(t->histories->dirty || t->deed_dirty); /* they are in the first slice */
+        assert_false(t->histories->dirty || t->deed_dirty);
         shop_pod(&c.world, 1, 1, now);
         look(&c);
         assert_int_equal(c.count.kills, 1);
