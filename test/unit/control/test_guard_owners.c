@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 /* after its needs */
 #include <cmocka.h>
 
@@ -190,12 +191,96 @@ static void test_the_newest_kill_counts(void **state)
         stage_clear(&s);
 }
 
+/* --- which changes are watched --- */
+
+static void test_which_changes_are_watched(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what;
+                enum apply_mode mode;
+                bool off, held;
+                bool watched, released; /* as one that we made; as one that an owner's deploy brought */
+        } row[] = {
+                {"of a template", APPLY_ROLLOUT, false, false, true, false},
+                {"of pods", APPLY_IN_PLACE, false, false, true, false},
+                {"that takes another back", APPLY_ROLLOUT, false, true, false, false},
+                {"its owner deployed", APPLY_ON_DEPLOY, false, false, false, true},
+                {"with guards turned off", APPLY_ROLLOUT, true, false, false, false},
+                {"deployed, with guards turned off", APPLY_ON_DEPLOY, true, false, false, false},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct stage s;
+                stage_set(&s, row[i].mode, AT_WORKLOAD);
+                s.spec.apply.guard.enabled = !row[i].off;
+                s.wl.digest = 2;
+                if (row[i].held) {
+                        target_guarding(&s.t)->cause = GUARD_EVICTED;
+                        target_guarding(&s.t)->until_ms = minute(1);
+                }
+                guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                bool watched = s.t.deed.guard && s.t.deed.guard->change_ms;
+                guard_deployed(&s.t, (struct wall){changed_ms});
+                bool released = s.t.deed.guard && s.t.deed.guard->released_ms;
+                if (watched != row[i].watched || released != row[i].released)
+                        fail_msg("%s: watched %d, released %d", row[i].what, watched, released);
+                stage_clear(&s);
+        }
+}
+
+/* A kill at the limit is not the request's, and its restart does not count; but one of before the change did not
+ * restart anything since. */
+static void test_kills_at_the_limit(void **state)
+{
+        (void)state;
+        struct stage s;
+        const struct oom_kill before = {.container = "app", .at = {changed_ms}},
+                              since = {.container = "app", .at = {changed_ms + 1}};
+        stage_set(&s, APPLY_ROLLOUT, AT_POD);
+        guard_killed(&s.c, NULL, &s.pod[0], &since, false); /* of no target */
+        guard_killed(&s.c, &s.t, &s.pod[0], &since, false); /* nothing was changed yet */
+        assert_null(s.t.deed.guard);
+        target_guarding(&s.t)->cause = GUARD_EVICTED; /* and it was taken back once */
+        guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
+        assert_int_equal(s.t.deed.guard->by_limit, 0);
+        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+        guard_killed(&s.c, &s.t, &s.pod[0], &before, false);
+        assert_int_equal(s.t.deed.guard->by_limit, 0);
+        guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
+        assert_int_equal(s.t.deed.guard->by_limit, 1);
+        s.t.workload = NULL;
+        guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
+        assert_int_equal(s.t.deed.guard->by_limit, 1);
+        stage_clear(&s);
+}
+
+static void test_how_long_after(void **state)
+{
+        (void)state;
+        static const struct {
+                int seconds;
+                const char *want;
+        } row[] = {{0, ", 0s after"}, {59, ", 59s after"}, {60, ", 1m0s after"}, {3599, ", 59m59s after"}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct stage s;
+                stage_set(&s, APPLY_ROLLOUT, AT_POD);
+                guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                const struct oom_kill k = {
+                        .container = "app", .at = {changed_ms + row[i].seconds * SECOND_MS}, .under_limit = true};
+                guard_killed(&s.c, &s.t, &s.pod[0], &k, true);
+                assert_true(look(&s, 60));
+                if (!strstr(s.t.deed.guard->why, row[i].want))
+                        fail_msg("%d s: %s", row[i].seconds, s.t.deed.guard->why);
+                stage_clear(&s);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_what_the_fuse_counts),
-                cmocka_unit_test(test_forgotten_by_pods),
-                cmocka_unit_test(test_the_newest_kill_counts),
+                cmocka_unit_test(test_what_the_fuse_counts),   cmocka_unit_test(test_forgotten_by_pods),
+                cmocka_unit_test(test_the_newest_kill_counts), cmocka_unit_test(test_which_changes_are_watched),
+                cmocka_unit_test(test_kills_at_the_limit),     cmocka_unit_test(test_how_long_after),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
