@@ -166,11 +166,11 @@ static void print_gates(const struct page *p, const json_t *number, enum resourc
         const json_t *held = holding(steps, "gate"), *deploy_held = holding(steps, "deployGate");
         AUTO(mem_free) char *deploy = page_quantity(number, "deploy", r);
         if (held && strcmp(word_of(held, "gate"), "Rule") == 0)
-                page_line(p, "gates", word_of(held, "words")); /* no gate holds where nothing asks to pass */
+                page_printf(p, "gates", "%s", word_of(held, "words")); /* no gate holds where nothing asks to pass */
         else if (held)
                 page_printf(p, "gates", "%s holds: %s", word_of(held, "gate"), word_of(held, "words"));
         else
-                page_line(p, "gates", when_applied(steps));
+                page_printf(p, "gates", "%s", when_applied(steps));
         if (deploy && deploy_held)
                 page_printf(p, "at a deploy", "%s, because %s holds: %s", deploy, word_of(deploy_held, "gate"),
                             word_of(deploy_held, "words"));

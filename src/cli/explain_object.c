@@ -5,18 +5,6 @@
 #include "explain.h"
 #include "explain_inner.h"
 
-static const json_t *condition_of(const json_t *status, const char *type)
-{
-        const json_t *conditions = json_object_get(status, "conditions");
-        for (size_t i = 0; i < json_array_size(conditions); i++) {
-                const json_t *c = json_array_get(conditions, i);
-                const char *is = json_string_value(json_object_get(c, "type"));
-                if (is && strcmp(is, type) == 0)
-                        return c;
-        }
-        return NULL;
-}
-
 static void print_samples(const struct page *p, const json_t *status)
 {
         AUTO(mem_free) char *since = page_text(status, "since"), *last = page_text(status, "lastSample");
@@ -46,16 +34,26 @@ static void print_number(const struct page *p, const json_t *status, const json_
                 page_printf(p, "current", "%s is requested now", current);
 }
 
+/* Applied always, of the others those that are so; that it is Ready its state has told. */
+static bool is_told(const char *type, const char *is, bool applied)
+{
+        bool names_it = strcmp(type, "Applied") == 0;
+        return applied ? names_it : !names_it && strcmp(type, "Ready") != 0 && strcmp(is, "True") == 0;
+}
+
 static void print_conditions(const struct page *p, const json_t *status)
 {
-        static const char *const types[] = {"Applied", "Contested", "Degraded", "UnderProvisioned", "QoSChanges"};
-        for (size_t i = 0; i < sizeof types / sizeof types[0]; i++) {
-                const json_t *c = condition_of(status, types[i]);
-                AUTO(mem_free) char *is = page_text(c, "status"), *reason = page_text(c, "reason");
-                AUTO(mem_free) char *message = page_text(c, "message");
-                if (c && (i == 0 || strcmp(is, "True") == 0))
-                        page_printf(p, i ? "" : "conditions", "%s is %s, %s%s%s", types[i], is, reason,
-                                    *message ? ": " : "", message);
+        const json_t *conditions = json_object_get(status, "conditions");
+        const char *label = "conditions";
+        size_t count = json_array_size(conditions);
+        for (size_t i = 0; i < 2 * count; i++) { /* Applied comes first */
+                const json_t *c = json_array_get(conditions, i % count);
+                AUTO(mem_free) char *type = page_text(c, "type"), *is = page_text(c, "status");
+                AUTO(mem_free) char *reason = page_text(c, "reason"), *message = page_text(c, "message");
+                if (!is_told(type, is, i < count))
+                        continue;
+                page_printf(p, label, "%s is %s, %s%s%s", type, is, reason, *message ? ": " : "", message);
+                label = "";
         }
 }
 

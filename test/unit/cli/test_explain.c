@@ -211,9 +211,17 @@ static void test_objects(void **state)
                 "\"upper\":\"610m\",\"reason\":\"RecommendOnly\"},\"memory\":{\"original\":\"4Gi\",\"target\":"
                 "\"4Gi\",\"reason\":\"MemoryOff\"}}],\"conditions\":[{\"type\":\"Applied\",\"status\":\"False\","
                 "\"reason\":\"RecommendOnly\",\"message\":\"the profile only\\u0007 recommends\"}]}}";
+        static const char guarded[] =
+                "{\"metadata\":{\"namespace\":\"shop\"},\"spec\":{\"targetRef\":{\"kind\":\"Deployment\",\"name\":"
+                "\"web\"},\"profileRef\":{\"kind\":\"Profile\",\"name\":\"p\"}},\"status\":{\"state\":\"Held\","
+                "\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\",\"reason\":\"Ready\"},{\"type\":\"Guarded\","
+                "\"status\":\"True\",\"reason\":\"Evicted\",\"message\":\"left alone for a day\"},{\"type\":"
+                "\"Canary\",\"status\":\"False\",\"reason\":\"Stood\"},{\"type\":\"OutOfMemory\",\"status\":\"True\","
+                "\"reason\":\"Kill\"},{\"type\":\"Applied\",\"status\":\"False\",\"reason\":\"Guard\"}]}}";
         static const struct {
                 const char *text, *container, *resource, *file;
         } row[] = {
+                {guarded, NULL, NULL, "object-guarded"},
                 {object, NULL, NULL, "object"},
                 {object, "app", "cpu", "object-cpu"},
                 {object, "other", NULL, "object-none"},
@@ -252,6 +260,14 @@ static void test_nonsense_answers(void **state)
                  "{\"buckets\":[{\"index\":-1,\"share\":1},{\"index\":176,\"share\":1},{\"index\":175,\"share\":0.5},"
                  "{\"index\":0,\"share\":0.5},{\"index\":3,\"share\":-2},{\"index\":4,\"share\":7}]}"},
                 {"{\"containers\":7,\"metadata\":[]}", "[]"},
+                {"{\"containers\":[{\"name\":\"app\",\"cpu\":{\"steps\":[{\"step\":\"gate\",\"gate\":\"Rule\","
+                 "\"verdict\":"
+                 "\"Holds\",\"words\":\"\\u001b[2J\"}]}}]}",
+                 "{}"},
+                {"{\"containers\":[{\"name\":\"app\",\"cpu\":{\"steps\":[{\"step\":\"gate\",\"gate\":\"Mode\","
+                 "\"words\":"
+                 "\"OnDeploy\\u001b[2J\"}]}}]}",
+                 "{}"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 char *text = NULL;
