@@ -340,13 +340,55 @@ static void test_rewindow(void **state)
         assert_memory_equal(same.w, r.w, sizeof(r.w));
 }
 
+/* What has entered stands for as many samples as its window has minutes (none: for one). */
+static void test_rewindow_weights(void **state)
+{
+        static const struct {
+                int64_t was, will;
+                double times;
+        } row[] = {{0, HOUR, 1.0 / 60}, {HOUR, 0, 60}, {0, DAY, 1.0 / 1440}, {HOUR, DAY, 1.0 / 24},
+                   {DAY, HOUR, 24},     {MIN, 0, 1},   {0, 1, MINUTE_MS},    {1, 0, 1.0 / MINUTE_MS}};
+        (void)state;
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
+                struct roomy r;
+                roomy_init(&r, row[i].was);
+                add_memory(&r, DAY, 50 * MB);
+                add_memory(&r, 3 * DAY, 80 * MB); /* the one before has entered */
+                double before = weight(&r, MEMORY, 50 * MB);
+                usage_rewindow(&r.u, row[i].will);
+                double times = weight(&r, MEMORY, 50 * MB) / before;
+                if (before <= 0 || fabs(times / row[i].times - 1) > 1e-12)
+                        fail_msg("row %zu: %g times", i, times);
+        }
+}
+
+/* Where no peak is open nothing enters; a peak of one byte does. */
+static void test_rewindow_without_a_peak(void **state)
+{
+        (void)state;
+        for (int byte = 0; byte < 2; byte++) {
+                struct roomy r;
+                roomy_init(&r, HOUR);
+                if (byte)
+                        add_memory(&r, DAY, 1);
+                usage_rewindow(&r.u, 0);
+                assert_int_equal(r.u.of[MEMORY].count, byte);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_merge),         cmocka_unit_test(test_merge_peaks),
-                cmocka_unit_test(test_merge_refused), cmocka_unit_test(test_merge_exact_room),
-                cmocka_unit_test(test_merge_minutes), cmocka_unit_test(test_merge_is_the_whole),
-                cmocka_unit_test(test_may_join),      cmocka_unit_test(test_rewindow),
+                cmocka_unit_test(test_merge),
+                cmocka_unit_test(test_merge_peaks),
+                cmocka_unit_test(test_merge_refused),
+                cmocka_unit_test(test_merge_exact_room),
+                cmocka_unit_test(test_merge_minutes),
+                cmocka_unit_test(test_merge_is_the_whole),
+                cmocka_unit_test(test_may_join),
+                cmocka_unit_test(test_rewindow),
+                cmocka_unit_test(test_rewindow_weights),
+                cmocka_unit_test(test_rewindow_without_a_peak),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
