@@ -180,6 +180,8 @@ static void test_the_newest_kill_counts(void **state)
         guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
         harm(&s, EVICTED, 10);
         harm(&s, KILLED, 9); /* heard of later */
+        s.plan.now.ms = minute(11);
+        assert_false(guard_watch(&s.c, &s.t, &s.plan)); /* who holds no Lease looks on */
         assert_true(s.t.deed.guard->kill.evicted);
         assert_int_equal(s.t.deed.guard->kill.at.ms, minute(10));
         assert_true(look(&s, 12));
