@@ -315,9 +315,9 @@ enum { NAMED_MOST = 8 };
 struct loading {
         struct exporting *x;
         struct loaded *all;
-        struct loaded other;         /* stands for all that are not asked for */
-        char *elsewhere[NAMED_MOST]; /* namespaces of some of those */
+        char *elsewhere[NAMED_MOST]; /* namespaces of some that are not asked for */
         size_t named;
+        struct loaded other; /* stands for all that are not asked for */
 };
 
 static struct text copy(char **at, struct text from)
