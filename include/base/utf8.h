@@ -19,5 +19,7 @@ size_t utf8_cut(const char *p, size_t len, size_t max);
 
 /* End a text, which was valid before somebody cut it to his room, before the character that the cut went through. */
 void utf8_trim(char *s);
+/* Put '?' in the place of each byte that is of no character: what came from outside may be cut, or hold anything. */
+void utf8_mend(char *s);
 
 #endif

@@ -6,18 +6,6 @@
 
 #include "base/utf8.h"
 
-/* What came from outside may be cut inside a character or hold anything at all: such bytes become '?'. */
-static void clean(char *text)
-{
-        size_t len = strlen(text);
-        for (size_t i = 0; i < len;) {
-                size_t step = utf8_length(text + i, len - i);
-                if (step == 0)
-                        text[i] = '?';
-                i += step ? step : 1;
-        }
-}
-
 /* Copy s to out, which holds cap bytes, whole characters only. */
 static void copy(char *out, size_t cap, const char *s)
 {
@@ -37,7 +25,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
         va_end(args);
         err->code = code;
         copy(err->text, sizeof err->text, len < 0 ? "unknown error" : text);
-        clean(err->text);
+        utf8_mend(err->text);
         return code;
 }
 
@@ -54,7 +42,7 @@ int err_wrap(struct err *err, const char *fmt, ...)
         memcpy(text + used, ": ", 2);
         strcpy(text + used + 2, err->text);
         copy(err->text, sizeof err->text, text);
-        clean(err->text);
+        utf8_mend(err->text);
         return err->code;
 }
 

@@ -61,3 +61,14 @@ void utf8_trim(char *s)
                 return;
         }
 }
+
+void utf8_mend(char *s)
+{
+        for (size_t len = strlen(s), step; len > 0; s += step, len -= step) {
+                step = utf8_length(s, len);
+                if (step == 0) {
+                        *s = '?';
+                        step = 1;
+                }
+        }
+}

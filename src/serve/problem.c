@@ -53,18 +53,6 @@ struct writer answer_begin(struct answer *a)
         return (struct writer){.b = &a->body};
 }
 
-/* Whatever came in may be quoted in a detail. */
-static void make_utf8(char *s)
-{
-        for (size_t len = strlen(s), step; len > 0; s += step, len -= step) {
-                step = utf8_length(s, len);
-                if (step == 0) {
-                        *s = '?';
-                        step = 1;
-                }
-        }
-}
-
 static void write_problem(struct answer *a, enum problem p, const char *parameter, const char *fmt, va_list args)
         __attribute__((format(printf, 4, 0)));
 
@@ -73,7 +61,7 @@ static void write_problem(struct answer *a, enum problem p, const char *paramete
         char detail[DETAIL_MAX];
         assert(p < PROBLEMS);
         vsnprintf(detail, sizeof detail, fmt, args);
-        make_utf8(detail);
+        utf8_mend(detail); /* whatever came in may be quoted */
         clear(a, problems[p].status, "application/problem+json");
         struct writer w = {.b = &a->body};
         writer_open(&w, NULL, '{');

@@ -76,13 +76,30 @@ static void trims_what_was_cut(void **state)
         }
 }
 
+static void mends_what_was_quoted(void **state)
+{
+        (void)state;
+        static const char *const row[][2] = {
+                {"", ""},
+                {"'a\u20ac'", "'a\u20ac'"},
+                {"'\xe2\x82' is", "'?\?' is"},
+                {"\xff\u00e9\xc3", "?\u00e9?"},
+        };
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                char text[16];
+                strcpy(text, row[i][0]);
+                utf8_mend(text);
+                if (strcmp(text, row[i][1]) != 0)
+                        fail_msg("row %zu: '%s'", i, text);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(every_code_point_round_trips),
-                cmocka_unit_test(refuses_what_is_no_character),
-                cmocka_unit_test(cuts_whole_characters),
-                cmocka_unit_test(trims_what_was_cut),
+                cmocka_unit_test(every_code_point_round_trips), cmocka_unit_test(refuses_what_is_no_character),
+                cmocka_unit_test(cuts_whole_characters),        cmocka_unit_test(trims_what_was_cut),
+                cmocka_unit_test(mends_what_was_quoted),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
