@@ -123,6 +123,13 @@ static void test_kill_starts_from_percentile(void **state)
         kill_at(&r, 100 * DAY, 1000 * MI, 0);
         kill_at(&r, 100 * DAY + 1, 1000 * MI, 0);
         assert_true(fabs(hold_at(&r, 100 * DAY + 1) - 1440 * MI) < 1);
+        /* and where nothing is known of the kill but that it was, the first as well */
+        roomy_init(&r, 0);
+        add_memory(&r, 100 * DAY, 3e9);
+        double percentile;
+        assert_int_equal(usage_percentile(&r.u, MEMORY, 990, &percentile), 0);
+        kill_at(&r, 100 * DAY, 0, 0);
+        assert_true(fabs(hold_at(&r, 100 * DAY) - 1.2 * ceil(percentile / MI) * MI) < 1);
         /* an expired hold is no model */
         roomy_init(&r, 0);
         r.policy[MEMORY].oom_hold_ms = HOUR;

@@ -292,31 +292,37 @@ static void test_may_join(void **state)
         assert_true(usage_may_join(&good.u, (struct wall){now}));
         assert_true(usage_may_join(&good.u, (struct wall){now - 5 * MIN}));
         assert_false(usage_may_join(&good.u, (struct wall){now - 5 * MIN - 1}));
+        const int64_t most = (int64_t)1 << 48, latest = now + 5 * MIN;
         const struct {
                 size_t field;
-                int64_t value;
+                int64_t value; /* the first that may not */
         } row[] = {
+                {offsetof(struct usage, samples), most + 1},
+                {offsetof(struct usage, running.count), most + 1},
+                {offsetof(struct usage, runs), most + 1},
+                {offsetof(struct usage, kills), most + 1},
+                {offsetof(struct usage, step_ms[0]), latest + 1},
+                {offsetof(struct usage, step_ms[1]), latest + 1},
+                {offsetof(struct usage, kill[0].at_ms), latest + 1},
+                {offsetof(struct usage, of[CPU].ref_ms), latest + DAY + 1},
+                {offsetof(struct usage, of[MEMORY].ref_ms), latest + DAY + 1},
                 {offsetof(struct usage, newest_ms), now + 5 * MIN + 1},
                 {offsetof(struct usage, peak_at_ms), now + 5 * MIN + 1},
                 {offsetof(struct usage, sampled.last), now / MIN + 6},
-                {offsetof(struct usage, running.last), INT64_MAX / 2},
+                {offsetof(struct usage, running.last), now / MIN + 6},
                 {offsetof(struct usage, step_ms[2]), now + 5 * MIN + 1},
                 {offsetof(struct usage, last_run_ms), now + 5 * MIN + 1},
                 {offsetof(struct usage, kill[3].at_ms), now + 5 * MIN + 1},
-                {offsetof(struct usage, of[MEMORY].ref_ms), now + 2 * DAY},
-                {offsetof(struct usage, of[CPU].ref_ms), (int64_t)1 << 60},
-                {offsetof(struct usage, samples), (int64_t)1 << 50},
-                {offsetof(struct usage, running.count), (int64_t)1 << 50},
-                {offsetof(struct usage, kills), (int64_t)1 << 50},
-                {offsetof(struct usage, runs), (int64_t)1 << 50},
         };
-        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
-                struct roomy bad;
-                roomy_copy(&bad, &good);
-                memcpy((char *)&bad.u + row[i].field, &row[i].value, sizeof(row[i].value));
-                if (usage_may_join(&bad.u, (struct wall){now}))
-                        fail_msg("row %zu may be joined", i);
-        }
+        for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++)
+                for (int64_t over = -1; over <= 0; over++) {
+                        struct roomy bad;
+                        int64_t value = row[i].value + over;
+                        roomy_copy(&bad, &good);
+                        memcpy((char *)&bad.u + row[i].field, &value, sizeof(value));
+                        if (usage_may_join(&bad.u, (struct wall){now}) != (over < 0))
+                                fail_msg("row %zu, %s", i, over < 0 ? "the last that may" : "the first that may not");
+                }
 }
 
 /* The open peak enters as one of its own window, and then stands for as many samples as that has minutes. */
