@@ -189,6 +189,11 @@ struct controller {
         char store_error[256]; /* why memory only, or why the last write failed */
         struct mono checkpointed;
         struct store_batch *packing;
+        struct counted {
+                struct store_batch *batch; /* the kills; NULL: none yet */
+                struct history **history;  /* that hold them */
+                size_t histories, cap;
+        } counted; /* in this pass, and not stored yet */
         uint64_t batch_sent, batch_done;
         int64_t file_bytes;
 
@@ -301,8 +306,10 @@ struct oom_seen oom_since(const struct target *t, struct wall since);
 /* persist.c */
 void persist_open(struct controller *c, struct err *err); /* err code ERR_CONFLICT: give up */
 void persist_deed(struct controller *c, struct target *t);
-void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
+/* A kill that was counted in h; stored, with all that were, by persist_kills. */
+void persist_kill(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
                   double bytes);
+void persist_kills(struct controller *c);
 void persist_budget(struct controller *c);
 /* What is new of t, in one transaction. */
 void persist_target(struct controller *c, struct target *t);

@@ -177,6 +177,6 @@ bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
         oom_note(c, t, k);
-        persist_kill(c, t, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
+        persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
         return true;
 }

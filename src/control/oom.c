@@ -90,7 +90,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                 h->dirty = true;
                 oom_note(c, h->target, &k);
                 guard_killed(c, h->target, p, &k, cause == CAUSE_EVICTION);
-                persist_kill(c, h->target, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
+                persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
                 counted = true;
         }
         if (!counted)
@@ -127,6 +127,7 @@ void oom_count(struct controller *c)
                 count_pod(c, c->world.order[i]);
         for (size_t i = 0; i < c->world.droppeds; i++)
                 count_pod(c, c->world.dropped[i]);
+        persist_kills(c);
 }
 
 /* One that nobody has linked yet, or whose kills the store may know of, waits for the next settle. */
@@ -134,6 +135,8 @@ void oom_seen_now(struct controller *c)
 {
         struct pod *p = c->world.killed;
         c->world.killed = NULL;
-        if (p && p->stored && c->synced)
-                count_pod(c, p);
+        if (!p || !p->stored || !c->synced)
+                return;
+        count_pod(c, p);
+        persist_kills(c);
 }

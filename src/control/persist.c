@@ -341,29 +341,49 @@ void persist_deed(struct controller *c, struct target *t)
         submit(c, b);
 }
 
-/* With the history that holds it: what is counted once must be remembered once. */
-static void put_counted(struct store_batch *b, struct target *t, const char *container)
-{
-        const struct history *h = history_find(t, container);
-        if (h)
-                put_usage(b, h);
-        put_deed(b, t);
-}
-
-void persist_kill(struct controller *c, struct target *t, const struct pod *p, const struct pod_container *pc,
+void persist_kill(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
                   double bytes)
 {
+        struct counted *all = &c->counted;
+        struct store_key key = key_of(h->target, pc->name);
+        struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
         if (!c->store)
                 return;
-        struct store_batch *b = store_batch_new();
-        struct store_key key = key_of(t, pc->name);
-        struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
+        if (!all->batch)
+                all->batch = store_batch_new();
         memcpy(kill.uid, p->uid, sizeof kill.uid);
-        store_batch_kill(b, &key, &kill);
-        put_counted(b, t, pc->name);
+        store_batch_kill(all->batch, &key, &kill);
+        if (h->counted)
+                return;
+        h->counted = true;
+        if (all->histories == all->cap)
+                all->history = mem_resize(all->history, all->cap = all->cap * 2 + 16, sizeof(struct history *));
+        all->history[all->histories++] = h;
+}
+
+static void put_counted(struct store_batch *b, const struct counted *all)
+{
+        for (size_t i = 0; i < all->histories; i++) {
+                put_usage(b, all->history[i]);
+                put_deed(b, all->history[i]->target);
+        }
+}
+
+/* Each history that holds some is stored with them, and once: what is counted once must be remembered once, and one of
+ * ten thousand pods is a quarter of a megabyte. */
+void persist_kills(struct controller *c)
+{
+        struct counted *all = &c->counted;
+        if (!all->batch)
+                return;
+        put_counted(all->batch, all);
         if (c->packing)
-                put_counted(c->packing, t, pc->name);
-        submit(c, b);
+                put_counted(c->packing, all);
+        submit(c, all->batch);
+        for (size_t i = 0; i < all->histories; i++)
+                all->history[i]->counted = false;
+        mem_free(all->history);
+        *all = (struct counted){0};
 }
 
 void persist_note(struct controller *c, const char *name, struct text value)

@@ -354,6 +354,7 @@ struct history {
          * NULL: they are not. */
         struct amount *original;
         bool dirty;              /* since the last checkpoint */
+        bool counted;            /* holds kills that are not stored yet */
         uint8_t jumped;          /* cycles in a row that its newest sample was ahead of every clock */
         struct usage usage;      /* what every sample touches stands before it, on one cache line */
         struct history *next;    /* of the target */

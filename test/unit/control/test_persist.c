@@ -124,6 +124,38 @@ static void test_old_kill_of_a_running_pod(void **state)
         life_end(&c);
 }
 
+/* Many that are seen at once are stored at once: their history is of all its pods, and is stored but one time. */
+static void test_many_kills(void **state)
+{
+        enum { PODS = 50 };
+        (void)state;
+        struct controller c;
+        AUTO(mem_free) char *path = fresh_path("many.db");
+        int64_t at = now_read().wall.ms - MINUTE_MS;
+        life_begin(&c, path);
+        for (int pod = 1; pod <= PODS; pod++)
+                shop_pod(&c.world, pod, 1, at);
+        uint64_t sent = c.batch_sent;
+        look(&c);
+        assert_int_equal(c.count.kills, PODS);
+        assert_int_equal(c.batch_sent - sent, 1);
+        look(&c);
+        assert_int_equal(c.batch_sent - sent, 1);
+        life_end(&c);
+
+        life_begin(&c, path);
+        for (int pod = 1; pod <= PODS; pod++)
+                shop_pod(&c.world, pod, 1, at);
+        look(&c);
+        assert_int_equal(c.count.kills, 0);
+        assert_int_equal(learned(&c)->kills, PODS);
+        shop_pod(&c.world, 1, 2, at + SECOND_MS); /* none of the pass before is stored again, or missed */
+        look(&c);
+        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(learned(&c)->kills, PODS + 1);
+        life_end(&c);
+}
+
 /* While nobody watched, and longer ago than the retention time: it counts all the same. */
 static void test_old_kill_not_yet_seen(void **state)
 {
@@ -263,6 +295,7 @@ int main(void)
                 cmocka_unit_test(test_stored_within_a_checkpoint),
                 cmocka_unit_test(test_kill_with_its_doors),
                 cmocka_unit_test(test_old_kill_of_a_running_pod),
+                cmocka_unit_test(test_many_kills),
                 cmocka_unit_test(test_old_kill_not_yet_seen),
                 cmocka_unit_test(test_no_recall_while_usage_is_away),
         };
