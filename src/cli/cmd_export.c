@@ -97,6 +97,12 @@ static int read_arguments(struct exporting *x, int argc, char **argv, struct err
         if (value_of(x, OPT_DATABASE) && (x->labels || value_of(x, OPT_SERVER)))
                 return err_set(err, ERR_INVALID, "a database knows no labels, and no --server: leave out --%s",
                                x->labels ? "selector" : "server");
+        const char *file = value_of(x, OPT_OUTPUT);
+        if (file && (strcmp(file, "json") == 0 || strcmp(file, "yaml") == 0))
+                return err_set(err, ERR_INVALID,
+                               "--output is a file's name here, and there is one format: for a file "
+                               "called '%s' write ./%s",
+                               file, file);
         return value_of(x, OPT_SERVER) ? remote_check(value_of(x, OPT_SERVER), err) : 0;
 }
 

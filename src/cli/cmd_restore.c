@@ -220,6 +220,7 @@ static int work(struct restoring *r, struct err *err)
 static int restore(struct restore_command *c, struct err *err)
 {
         struct restoring *r = &c->work;
+        struct terminal terminal;
         int rc = session_open_given(&r->session, option_value(&c->given[OPT_KUBECONFIG]),
                                     option_value(&c->given[OPT_CONTEXT]), err);
         if (rc < 0)
@@ -227,7 +228,8 @@ static int restore(struct restore_command *c, struct err *err)
         (void)loop_signal(r->session.loop, SIGINT, on_signal, r);
         (void)loop_signal(r->session.loop, SIGTERM, on_signal, r);
         restore_scope_settle(&r->scope, &r->session);
-        c->progress = isatty(STDERR_FILENO);
+        terminal_read(stderr, &terminal);
+        c->progress = terminal.moves;
         r->ended = on_ended;
         r->looked = on_looked;
         r->arg = c;

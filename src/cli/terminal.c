@@ -41,11 +41,12 @@ static bool speaks_utf8(void)
 void terminal_read(FILE *to, struct terminal *ret)
 {
         const char *no_colour = getenv("NO_COLOR"), *term = getenv("TERM");
-        bool terminal = isatty(fileno(to));
+        bool terminal = isatty(fileno(to)), moves = terminal && term && *term && strcmp(term, "dumb") != 0;
         *ret = (struct terminal){
                 .columns = columns_of(fileno(to), terminal),
                 .utf8 = speaks_utf8(),
-                .colour = terminal && !(no_colour && *no_colour) && term && *term && strcmp(term, "dumb") != 0,
+                .moves = moves,
+                .colour = moves && !(no_colour && *no_colour),
         };
 }
 

@@ -11,7 +11,8 @@ enum { TERMINAL_COLUMNS = 80, TERMINAL_COLUMNS_LEAST = 40, TERMINAL_COLUMNS_MOST
 struct terminal {
         int columns;
         bool utf8;   /* of the locale's variables: LC_ALL, LC_CTYPE, LANG */
-        bool colour; /* only a terminal has them, and never where NO_COLOR is set or TERM is dumb */
+        bool moves;  /* a line can be wiped: only on a terminal, and not where TERM is dumb or unknown */
+        bool colour; /* that, and NO_COLOR is not set */
 };
 /* COLUMNS beats what the terminal says; what is no terminal has TERMINAL_COLUMNS. */
 void terminal_read(FILE *to, struct terminal *ret);

@@ -293,6 +293,10 @@ static void put_deed(struct store_batch *b, struct target *t)
         char *record = deed_print(t);
         if (strlen(record) <= RECORD_MAX)
                 store_batch_target(b, &key, text_of(record), (struct wall){t->gone_ms});
+        else
+                log_warn("too much is known of a workload to be stored: a restart forgets what its Recommendation "
+                         "does not tell",
+                         KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name));
         free(record);
         t->deed_dirty = false;
 }

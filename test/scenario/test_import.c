@@ -316,6 +316,7 @@ static void test_export_refused(void **state)
                 {2, "say of which", {"export", "-A", "-n", "shop"}},
                 {2, "it takes no names", {"export", "-A", "shop"}},
                 {2, "leave out --selector", {"export", "-A", "-l", "a=b", "--database", "x"}},
+                {2, "write ./json", {"export", "-A", "-o", "json", "--database", "x"}},
                 {2, "leave out --server", {"export", "-A", "--server", "http://127.0.0.1:1", "--database", "x"}},
                 {1, "/nowhere", {"export", "-A", "--database", "/nowhere/db"}},
                 {1, "http://127.0.0.1:1", {"export", "-A", "--server", "http://127.0.0.1:1"}},

@@ -218,10 +218,10 @@ static void test_pty(void **state)
         (void)state;
         static const struct {
                 const char *term, *no_color;
-                bool colour;
+                bool moves, colour;
         } row[] = {
-                {"xterm", NULL, true}, {"xterm", "", true}, {"xterm", "1", false},
-                {"dumb", NULL, false}, {NULL, NULL, false}, {"", NULL, false},
+                {"xterm", NULL, true, true},  {"xterm", "", true, true},  {"xterm", "1", true, false},
+                {"dumb", NULL, false, false}, {NULL, NULL, false, false}, {"", NULL, false, false},
         };
         const struct winsize size = {.ws_row = 24, .ws_col = 93};
         int master = posix_openpt(O_RDWR | O_NOCTTY);
@@ -236,8 +236,8 @@ static void test_pty(void **state)
                 row[i].term ? setenv("TERM", row[i].term, 1) : unsetenv("TERM");
                 row[i].no_color ? setenv("NO_COLOR", row[i].no_color, 1) : unsetenv("NO_COLOR");
                 terminal_read(to, &t);
-                if (t.colour != row[i].colour || t.columns != 93)
-                        fail_msg("row %zu: colour %d, %d columns", i, t.colour, t.columns);
+                if (t.colour != row[i].colour || t.moves != row[i].moves || t.columns != 93)
+                        fail_msg("row %zu: colour %d, moves %d, %d columns", i, t.colour, t.moves, t.columns);
         }
         fclose(to);
         close(master);
