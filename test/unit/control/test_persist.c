@@ -271,8 +271,8 @@ static void test_numbers(void **state)
                 look(&c);
                 t = shop_target(&c.world);
                 d = &t->deed;
-                int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS;
                 clocks_mend(&c, t);
+                int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS; /* after what it is mended to */
                 const int64_t past[] = {d->changed_ms, d->reset_seen_ms, d->stood_ms,       d->followed_ms,
                                         t->kill_ms,    t->under_ms,      d->guard->fired_ms};
                 for (size_t k = 0; k < sizeof past / sizeof past[0]; k++)
