@@ -210,8 +210,8 @@ check-format: ## the tree is as .clang-format wants it
 asan: ## the tests under the address and undefined behaviour sanitizers
 	@$(MAKE) --no-print-directory test MODE=asan
 
-tsan: ## the tests under the thread sanitizer (two a processor: it slows what waits for time)
-	@JOBS=$$(($$(nproc) * 2)) $(MAKE) --no-print-directory test MODE=tsan
+tsan: ## the tests under the thread sanitizer (one a processor and one more: it slows what waits for time)
+	@JOBS=$$(($$(nproc) + 1)) $(MAKE) --no-print-directory test MODE=tsan
 
 compile_commands.json: ## for editors and static analysis
 	@{ echo '['; for f in $(LIB_SRC) $(CLI_SRC) $(FAKE_SRC) $(HELP_SRC) $(TEST_SRC) $(BENCH_SRC); do \
