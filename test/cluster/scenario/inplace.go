@@ -148,12 +148,12 @@ func inPlaceGuaranteed(t *T) {
 	keeps["metadata"].(M)["labels"].(M)["keep"] = "yes"
 	t.Apply(keeps)
 	t.Eventually("they run", soon, func() error { return t.podsAsk("db", "app", "cpu", "2", 2) })
-	profile["apply"].(M)["mode"] = "InPlace"
-	t.Profile(profile)
-	keep := quick("InPlace")
+	keep := quick("InPlace") // before the other goes over to it, which would set it as well
 	keep["apply"].(M)["keepGuaranteed"] = true
 	keep["selector"], keep["priority"] = M{"matchLabels": M{"keep": "yes"}}, 10
 	t.ProfileNamed("e2e-in-place-keeps", keep)
+	profile["apply"].(M)["mode"] = "InPlace"
+	t.Profile(profile)
 	t.applies("statefulset-db", "False", "QoS", "2 of 2 pods")
 	t.Check(t.podsAsk("db", "app", "cpu", "2", 2))
 	cpu, _ := targets(usedCPU, usedMemory)
