@@ -25,7 +25,9 @@ func main() {
 	var err error
 	switch os.Args[1] {
 	case "build": // what e2e runs, ahead of it
-		_, err = buildAll()
+		if _, err = buildAll(); err == nil {
+			err = scenario.BuildPeer(root())
+		}
 	case "up":
 		err = up()
 	case "down":

@@ -28,12 +28,25 @@ type vpaMemory struct {
 	Memory map[string]float64 `json:"memory"`
 }
 
+// goPeer is a command of go's in the module that has VPA's code.
+func goPeer(root string, args ...string) *exec.Cmd {
+	cmd := exec.Command("go", args...)
+	cmd.Dir = filepath.Join(root, "test", "cluster", "peer")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return cmd
+}
+
+// BuildPeer compiles what import-vpa runs, ahead of it: that takes minutes, the first time.
+func BuildPeer(root string) error {
+	if out, err := goPeer(root, "build", "-o", os.DevNull, "./checkpoint").CombinedOutput(); err != nil {
+		return fmt.Errorf("build checkpoint: %w\n%s", err, out)
+	}
+	return nil
+}
+
 func (t *T) vpaMemories(count int) []vpaMemory {
 	seed := time.Now().UnixNano()
-	cmd := exec.Command("go", "run", "./checkpoint", "-count", fmt.Sprint(count), "-seed", fmt.Sprint(seed))
-	cmd.Dir = filepath.Join(t.Root, "test", "cluster", "peer")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.Output()
+	out, err := goPeer(t.Root, "run", "./checkpoint", "-count", fmt.Sprint(count), "-seed", fmt.Sprint(seed)).Output()
 	t.Check(err)
 	var all []vpaMemory
 	t.Check(json.Unmarshal(out, &all))
