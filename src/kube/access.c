@@ -133,13 +133,13 @@ static int exec_begin(struct access *a, struct now now, struct err *err)
 
 static void exec_refresh(struct access *a, struct now now, bool force)
 {
-        int rc = 0;
-        if (!a->run && exec_is_due(a, now, force)) {
+        if (a->run) {
+                if (exec_look(a, now, &a->exec_trouble) == 0)
+                        a->exec_trouble.code = 0;
+        } else if (exec_is_due(a, now, force)) {
                 a->exec_rests.ns = now.mono.ns + EXEC_EVERY_MS * INT64_C(1000000);
-                rc = exec_begin(a, now, &a->exec_trouble);
+                (void)exec_begin(a, now, &a->exec_trouble);
         }
-        if (rc == 0 && a->run && exec_look(a, now, &a->exec_trouble) == 0)
-                a->exec_trouble.code = 0;
 }
 
 static int exec_first(struct access *a, struct err *err)
