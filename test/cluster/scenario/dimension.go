@@ -125,7 +125,9 @@ func dimensionPod(t *T) {
 	t.RecWhen("pod-lone", "what the pod needs", soon, func(r kube.Object) error { return row(r, "app", usedCPU, 2000) })
 
 	cpu, _ := targets(usedCPU, usedMemory)
-	t.Check(t.Delete(t.path("pods", "lone")))
+	// With a grace period the node alone removes it. KWOK deletes by name: where the server has removed the pod already, it
+	// may hit the next one of that name.
+	t.Check(t.Delete(t.path("pods", "lone") + "?gracePeriodSeconds=30"))
 	t.gone("lone")
 	if got := container(t.lone().Object("spec"), "app").Text("resources", "requests", "cpu"); got != cpu {
 		t.Fatalf("the pod is admitted again with %s, not %s", got, cpu)
