@@ -25,6 +25,8 @@ struct event {
 void event_emit(struct event_source *s, const struct event *e, struct now now);
 /* Called now and then (once a cycle): finishes series, refreshes long ones. */
 void event_tick(struct event_source *s, struct now now);
+/* A write is under way. */
+bool event_writing(const struct event_source *s);
 uint64_t event_dropped(const struct event_source *s);
 
 #endif

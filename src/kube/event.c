@@ -72,6 +72,11 @@ void event_source_free(struct event_source *s)
         mem_free(s);
 }
 
+bool event_writing(const struct event_source *s)
+{
+        return s->writes > 0;
+}
+
 uint64_t event_dropped(const struct event_source *s)
 {
         return s->dropped;

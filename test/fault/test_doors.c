@@ -186,7 +186,7 @@ static void test_truncated_bodies(void **state)
         struct stand s;
         int fd[CUT];
         bool ended;
-        stand_begin(&s, &(struct door_options){.request_ms = 3000, .admission = true});
+        stand_begin(&s, &(struct door_options){.request_ms = 60000, .admission = true});
         for (int i = 0; i < CUT; i++) {
                 fd[i] = wire_open(s.address);
                 wire_say(fd[i], "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"

@@ -58,10 +58,10 @@ static struct now at(int64_t minutes)
 static bool written(void *arg)
 {
         struct told *t = arg;
-        return fake_count(t->api.fake, "write", "/") >= t->wanted;
+        return fake_count(t->api.fake, "write", "/") >= t->wanted && !event_writing(t->source);
 }
 
-/* So many writes in all, and none more soon after. */
+/* So many writes in all, their answers heard, and none more soon after. */
 static void assert_writes(struct told *t, size_t count)
 {
         t->wanted = count;
