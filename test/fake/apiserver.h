@@ -187,6 +187,7 @@ typedef bool fake_predicate(struct fake *f, void *arg);
  * timeout_ms. */
 bool fake_wait(struct fake *f, fake_predicate *holds, void *arg, int64_t timeout_ms);
 bool fake_wait_count(struct fake *f, const char *verb, const char *path, size_t least, int64_t timeout_ms);
+bool fake_wait_delayed(struct fake *f, size_t least, int64_t timeout_ms); /* so many answers are being delayed */
 bool fake_wait_watches(struct fake *f, const char *path, size_t least, int64_t timeout_ms);
 
 /* --- worlds --- */

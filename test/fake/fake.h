@@ -127,6 +127,7 @@ struct fake {
 
         struct fake_request *log; /* a ring of the newest */
         size_t logged;            /* ever */
+        size_t delayed;           /* answers that a fault delays now */
         json_t *counts;           /* "verb method path" → count */
         struct watch *watch;      /* running */
 

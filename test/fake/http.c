@@ -235,6 +235,18 @@ static enum MHD_Result send_garbage(struct MHD_Connection *c, const char *bytes)
         return MHD_NO;
 }
 
+static void delay(struct fake *f, int64_t ms)
+{
+        fake_lock(f);
+        f->delayed++;
+        fake_notify(f);
+        fake_unlock(f);
+        wait_ms(f, ms);
+        fake_lock(f);
+        f->delayed--;
+        fake_unlock(f);
+}
+
 static enum MHD_Result exchange_finish(struct fake *f, struct MHD_Connection *c, struct request *rq,
                                        const struct exchange *x)
 {
@@ -245,7 +257,7 @@ static enum MHD_Result exchange_finish(struct fake *f, struct MHD_Connection *c,
         bool hit = fault_match(f, rq, &fault);
         fake_unlock(f);
         if (hit && fault.delay_ms)
-                wait_ms(f, fault.delay_ms);
+                delay(f, fault.delay_ms);
         if (fault.refuse || fault.garbage) {
                 fake_lock(f);
                 log_request(f, rq, 0);

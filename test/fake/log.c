@@ -182,6 +182,16 @@ static bool watched(struct fake *f, void *arg)
         return fake_watches(f, w->path) >= w->least;
 }
 
+static bool enough_delayed(struct fake *f, void *arg)
+{
+        return f->delayed >= *(const size_t *)arg;
+}
+
+bool fake_wait_delayed(struct fake *f, size_t least, int64_t timeout_ms)
+{
+        return fake_wait(f, enough_delayed, &least, timeout_ms);
+}
+
 bool fake_wait_watches(struct fake *f, const char *path, size_t least, int64_t timeout_ms)
 {
         return fake_wait(f, watched, &(struct count_wanted){NULL, path, least}, timeout_ms);
