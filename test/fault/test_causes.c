@@ -315,7 +315,7 @@ static void test_namespace_goes_under_a_patch(void **state)
         s->h = halflife_start(s->f, "under.db", NULL);
         PLAY(s, STORY("stays", LOOK, WEB(LIMITED))); /* else no usage is asked for in the end */
         PLAY(s, STORY("under", AT_ONCE(""), WEB(LIMITED), EXPECT(REC, "status.state", "Ready")));
-        assert_true(fake_wait_count(s->f, "get", web, 1, LONG_MS)); /* read: the patch is next */
+        assert_true(fake_wait_delayed(s->f, 1, LONG_MS));
         PLAY(s, STORY("under", CYCLES(1)));
         assert_int_equal(fake_delete(s->f, "/api/v1/namespaces/under"), 200);
         assert_true(fake_wait_count(s->f, "patch", web, 1, LONG_MS));

@@ -7,75 +7,31 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
 #include "../../../src/control/trial.h"
+#include "../../support/guarded.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
 #include "base/yaml.h"
 
-enum { PODS = 3 };
-static const int64_t changed_ms = INT64_C(1800000000000);
-
-/* A workload whose pods have requests of ours, an hour watched. */
-struct stage {
-        struct controller c;
-        struct profile_spec spec;
-        struct profile profile;
-        struct workload wl;
-        struct pod pod[PODS];
-        struct plan plan;
-        struct target t; /* the last: its key would follow */
-};
-
-static void stage_set(struct stage *s, enum apply_mode mode)
+static void begin(struct guarded *s, enum apply_mode mode)
 {
-        *s = (struct stage){.profile = {.spec = &s->spec},
-                            .wl = {.digest = 1},
-                            .t = {.ns = "web",
-                                  .group = "apps",
-                                  .version = "v1",
-                                  .kind = "Deployment",
-                                  .name = "shop",
-                                  .workload = &s->wl,
-                                  .profile = &s->profile,
-                                  .pods = s->pod,
-                                  .deed = {.changed_ms = changed_ms, .digest = 1}},
-                            .plan = {.target = &s->t, .carries = true}};
-        s->c.loop = loop_new();
-        s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
-        s->spec.apply.mode = mode;
-        s->spec.apply.guard = (struct guard_policy){.enabled = true, .restarts = 2, .watch_ms = HOUR_MS};
-        for (int i = 0; i < PODS; i++) {
-                s->pod[i] = (struct pod){.uid = {(uint8_t)(i + 1)},
-                                         .created_ms = changed_ms - DAY_MS,
-                                         .running = true,
-                                         .ours = true,
-                                         .ready = true,
-                                         .next_of_target = i + 1 < PODS ? &s->pod[i + 1] : NULL};
-        }
+        guarded_set(s, mode, GUARDED_PODS, changed_ms - DAY_MS);
 }
 
-static void stage_clear(struct stage *s)
-{
-        loop_timer_stop(s->c.loop, &s->c.nudge_timer);
-        target_drop_guarding(&s->t);
-        loop_free(s->c.loop);
-}
-
-static void change(struct stage *s, int64_t at_ms)
+static void change(struct guarded *s, int64_t at_ms)
 {
         s->t.deed.changed_ms = at_ms;
         guard_changed(&s->t, guarding_survey(&s->t), (struct wall){at_ms});
 }
 
-static bool look(struct stage *s, int64_t at_ms)
+static bool look(struct guarded *s, int64_t at_ms)
 {
         s->plan.now.ms = at_ms;
         s->plan.guarded = guard_holds(&s->t, s->plan.now);
         return guard_look(&s->c, &s->t, &s->plan);
 }
 
-static void killed(struct stage *s, int64_t at_ms, bool under_limit, bool evicted)
+static void killed(struct guarded *s, int64_t at_ms, bool under_limit, bool evicted)
 {
         const struct oom_kill k = {.container = "app", .at = {at_ms}, .under_limit = under_limit};
         guard_killed(&s->c, &s->t, &s->pod[0], &k, evicted);
@@ -86,8 +42,8 @@ static void killed(struct stage *s, int64_t at_ms, bool under_limit, bool evicte
 static void test_restarts(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_IN_PLACE);
+        struct guarded s;
+        begin(&s, APPLY_IN_PLACE);
         s.pod[0].restarts = 40;
         change(&s, changed_ms);
         assert_false(look(&s, changed_ms + MINUTE_MS));
@@ -96,14 +52,14 @@ static void test_restarts(void **state)
         s.pod[2].restarts = 1; /* of all pods together */
         assert_true(look(&s, changed_ms + 3 * MINUTE_MS));
         assert_string_equal(s.t.deed.guard->why, "its containers restarted 2 times within 3m0s of our change");
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 static void test_restarts_of_others(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_ROLLOUT);
+        struct guarded s;
+        begin(&s, APPLY_ROLLOUT);
         change(&s, changed_ms);
         s.pod[0].restarts = s.pod[1].restarts = s.pod[2].restarts = 1;
         s.pod[0].ours = false;    /* of the template before */
@@ -117,7 +73,7 @@ static void test_restarts_of_others(void **state)
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
         s.pod[2].restarts = 1;
         assert_true(look(&s, changed_ms + 2 * MINUTE_MS));
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* More pods than are remembered had restarted before: what is not known is not held against the change. */
@@ -125,9 +81,9 @@ static void test_restarts_of_many(void **state)
 {
         (void)state;
         enum { MANY = GUARD_PODS_MAX + 10 };
-        struct stage s;
+        struct guarded s;
         static struct pod pod[MANY];
-        stage_set(&s, APPLY_IN_PLACE);
+        begin(&s, APPLY_IN_PLACE);
         s.t.pods = pod;
         for (int i = 0; i < MANY; i++)
                 pod[i] = (struct pod){.uid = {(uint8_t)i, (uint8_t)(i >> 8), 7},
@@ -146,7 +102,7 @@ static void test_restarts_of_many(void **state)
         assert_int_equal(guarding_restarts(&s.t), 1);
         pod[MANY - 1].created_ms = changed_ms + SECOND_MS; /* a new one had none */
         assert_int_equal(guarding_restarts(&s.t), 10);
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* --- readiness --- */
@@ -166,9 +122,9 @@ static void test_readiness(void **state)
                 {"too late", -1000, 50, 50, 0},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                struct stage s;
+                struct guarded s;
                 int fired = 0;
-                stage_set(&s, APPLY_ROLLOUT);
+                begin(&s, APPLY_ROLLOUT);
                 change(&s, changed_ms);
                 s.pod[1].created_ms = changed_ms + row[i].created_m * MINUTE_MS;
                 s.pod[1].ready = false;
@@ -177,15 +133,15 @@ static void test_readiness(void **state)
                         fired = look(&s, changed_ms + m * MINUTE_MS) ? m : 0;
                 if (fired != row[i].fires_m)
                         fail_msg("%s: fired after %d minutes", row[i].what, fired);
-                stage_clear(&s);
+                guarded_clear(&s);
         }
 }
 
 static void test_ready_again(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_IN_PLACE);
+        struct guarded s;
+        begin(&s, APPLY_IN_PLACE);
         s.pod[2].ready = false; /* two of three were */
         change(&s, changed_ms);
         for (int m = 0; m < 60; m++) {
@@ -194,7 +150,7 @@ static void test_ready_again(void **state)
                 s.pod[0].ready = m % 15 != 0 || m == 0;
                 assert_false(look(&s, changed_ms + m * MINUTE_MS));
         }
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* --- whose change it is --- */
@@ -219,8 +175,8 @@ static void test_owners(void **state)
                 {"only recommended", APPLY_RECOMMEND, false, false, true, false, false},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                struct stage s;
-                stage_set(&s, row[i].mode);
+                struct guarded s;
+                begin(&s, row[i].mode);
                 s.spec.apply.at = AT_WORKLOAD;
                 s.plan.carries = row[i].carries;
                 change(&s, changed_ms);
@@ -234,7 +190,7 @@ static void test_owners(void **state)
                 bool evicted = look(&s, changed_ms + MINUTE_MS);
                 if (restarts != row[i].restarts || evicted != row[i].evicted)
                         fail_msg("%s: restarts %d, evicted %d", row[i].what, restarts, evicted);
-                stage_clear(&s);
+                guarded_clear(&s);
         }
 }
 
@@ -242,15 +198,15 @@ static void test_owners(void **state)
 static void test_at_pod(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_ON_DEPLOY);
+        struct guarded s;
+        begin(&s, APPLY_ON_DEPLOY);
         s.t.deed.changed_ms = 0;
         killed(&s, changed_ms, true, true); /* it runs for a day */
         assert_null(s.t.deed.guard);
         s.pod[0].created_ms = changed_ms;
         killed(&s, changed_ms + 59 * MINUTE_MS, true, true);
         assert_true(look(&s, changed_ms + 2 * (int64_t)HOUR_MS)); /* whenever it is heard of */
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* --- back-off --- */
@@ -259,9 +215,9 @@ static void test_steps(void **state)
 {
         (void)state;
         static const int hours[] = {24, 48, 96, 168, 168};
-        struct stage s;
+        struct guarded s;
         int64_t now = changed_ms;
-        stage_set(&s, APPLY_IN_PLACE);
+        begin(&s, APPLY_IN_PLACE);
         for (int i = 0; i < 5; i++) {
                 change(&s, now);
                 killed(&s, now + MINUTE_MS, true, true);
@@ -280,14 +236,14 @@ static void test_steps(void **state)
         assert_non_null(s.t.deed.guard);
         assert_false(look(&s, now + HOUR_MS + 1));
         assert_null(s.t.deed.guard);
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 static void test_turned_off(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_ROLLOUT);
+        struct guarded s;
+        begin(&s, APPLY_ROLLOUT);
         change(&s, changed_ms);
         killed(&s, changed_ms + MINUTE_MS, true, false);
         assert_true(look(&s, changed_ms + MINUTE_MS));
@@ -299,15 +255,15 @@ static void test_turned_off(void **state)
         assert_false(guard_holds(&s.t, (struct wall){changed_ms + 2 * MINUTE_MS}));
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
         assert_null(s.t.deed.guard);
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* --- stored --- */
 
-static void life_begin(struct stage *s, const char *path)
+static void life_begin(struct guarded *s, const char *path)
 {
         struct err err = {0};
-        stage_set(s, APPLY_IN_PLACE);
+        begin(s, APPLY_IN_PLACE);
         s->c.options = (struct controller_options){.database = path, .retention_ms = DAY_MS, .leader_elect = true};
         world_init(&s->c.world, "halflife", "halflife-system");
         persist_open(&s->c, &err);
@@ -317,18 +273,18 @@ static void life_begin(struct stage *s, const char *path)
 }
 
 /* Only what was handed to the store is there: as after a kill -9. */
-static void life_end(struct stage *s)
+static void life_end(struct guarded *s)
 {
         assert_int_equal(store_close(s->c.store, &(struct err){0}), 0);
         loop_turn(s->c.loop, 0);
         world_release(&s->c.world);
-        stage_clear(s);
+        guarded_clear(s);
 }
 
 static void test_lives(void **state)
 {
         (void)state;
-        struct stage s;
+        struct guarded s;
         AUTO(mem_free) char *path = tmp_path("guard.db");
         unlink(path);
         life_begin(&s, path);
@@ -454,12 +410,12 @@ static void test_takes_over(void **state)
 
 /* --- what follows a trial --- */
 
-static void trial_begin(struct stage *s, int64_t at_ms)
+static void trial_begin(struct guarded *s, int64_t at_ms)
 {
-        stage_set(s, APPLY_IN_PLACE);
+        begin(s, APPLY_IN_PLACE);
         world_init(&s->c.world, "halflife", "halflife-system");
         s->spec.apply.canary.percent = 50;
-        for (int i = 0; i < PODS; i++) {
+        for (int i = 0; i < GUARDED_PODS; i++) {
                 s->pod[i].ns = s->t.ns;
                 s->pod[i].name = s->t.name;
         }
@@ -469,18 +425,18 @@ static void trial_begin(struct stage *s, int64_t at_ms)
         s->t.deed.stood_ms = at_ms;
 }
 
-static void trial_end(struct stage *s)
+static void trial_end(struct guarded *s)
 {
         target_try_end(&s->c.world, &s->t);
         world_release(&s->c.world);
-        stage_clear(s);
+        guarded_clear(s);
 }
 
 /* The others are changed as the first were, and watched as long. */
 static void test_followed(void **state)
 {
         (void)state;
-        struct stage s;
+        struct guarded s;
         int64_t now = now_read().wall.ms;
         trial_begin(&s, now - HOUR_MS);
         s.pod[0].restarts = 1;
@@ -511,7 +467,7 @@ static void test_followed(void **state)
 static void test_not_followed(void **state)
 {
         (void)state;
-        struct stage s;
+        struct guarded s;
         int64_t now = now_read().wall.ms;
         trial_begin(&s, now - HOUR_MS);
         killed(&s, now - MINUTE_MS, true, true);
@@ -530,13 +486,13 @@ static void test_not_followed(void **state)
 static void test_set_back(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_IN_PLACE);
+        struct guarded s;
+        begin(&s, APPLY_IN_PLACE);
         change(&s, changed_ms);
         assert_false(look(&s, changed_ms - 20 * SECOND_MS));
         s.pod[0].restarts = 2;
         assert_true(look(&s, changed_ms + MINUTE_MS));
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* Held until a year that nobody lives to see, by whoever wrote it: a week from now. */

@@ -7,64 +7,22 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
+#include "../../support/guarded.h"
 
 enum { PODS = 2 };
-static const int64_t changed_ms = INT64_C(1800000000000);
 
 static int64_t minute(int m)
 {
         return changed_ms + m * (int64_t)MINUTE_MS;
 }
 
-/* A workload with two pods that have requests of ours. */
-struct stage {
-        struct controller c;
-        struct profile_spec spec;
-        struct profile profile;
-        struct workload wl, set; /* set: of the pods, between */
-        struct pod pod[PODS];
-        struct plan plan;
-        struct target t; /* the last: its key would follow */
-};
-
-static void stage_set(struct stage *s, enum apply_mode mode, enum apply_at at)
+static void begin(struct guarded *s, enum apply_mode mode, enum apply_at at)
 {
-        *s = (struct stage){.profile = {.spec = &s->spec},
-                            .wl = {.digest = 1},
-                            .t = {.ns = "web",
-                                  .group = "apps",
-                                  .version = "v1",
-                                  .kind = "Deployment",
-                                  .name = "shop",
-                                  .workload = &s->wl,
-                                  .profile = &s->profile,
-                                  .pods = s->pod,
-                                  .deed = {.changed_ms = changed_ms, .digest = 1}},
-                            .plan = {.target = &s->t, .carries = true}};
-        s->c.loop = loop_new();
-        s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
-        s->c.options.fuse_guards = 9;
-        s->spec.apply = (struct apply_policy){
-                .mode = mode, .at = at, .guard = {.enabled = true, .restarts = 2, .watch_ms = HOUR_MS}};
-        for (int i = 0; i < PODS; i++)
-                s->pod[i] = (struct pod){.uid = {(uint8_t)(i + 1)},
-                                         .created_ms = changed_ms,
-                                         .running = true,
-                                         .ours = true,
-                                         .ready = true,
-                                         .next_of_target = i + 1 < PODS ? &s->pod[i + 1] : NULL};
+        guarded_set(s, mode, PODS, changed_ms);
+        s->spec.apply.at = at;
 }
 
-static void stage_clear(struct stage *s)
-{
-        loop_timer_stop(s->c.loop, &s->c.nudge_timer);
-        target_drop_guarding(&s->t);
-        fuse_release(&s->c.fuse);
-        loop_free(s->c.loop);
-}
-
-static bool look(struct stage *s, int at_minute)
+static bool look(struct guarded *s, int at_minute)
 {
         s->plan.now.ms = minute(at_minute);
         return guard_look(&s->c, &s->t, &s->plan);
@@ -97,7 +55,7 @@ static const struct {
         {"its pod has no other owner", APPLY_ON_DEPLOY, AT_POD, EVICTED, false, NONE, 1},
 };
 
-static void harm(struct stage *s, enum harm h, int at_minute)
+static void harm(struct guarded *s, enum harm h, int at_minute)
 {
         const struct oom_kill k = {.container = "app", .at = {minute(at_minute)}, .under_limit = true};
         if (h == RESTARTED)
@@ -111,8 +69,8 @@ static void test_what_the_fuse_counts(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
                 for (int own = 0; own < 2; own++) { /* it is the pod's own owner, or there is none */
-                        struct stage s;
-                        stage_set(&s, rows[i].mode, rows[i].at);
+                        struct guarded s;
+                        begin(&s, rows[i].mode, rows[i].at);
                         s.wl.created_ms = minute(-1);
                         s.set.created_ms = minute(rows[i].set);
                         s.pod[0].owner = rows[i].set != NONE ? &s.set : own ? &s.wl : NULL;
@@ -123,7 +81,7 @@ static void test_what_the_fuse_counts(void **state)
                         harm(&s, rows[i].harm, 10);
                         if (!look(&s, 11) || s.c.fuse.guards != rows[i].counted)
                                 fail_msg("%s: %d counted", rows[i].what, s.c.fuse.guards);
-                        stage_clear(&s);
+                        guarded_clear(&s);
                 }
 }
 
@@ -152,8 +110,8 @@ static void test_forgotten_by_pods(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
-                struct stage s;
-                stage_set(&s, APPLY_ON_DEPLOY, AT_POD);
+                struct guarded s;
+                begin(&s, APPLY_ON_DEPLOY, AT_POD);
                 s.t.deed.changed_ms = minute(-9999); /* it tells nothing of pods */
                 struct guarding *g = target_guarding(&s.t);
                 g->cause = GUARD_EVICTED;
@@ -166,7 +124,7 @@ static void test_forgotten_by_pods(void **state)
                 assert_false(look(&s, later[i].looked));
                 if (!s.t.deed.guard != later[i].forgotten)
                         fail_msg("%s: %s", later[i].what, s.t.deed.guard ? "remembered" : "forgotten");
-                stage_clear(&s);
+                guarded_clear(&s);
         }
 }
 
@@ -175,8 +133,8 @@ static void test_forgotten_by_pods(void **state)
 static void test_the_newest_kill_counts(void **state)
 {
         (void)state;
-        struct stage s;
-        stage_set(&s, APPLY_ROLLOUT, AT_POD);
+        struct guarded s;
+        begin(&s, APPLY_ROLLOUT, AT_POD);
         guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
         harm(&s, EVICTED, 10);
         harm(&s, KILLED, 9); /* heard of later */
@@ -190,7 +148,7 @@ static void test_the_newest_kill_counts(void **state)
         assert_false(look(&s, 13));
         harm(&s, KILLED, 13);
         assert_true(look(&s, 13));
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 /* --- which changes are watched --- */
@@ -212,8 +170,8 @@ static void test_which_changes_are_watched(void **state)
                 {"deployed, with guards turned off", APPLY_ON_DEPLOY, true, false, false, false},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct stage s;
-                stage_set(&s, row[i].mode, AT_WORKLOAD);
+                struct guarded s;
+                begin(&s, row[i].mode, AT_WORKLOAD);
                 s.spec.apply.guard.enabled = !row[i].off;
                 s.wl.digest = 2;
                 if (row[i].held) {
@@ -226,7 +184,7 @@ static void test_which_changes_are_watched(void **state)
                 bool released = s.t.deed.guard && s.t.deed.guard->released_ms;
                 if (watched != row[i].watched || released != row[i].released)
                         fail_msg("%s: watched %d, released %d", row[i].what, watched, released);
-                stage_clear(&s);
+                guarded_clear(&s);
         }
 }
 
@@ -235,10 +193,10 @@ static void test_which_changes_are_watched(void **state)
 static void test_kills_at_the_limit(void **state)
 {
         (void)state;
-        struct stage s;
+        struct guarded s;
         const struct oom_kill before = {.container = "app", .at = {changed_ms}},
                               since = {.container = "app", .at = {changed_ms + 1}};
-        stage_set(&s, APPLY_ROLLOUT, AT_POD);
+        begin(&s, APPLY_ROLLOUT, AT_POD);
         guard_killed(&s.c, NULL, &s.pod[0], &since, false); /* of no target */
         guard_killed(&s.c, &s.t, &s.pod[0], &since, false); /* nothing was changed yet */
         assert_null(s.t.deed.guard);
@@ -253,7 +211,7 @@ static void test_kills_at_the_limit(void **state)
         s.t.workload = NULL;
         guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
         assert_int_equal(s.t.deed.guard->by_limit, 1);
-        stage_clear(&s);
+        guarded_clear(&s);
 }
 
 static void test_how_long_after(void **state)
@@ -264,8 +222,8 @@ static void test_how_long_after(void **state)
                 const char *want;
         } row[] = {{0, ", 0s after"}, {59, ", 59s after"}, {60, ", 1m0s after"}, {3599, ", 59m59s after"}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct stage s;
-                stage_set(&s, APPLY_ROLLOUT, AT_POD);
+                struct guarded s;
+                begin(&s, APPLY_ROLLOUT, AT_POD);
                 guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
                 const struct oom_kill k = {
                         .container = "app", .at = {changed_ms + row[i].seconds * SECOND_MS}, .under_limit = true};
@@ -273,7 +231,7 @@ static void test_how_long_after(void **state)
                 assert_true(look(&s, 60));
                 if (!strstr(s.t.deed.guard->why, row[i].want))
                         fail_msg("%d s: %s", row[i].seconds, s.t.deed.guard->why);
-                stage_clear(&s);
+                guarded_clear(&s);
         }
 }
 
