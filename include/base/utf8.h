@@ -17,9 +17,8 @@ size_t utf8_put(uint32_t code, char out[static 4]);
 /* The longest prefix of at most max bytes that does not cut a character. */
 size_t utf8_cut(const char *p, size_t len, size_t max);
 
-/* End a text, which was valid before somebody cut it to his room, before the character that the cut went through. */
-void utf8_trim(char *s);
-/* Put '?' in the place of each byte that is of no character: what came from outside may be cut, or hold anything. */
+/* For what came from outside, or was cut to somebody's room: leave out an end within a character, and put '?' in the
+ * place of each other byte that is of none. */
 void utf8_mend(char *s);
 
 #endif

@@ -62,7 +62,7 @@ void restore_add(char **to, const char *fmt, ...)
         va_start(ap, fmt);
         vsnprintf(line, sizeof line, fmt, ap);
         va_end(ap);
-        utf8_trim(line);
+        utf8_mend(line);
         AUTO(mem_free) char *before = *to;
         *to = mem_printf("%s%s%s", before ? before : "", before ? "; " : "", line);
 }
@@ -80,7 +80,7 @@ void restore_fail(struct restore_target *t, const char *fmt, ...)
         va_start(ap, fmt);
         vsnprintf(line, sizeof line, fmt, ap);
         va_end(ap);
-        utf8_trim(line);
+        utf8_mend(line);
         mem_free(t->why);
         t->why = mem_string(line);
         restore_end(t, RESULT_FAILED);

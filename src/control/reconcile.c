@@ -643,12 +643,12 @@ static void opted_out_condition(struct plan *plan)
         snprintf(c->message, sizeof c->message, "%s: Never", ANNOTATION_APPLY);
 }
 
-/* What is quoted is of any length and in any script: a message that ends within a character is none, and the server
+/* What is quoted is of any length and in any script: a message that was cut within a character is none, and the server
  * would take nothing of the status. */
-static void trim_messages(struct plan *plan)
+static void mend_messages(struct plan *plan)
 {
         for (int i = 0; i < plan->conditions; i++)
-                utf8_trim(plan->condition[i].message);
+                utf8_mend(plan->condition[i].message);
 }
 
 void reconcile(struct world *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
@@ -688,5 +688,5 @@ void reconcile(struct world *w, struct target *t, const struct plan_facts *f, st
         opted_out_condition(ret);
         in_place_condition(ret);
         resource_conditions(ret);
-        trim_messages(ret);
+        mend_messages(ret);
 }

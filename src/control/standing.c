@@ -123,8 +123,8 @@ static void judge(struct controller *c, const struct profile *p, struct verdict 
                         }
         }
         v->degraded = v->degraded_message[0] != '\0';
-        utf8_trim(v->ready_message);
-        utf8_trim(v->degraded_message);
+        utf8_mend(v->ready_message);
+        utf8_mend(v->degraded_message);
 }
 
 static bool far_apart(int64_t a, int64_t b)

@@ -3,17 +3,17 @@
 void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t created_ms)
 {
         *s = (struct guarded){.profile = {.spec = &s->spec},
-                            .wl = {.digest = 1},
-                            .t = {.ns = "web",
-                                  .group = "apps",
-                                  .version = "v1",
-                                  .kind = "Deployment",
-                                  .name = "shop",
-                                  .workload = &s->wl,
-                                  .profile = &s->profile,
-                                  .pods = s->pod,
-                                  .deed = {.changed_ms = changed_ms, .digest = 1}},
-                            .plan = {.target = &s->t, .carries = true}};
+                              .wl = {.digest = 1},
+                              .t = {.ns = "web",
+                                    .group = "apps",
+                                    .version = "v1",
+                                    .kind = "Deployment",
+                                    .name = "shop",
+                                    .workload = &s->wl,
+                                    .profile = &s->profile,
+                                    .pods = s->pod,
+                                    .deed = {.changed_ms = changed_ms, .digest = 1}},
+                              .plan = {.target = &s->t, .carries = true}};
         s->c.loop = loop_new();
         s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
         s->c.options.fuse_guards = 9;

@@ -16,7 +16,8 @@ struct guarded {
         struct plan plan;
         struct target t; /* the last: its key would follow */
 };
-/* The change was made at changed_ms and is watched for an hour; its first so many pods are ready, ours, and made then. */
+/* The change was made at changed_ms and is watched for an hour; its first so many pods are ready, ours, and made then.
+ */
 void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t created_ms);
 void guarded_clear(struct guarded *s);
 

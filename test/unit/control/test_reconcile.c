@@ -56,6 +56,7 @@ struct row {
         const char *more;        /* members of the workload's spec */
         const char *pod;         /* more members of the pod's spec */
         const char *refused;     /* why new pods are; NULL: they are not */
+        const char *contest;     /* who put our value back; NULL: nobody did */
         const char *quota;       /* its spec and status; NULL: there is none */
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
@@ -389,6 +390,16 @@ static const struct row rows[] = {
          .reason = "Lowered",
          .condition = "Degraded=Quota",
          .carries = true},
+        {.what = "contested by somebody with a long name, and more is said after it",
+         .spec = ROLLOUT,
+         .request = "1",
+         .annotations = "",
+         .contest = "put back by: " E64 E64, /* as before */
+         .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .reason = "Contested",
+         .condition = "Contested=ChangedBack"},
         {.what = "the pod as a whole asks",
          .spec = ROLLOUT,
          .request = "1",
@@ -682,6 +693,10 @@ static void test_rows(void **state)
                 t->profile->window_open = true; /* the clock's part */
                 learn(t, r->samples);
                 target_set_admitted(&w, t, r->admitted);
+                if (r->contest) {
+                        t->deed.contest = mem_string(r->contest);
+                        t->deed.contested_ms = now.wall.ms + HOUR_MS;
+                }
                 struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
                 reconcile(&w, t, &facts, &a, &plan);
                 check(r, &plan);
