@@ -234,6 +234,33 @@ static void test_underflow(void **state)
         assert_true(histogram_total(&r.h) == 2);
 }
 
+/* All buckets are held in room for just them: what lies behind is another's. */
+static void test_scale(void **state)
+{
+        (void)state;
+        struct roomy r;
+        double room[HISTOGRAM_BUCKETS + 1];
+        roomy_init(&r, MEMORY, DAY);
+        for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+                assert_int_equal(add(&r, histogram_start(MEMORY, i), 8, 0), 0);
+        assert_int_equal(r.h.count, HISTOGRAM_BUCKETS);
+        memcpy(room, r.h.w, HISTOGRAM_BUCKETS * sizeof(double));
+        room[HISTOGRAM_BUCKETS] = 7;
+        r.h.w = room;
+        histogram_scale(&r.h, 0.25);
+        for (int i = 0; i < HISTOGRAM_BUCKETS; i++)
+                assert_true(room[i] == 2);
+        assert_true(room[HISTOGRAM_BUCKETS] == 7);
+        /* no bucket weighs more than it may, and one that weighs nothing is not held */
+        room[0] = 0x1p999;
+        room[HISTOGRAM_BUCKETS - 1] = DBL_MIN;
+        histogram_scale(&r.h, 4);
+        assert_true(room[0] == 0x1p1000);
+        histogram_scale(&r.h, 0.125);
+        assert_int_equal(r.h.count, HISTOGRAM_BUCKETS - 1);
+        assert_sound(&r.h);
+}
+
 /* --- room -----------------------------------------------------------------------------------------------------------
  */
 
@@ -621,6 +648,7 @@ int main(void)
                 cmocka_unit_test(test_refused),
                 cmocka_unit_test(test_heaviest),
                 cmocka_unit_test(test_underflow),
+                cmocka_unit_test(test_scale),
                 cmocka_unit_test(test_room),
                 cmocka_unit_test(test_range_grows_both_ways),
                 cmocka_unit_test(test_exact_model),
