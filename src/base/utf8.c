@@ -7,13 +7,21 @@ static bool is_tail(char c)
         return ((unsigned char)c & 0xc0) == 0x80;
 }
 
+/* How many bytes a character has that begins with this one; 0: none does. */
+static size_t length_by_lead(unsigned char lead)
+{
+        if (lead < 0x80)
+                return 1;
+        return lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+}
+
 size_t utf8_length(const char *p, size_t len)
 {
         unsigned char lead = (unsigned char)p[0];
-        if (lead < 0x80)
-                return 1;
-        size_t want = lead >= 0xc2 && lead < 0xe0 ? 2 : (lead & 0xf0) == 0xe0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
-        if (want == 0 || len < want)
+        size_t want = length_by_lead(lead);
+        if (want < 2)
+                return want;
+        if (len < want)
                 return 0;
         for (size_t i = 1; i < want; i++)
                 if (!is_tail(p[i]))
@@ -57,7 +65,7 @@ static void trim(char *s)
                 char *at = s + len - back;
                 if (is_tail(*at))
                         continue;
-                if (utf8_length(at, back) == 0)
+                if (length_by_lead((unsigned char)*at) > back)
                         *at = '\0';
                 return;
         }

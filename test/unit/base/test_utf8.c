@@ -74,6 +74,7 @@ static void mends_what_was_quoted(void **state)
                 {"a\xe2\x82", "a"}, /* cut at its end */
                 {"a\xe2", "a"},
                 {"\xc3", ""},
+                {"a\xff", "a?"}, /* no cut made that */
                 {"\u00e9\xf0\x9f\x98", "\u00e9"},
                 {"\xff\u00e9\xc3", "?\u00e9"},
         };
