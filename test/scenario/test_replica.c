@@ -22,6 +22,8 @@
 #define WEB  SHOP "/deploy/storefront"
 #define REC  "/apis/halflife.dev/v1alpha1/namespaces/shop/recommendations/deployment-storefront"
 
+enum { LONG_MS = 60000 };
+
 static struct {
         struct fake *fake;
         struct halflife *learner, *replica;
@@ -42,7 +44,7 @@ static struct halflife *replica_start(const char *learner_url, const char *learn
                                     "--namespace",
                                     "halflife-system",
                                     "--interval",
-                                    "1s",
+                                    "10m",
                                     learner_url ? "--learner-url" : NULL,
                                     learner_url,
                                     learner_ca ? "--learner-ca" : NULL,
@@ -68,12 +70,12 @@ static int begin(void **state)
         stage.learner =
                 halflife_start(stage.fake, "learner.db", (const char *const[]){"--serve-listen", "127.0.0.1:0", NULL});
         stage.learner_door = halflife_door(stage.learner);
-        assert_true(halflife_await_cycles(stage.learner, stage.fake, 3, 30000));
+        assert_true(halflife_await_cycles(stage.learner, stage.fake, 3, LONG_MS));
         AUTO(mem_free) char *url = mem_printf("http://%s", stage.learner_door);
         stage.replica = replica_start(url, NULL);
         stage.door = halflife_door(stage.replica);
         assert_non_null(stage.door);
-        assert_true(halflife_await_log(stage.replica, "caches synced", 1, 20000));
+        assert_true(halflife_await_log(stage.replica, "caches synced", 1, LONG_MS));
         return 0;
 }
 
@@ -100,22 +102,22 @@ static struct got ask(const char *door, const char *path)
         return fetch(&(struct fetch){.url = url, .token = "auditor"});
 }
 
-static void await_at(const char *door, const char *path, long want, const char *says, int64_t timeout_ms)
+static void await_at(const char *door, const char *path, long want, const char *says)
 {
         int64_t began = mono_read().ns;
         for (bool so = false; !so;) {
                 AUTO(got_release) struct got g = ask(door, path);
                 so = g.status == want && (strstr(g.body, says) || strstr(g.headers, says));
-                if (!so && (mono_read().ns - began) / 1000000 > timeout_ms)
+                if (!so && (mono_read().ns - began) / 1000000 > LONG_MS)
                         fail_msg("%s: %ld, not %ld with '%s'\n%s%s", path, g.status, want, says, g.headers, g.body);
                 if (!so)
                         usleep(10000);
         }
 }
 
-static void await(const char *path, long want, const char *says, int64_t timeout_ms)
+static void await(const char *path, long want, const char *says)
 {
-        await_at(stage.door, path, want, says, timeout_ms);
+        await_at(stage.door, path, want, says);
 }
 
 static void test_the_same_answers(void **state)
@@ -124,11 +126,12 @@ static void test_the_same_answers(void **state)
         static const char *const paths[] = {WEB "?original=cpu:2,memory:4Gi",
                                             SHOP "/deploy/not-there?original=cpu:2,memory:4Gi",
                                             "/api/v1/workloads?fields=metadata,profile", SHOP "/deploy/not-there"};
-        await(WEB, 200, "storefront", 5000);
+        await(WEB, 200, "storefront");
         for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++) {
                 bool same = false;
                 char why[2048] = "";
-                for (int tries = 0; tries < 100 && !same; tries++) { /* the one who learns is ahead by a moment */
+                for (int tries = 0; tries < LONG_MS / 50 && !same;
+                     tries++) { /* the one who learns is ahead by a moment */
                         AUTO(got_release) struct got a = ask(stage.learner_door, paths[i]);
                         AUTO(got_release) struct got b = ask(stage.door, paths[i]);
                         same = a.status == b.status && strcmp(a.body, b.body) == 0;
@@ -144,10 +147,10 @@ static void test_the_same_answers(void **state)
 static void test_what_the_learner_knows(void **state)
 {
         (void)state;
-        await(WEB "/histogram?resource=cpu", 200, "bucket", 5000);
-        await(WEB "/explain", 200, "ETag", 5000);
-        await(SHOP "/deploy/not-there/explain", 404, "problems/not-found", 5000);
-        await(WEB "/explain?percentile=900", 400, "percentile", 5000);
+        await(WEB "/histogram?resource=cpu", 200, "bucket");
+        await(WEB "/explain", 200, "ETag");
+        await(SHOP "/deploy/not-there/explain", 404, "problems/not-found");
+        await(WEB "/explain?percentile=900", 400, "percentile");
         AUTO(mem_free) char *log = halflife_log(stage.replica);
         assert_null(strstr(log, "auditor"));
 }
@@ -159,21 +162,19 @@ static void test_a_learner_that_learns_nothing(void **state)
         AUTO(mem_free) char *url = mem_printf("http://%s", stage.door);
         struct halflife *second = replica_start(url, NULL);
         AUTO(mem_free) char *door = halflife_door(second);
-        await_at(door, WEB "/explain", 503, "learner-url leads to one that does not", 20000);
+        await_at(door, WEB "/explain", 503, "learner-url leads to one that does not");
         assert_int_equal(halflife_stop(second), 0);
         halflife_free(second);
 }
 
-static void test_a_change_is_seen_in_half_a_second(void **state)
+/* The cycles of the replica are ten minutes apart: what changes is seen by itself. */
+static void test_a_change_is_seen_at_once(void **state)
 {
         (void)state;
         assert_int_equal(fake_merge(stage.fake, REC, "kubectl",
                                     "{\"metadata\":{\"annotations\":{\"halflife.dev/hold\":\"incident\"}}}"),
                          200);
-        int64_t began = mono_read().ns;
-        await(WEB, 200, "\"Held\"", 5000);
-        int64_t took = (mono_read().ns - began) / 1000000;
-        assert_in_range(took, 0, 1500); /* 500 on a machine that is not shared by eight */
+        await(WEB, 200, "\"Held\"");
         assert_int_equal(
                 fake_merge(stage.fake, REC, "kubectl", "{\"metadata\":{\"annotations\":{\"halflife.dev/hold\":null}}}"),
                 200);
@@ -265,7 +266,7 @@ static void test_opting_out(void **state)
         assert_int_equal(fake_merge(stage.fake, "/apis/apps/v1/namespaces/shop/deployments/storefront", "kubectl",
                                     "{\"metadata\":{\"annotations\":{\"halflife.dev/apply\":\"Never\"}}}"),
                          200);
-        await(WEB "?original=cpu:2", 200, "OptedOut", 10000);
+        await(WEB "?original=cpu:2", 200, "OptedOut");
 }
 
 static bool nobody_watches_pods(struct fake *f, void *arg)
@@ -297,17 +298,17 @@ static void test_alone(void **state)
         (void)state;
         assert_int_equal(halflife_stop(stage.learner), 0);
         fake_count_reset(stage.fake);
-        await(WEB "?original=cpu:2", 200, "storefront", 5000);
-        await(WEB "/explain", 503, "cannot be asked", 10000);
-        await(WEB "/explain", 503, "Retry-After", 10000);
-        await("/api/v1/workloads", 200, "invoices", 5000);
+        await(WEB "?original=cpu:2", 200, "storefront");
+        await(WEB "/explain", 503, "cannot be asked");
+        await(WEB "/explain", 503, "Retry-After");
+        await("/api/v1/workloads", 200, "invoices");
         const struct fake_request *wrote = fake_last(stage.fake, "write", "/");
         if (wrote)
                 fail_msg("%s %s", wrote->verb, wrote->path);
         assert_int_equal(fake_count(stage.fake, NULL, "/apis/metrics.k8s.io"), 0);
-        assert_true(fake_wait(stage.fake, nobody_watches_pods, NULL, 20000)); /* who did has gone */
+        assert_true(fake_wait(stage.fake, nobody_watches_pods, NULL, LONG_MS)); /* who did has gone */
         fake_stop(stage.fake);
-        await(WEB "?original=cpu:2", 200, "Warning: 110", 20000);
+        await(WEB "?original=cpu:2", 200, "Warning: 110");
         assert_true(fake_start(stage.fake));
 }
 
@@ -376,15 +377,15 @@ static void test_another_vouches_for_the_learner(void **state)
         AUTO(mem_free) char *url = mem_printf("https://localhost%s", strrchr(stage.learner_door, ':'));
         stage.replica = replica_start(url, ca);
         stage.door = halflife_door(stage.replica);
-        assert_true(halflife_await_log(stage.replica, "caches synced", 1, 20000));
-        await(WEB "/explain", 200, "ETag", 20000);
+        assert_true(halflife_await_log(stage.replica, "caches synced", 1, LONG_MS));
+        await(WEB "/explain", 200, "ETag");
         write_files(&a[1]);
-        assert_true(halflife_await_log(stage.learner, "certificate read again", 1, 20000));
-        assert_true(halflife_await_log(stage.replica, "who vouches for the learner was read again", 1, 20000));
-        await(WEB "/explain", 200, "ETag", 20000);
+        assert_true(halflife_await_log(stage.learner, "certificate read again", 1, LONG_MS));
+        assert_true(halflife_await_log(stage.replica, "who vouches for the learner was read again", 1, LONG_MS));
+        await(WEB "/explain", 200, "ETag");
         mem_free(tmp_file("learner-ca.crt", "nonsense"));
-        assert_true(halflife_await_log(stage.replica, "holds no certificate", 1, 20000));
-        await(WEB "/explain", 200, "ETag", 20000);
+        assert_true(halflife_await_log(stage.replica, "holds no certificate", 1, LONG_MS));
+        await(WEB "/explain", 200, "ETag");
         assert_int_equal(halflife_stop(stage.learner), 0);
         for (int i = 0; i < 2; i++)
                 authority_release(&a[i]);
@@ -408,15 +409,15 @@ static void test_begun_without_an_api_server(void **state)
         stage.replica = replica_start(NULL, NULL);
         stage.door = halflife_door(stage.replica);
         assert_non_null(stage.door);
-        await(WEB, 503, "Retry-After", 20000);
+        await(WEB, 503, "Retry-After");
         assert_int_equal(halflife_get(stage.replica, "/readyz"), 503);
         assert_int_equal(halflife_get(stage.replica, "/healthz"), 200);
         AUTO(got_release) struct got pod = admit("u-1", "nobody");
         assert_int_equal(pod.status, 200);
         assert_null(strstr(pod.body, "\"patch\""));
         assert_true(fake_start(stage.fake));
-        assert_true(halflife_await_log(stage.replica, "caches synced", 1, 60000));
-        await(WEB "?original=cpu:2", 200, "\"request\":\"1\"", 20000); /* the view comes a moment after */
+        assert_true(halflife_await_log(stage.replica, "caches synced", 1, LONG_MS));
+        await(WEB "?original=cpu:2", 200, "\"request\":\"1\""); /* the view comes a moment after */
         assert_int_equal(halflife_get(stage.replica, "/readyz"), 200);
 }
 
@@ -432,12 +433,12 @@ static void test_ready_with_a_certificate(void **state)
         struct halflife *h = halflife_start(
                 stage.fake, "certified.db",
                 (const char *const[]){"--serve-listen", "127.0.0.1:0", "--webhook-certificate", "self", NULL});
-        assert_true(halflife_await_log(h, "the certificate cannot be seen to", 1, 20000));
-        assert_true(halflife_await_log(h, "caches synced", 1, 20000));
+        assert_true(halflife_await_log(h, "the certificate cannot be seen to", 1, LONG_MS));
+        assert_true(halflife_await_log(h, "caches synced", 1, LONG_MS));
         assert_int_equal(halflife_get(h, "/readyz"), 503);
         fake_allow_all(stage.fake);
-        assert_true(halflife_await_log(h, "certificate shown from now on", 1, 20000));
-        assert_true(halflife_await_metric(h, stage.fake, "halflife_certificate_expires_seconds", 1, 10000));
+        assert_true(halflife_await_log(h, "certificate shown from now on", 1, LONG_MS));
+        assert_true(halflife_await_metric(h, stage.fake, "halflife_certificate_expires_seconds", 1, LONG_MS));
         assert_int_equal(halflife_get(h, "/readyz"), 200);
         assert_int_equal(halflife_said(h, "PRIVATE"), 0);
         assert_int_equal(halflife_stop(h), 0);
@@ -453,12 +454,12 @@ static void test_how_it_does_not_start(void **state)
         struct halflife *h;
         for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
                 h = replica_start(bad[i], NULL);
-                assert_int_equal(halflife_await(h, 20000), 1);
+                assert_int_equal(halflife_await(h, LONG_MS), 1);
                 assert_int_equal(halflife_said(h, "by https:// only"), 1);
                 halflife_free(h);
         }
         h = halflife_command((const char *const[]){"serve", "word", NULL});
-        assert_int_equal(halflife_await(h, 20000), 2);
+        assert_int_equal(halflife_await(h, LONG_MS), 2);
         assert_int_equal(halflife_said(h, "halflife serve: takes no words"), 1);
         halflife_free(h);
 }
@@ -469,7 +470,7 @@ int main(void)
                 cmocka_unit_test_setup(test_the_same_answers, begin),
                 cmocka_unit_test(test_what_the_learner_knows),
                 cmocka_unit_test(test_a_learner_that_learns_nothing),
-                cmocka_unit_test(test_a_change_is_seen_in_half_a_second),
+                cmocka_unit_test(test_a_change_is_seen_at_once),
                 cmocka_unit_test(test_admission_of_an_owner_never_seen),
                 cmocka_unit_test(test_what_an_operator_owns),
                 cmocka_unit_test(test_opting_out),
