@@ -103,7 +103,7 @@ static void patch_cpu(struct sent *s, int64_t milli, bool dry_run)
 
 static void wait_done(struct sent *s)
 {
-        assert_true(api_until(&s->api, is_done, s, 35000));
+        assert_true(api_until(&s->api, is_done, s));
 }
 
 static const char *cpu(const json_t *deployment)

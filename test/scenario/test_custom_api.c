@@ -131,7 +131,7 @@ static bool both_have_bundles(void *arg)
 
 static bool until(bool (*holds)(void *arg))
 {
-        return api_until(&stage.api, holds, NULL, 10000);
+        return api_until(&stage.api, holds, NULL);
 }
 
 static void test_ours(void **state)

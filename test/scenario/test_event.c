@@ -65,7 +65,7 @@ static bool written(void *arg)
 static void assert_writes(struct told *t, size_t count)
 {
         t->wanted = count;
-        assert_true(api_until(&t->api, written, t, 5000));
+        assert_true(api_until(&t->api, written, t));
         api_turn(&t->api, 30);
         assert_int_equal(fake_count(t->api.fake, "write", "/"), count);
 }
@@ -176,7 +176,7 @@ static void after_a_pause_it_is_said_anew(void **state)
         assert_writes(&t, 4);
         assert_int_equal(fake_objects(t.api.fake, events), 2);
         t.wanted = 4;
-        assert_true(api_until(&t.api, none_left, &t, 5000));
+        assert_true(api_until(&t.api, none_left, &t));
         end(&t);
 }
 
@@ -192,14 +192,14 @@ static void so_many_kinds_are_remembered(void **state)
                 e.name = name;
                 event_emit(t.source, &e, at(0));
                 t.wanted = (size_t)i < 1000 ? (size_t)i + 1 : 1000;
-                assert_true(api_until(&t.api, written, &t, 5000));
+                assert_true(api_until(&t.api, written, &t));
         }
         api_turn(&t.api, 30);
         assert_int_equal(event_dropped(t.source), 10);
         event_emit(t.source, &held, at(7)); /* by then the old ones are over */
         assert_int_equal(event_dropped(t.source), 10);
         t.wanted = 1001;
-        assert_true(api_until(&t.api, written, &t, 5000));
+        assert_true(api_until(&t.api, written, &t));
         end(&t);
 }
 

@@ -282,7 +282,7 @@ struct writer {
 static void *write_meanwhile(void *arg)
 {
         struct writer *w = arg;
-        if (!fake_wait_watches(w->f, maps, w->watches, 5000))
+        if (!fake_wait_watches(w->f, maps, w->watches, 60000))
                 return NULL;
         put_map(w->f, "live", "x");
         fake_bookmark(w->f);
@@ -308,7 +308,7 @@ static void test_live_watch(void **state)
         assert_non_null(done);
         assert_int_equal(g.curl, 0); /* a clean end */
         assert_string_equal(have, "ADDED live, BOOKMARK -");
-        assert_true(fake_wait(w.f, unwatched, NULL, 5000));
+        assert_true(fake_wait(w.f, unwatched, NULL, 60000));
 }
 
 static void test_restart_cuts_watches(void **state)

@@ -145,7 +145,7 @@ static bool is_same(void *arg)
 
 static void assert_becomes_same(struct watched *w)
 {
-        if (!api_until(&w->api, is_same, w, LONG_MS))
+        if (!api_until(&w->api, is_same, w))
                 fail_msg("%zu objects here, %zu there; %s", w->kept.count,
                          fake_objects(w->api.fake, informer_path(w->informer)), w->text);
 }
@@ -330,7 +330,7 @@ static void a_kind_that_is_not_there_yet(void **state)
         struct watched w;
         begin(&w, &(struct fake_options){.seed = 1});
         watch(&w, "/apis/example.com/v1/things");
-        assert_true(api_until(&w.api, in_trouble, &w, LONG_MS));
+        assert_true(api_until(&w.api, in_trouble, &w));
         assert_int_equal(w.code, ERR_NOTFOUND);
         assert_false(informer_stats(w.informer)->synced);
         fake_put(w.api.fake, "owner",
@@ -356,13 +356,13 @@ static void what_is_not_allowed_is_said_once(void **state)
         put(&w, 1, 1);
         fake_deny(w.api.fake, &(struct fake_rule){.verb = "watch", .resource = "configmaps"});
         watch(&w, maps);
-        assert_true(api_until(&w.api, in_trouble, &w, LONG_MS));
+        assert_true(api_until(&w.api, in_trouble, &w));
         assert_int_equal(w.code, ERR_DENIED);
         assert_non_null(strstr(w.text, "configmaps"));
         assert_true(fake_wait_count(w.api.fake, "watch", maps, 1, LONG_MS));
         fake_allow_all(w.api.fake);
         assert_becomes_same(&w);
-        assert_true(api_until(&w.api, is_well, &w, LONG_MS));
+        assert_true(api_until(&w.api, is_well, &w));
         assert_int_equal(w.troubles, 1);
         end(&w);
 }

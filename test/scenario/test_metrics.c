@@ -61,7 +61,7 @@ static void poll_ns(struct polled *p, const char *ns)
         p->pods = p->cpu = p->memory = 0;
         p->last[0] = '\0';
         assert_non_null(metrics_poll(p->api.client, ns, 60000, on_each, on_done, p));
-        assert_true(api_until(&p->api, is_done, p, 10000));
+        assert_true(api_until(&p->api, is_done, p));
         assert_int_equal(p->result.pods, p->pods);
 }
 

@@ -36,7 +36,7 @@ static struct told ask(struct api *a, const struct review_question *q)
 {
         struct told t = {0};
         review_start(a->client, q, on_review, &t);
-        assert_true(api_until(a, is_done, &t, 10000));
+        assert_true(api_until(a, is_done, &t));
         return t;
 }
 
@@ -142,12 +142,12 @@ static void test_oneself(void **state)
         bool done = false;
         api_begin(&a, &(struct fake_options){.user = "system:serviceaccount:halflife:halflife"});
         review_self_start(a.client, on_self, &done);
-        assert_true(api_until(&a, is_set, &done, 10000));
+        assert_true(api_until(&a, is_set, &done));
         assert_string_equal(self, "system:serviceaccount:halflife:halflife");
         fake_fault(a.fake, &(struct fake_fault){.path = "/apis/authentication", .status = 200, .body = "{}"});
         done = false;
         review_self_start(a.client, on_self, &done);
-        assert_true(api_until(&a, is_set, &done, 10000));
+        assert_true(api_until(&a, is_set, &done));
         assert_non_null(strstr(self, "cannot be read"));
         review_cancel(review_self_start(a.client, on_self, &done));
         api_end(&a);

@@ -164,7 +164,7 @@ static void look_at(int64_t at_ms)
 {
         for (int i = 0; i < stage.replicas; i++)
                 webhook_look(stage.replica[i].webhook, (struct wall){at_ms});
-        assert_true(api_until(&stage.api, all_rest, NULL, 20000));
+        assert_true(api_until(&stage.api, all_rest, NULL));
 }
 
 static void test_replicas_that_race_share_one(void **state)
@@ -172,7 +172,7 @@ static void test_replicas_that_race_share_one(void **state)
         (void)state;
         put_hooks();
         begin(REPLICAS, false);
-        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         AUTO(mem_free) char *trusted = bundle();
         assert_string_equal(trusted, stage.replica[0].roots);
         AUTO(mem_free) char *hooks = fake_get(stage.api.fake, HOOKS);
@@ -190,7 +190,7 @@ static void test_renewal_and_a_new_authority(void **state)
         int64_t now = now_read().wall.ms;
         put_hooks();
         begin(REPLICAS, false);
-        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         AUTO(mem_free) char *first_root = mem_string(stage.replica[0].roots);
         AUTO(mem_free) char *first_cert = mem_string(stage.replica[0].cert);
         look_at(now + 61 * DAY_MS);
@@ -215,7 +215,7 @@ static void test_a_lost_secret(void **state)
         int64_t now = now_read().wall.ms;
         put_hooks();
         begin(REPLICAS, false);
-        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         AUTO(mem_free) char *first_root = mem_string(stage.replica[0].roots);
         AUTO(mem_free) char *first = mem_string(stage.replica[0].cert);
         fake_delete(stage.api.fake, SECRET);
@@ -245,7 +245,7 @@ static void test_a_lost_secret_while_the_clock_is_put_back(void **state)
         int64_t now = now_read().wall.ms;
         put_hooks();
         begin(REPLICAS, false);
-        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         AUTO(mem_free) char *first = mem_string(stage.replica[0].cert);
         fake_delete(stage.api.fake, SECRET);
         look_at(now + MINUTE_MS);
@@ -265,7 +265,7 @@ static void test_put_right(void **state)
         (void)state;
         int64_t now = now_read().wall.ms;
         begin(2, false); /* before there is a configuration */
-        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         put_hooks();
         look_at(now);
         AUTO(mem_free) char *trusted = bundle();
@@ -308,7 +308,7 @@ static void test_faults(void **state)
                            &(struct fake_fault){
                                    .verb = row[i].verb, .path = row[i].path, .status = row[i].status, .times = 1});
         begin(1, false);
-        assert_true(api_until(&stage.api, all_agree, NULL, 60000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         AUTO(mem_free) char *trusted = bundle();
         assert_string_equal(trusted, stage.replica[0].roots);
 }
@@ -358,7 +358,7 @@ static void test_a_given_secret(void **state)
         put_hooks();
         put_secret(&a[0]);
         begin(2, true);
-        assert_true(api_until(&stage.api, all_agree, NULL, 20000));
+        assert_true(api_until(&stage.api, all_agree, NULL));
         assert_string_equal(stage.replica[0].cert, a[0].cert);
         put_secret(&a[1]);
         look_at(now);
@@ -393,7 +393,7 @@ static void test_roots_of_others(void **state)
                 put_secret(&a[i]);
                 if (i == 0) {
                         begin(1, true);
-                        assert_true(api_until(&stage.api, all_rest, NULL, 20000));
+                        assert_true(api_until(&stage.api, all_rest, NULL));
                         assert_int_equal(fake_count(stage.api.fake, "patch", HOOKS), 0);
                 } else {
                         look_at(now + i * WEBHOOK_SPREAD_MS);
@@ -404,12 +404,6 @@ static void test_roots_of_others(void **state)
         assert_true(authority_vouches(trusted, a[2].cert));
         for (int i = 0; i < 3; i++)
                 authority_release(&a[i]);
-}
-
-static bool never(void *arg)
-{
-        (void)arg;
-        return false;
 }
 
 /* Somebody who takes away what we write, each time, is not raced. */
@@ -424,7 +418,7 @@ static void test_what_never_comes_back(void **state)
                    &(struct fake_fault){
                            .verb = "get", .path = SECRET, .times = FAKE_ALWAYS, .status = 200, .body = stripped});
         begin(1, false);
-        (void)api_until(&stage.api, never, NULL, 700);
+        api_turn(&stage.api, 700);
         assert_in_range(fake_count(stage.api.fake, "update", SECRET), 1, 2);
 }
 

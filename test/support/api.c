@@ -34,11 +34,11 @@ void api_end(struct api *a)
         fake_free(a->fake);
 }
 
-bool api_until(struct api *a, bool (*holds)(void *arg), void *arg, int64_t most_ms)
+bool api_until(struct api *a, bool (*holds)(void *arg), void *arg)
 {
         struct mono begin = mono_read();
         while (!holds(arg)) {
-                if ((mono_read().ns - begin.ns) / 1000000 > most_ms)
+                if ((mono_read().ns - begin.ns) / 1000000 > MINUTE_MS)
                         return false;
                 loop_turn(a->loop, 20);
         }

@@ -15,8 +15,8 @@ struct api {
 /* Aborts where it cannot begin. */
 void api_begin(struct api *a, const struct fake_options *o);
 void api_end(struct api *a);
-/* Turn the loop until it holds; false: it did not within the time. */
-bool api_until(struct api *a, bool (*holds)(void *arg), void *arg, int64_t most_ms);
+/* Turn the loop until it holds; false: it did not within a minute. */
+bool api_until(struct api *a, bool (*holds)(void *arg), void *arg);
 /* Turn the loop for so long, holding or not: for what must not happen. */
 void api_turn(struct api *a, int64_t ms);
 
