@@ -37,9 +37,12 @@ static void forget_old(struct controller *c, int64_t now)
         c->spendings = kept;
 }
 
-/* A rollout of ours is done when the workload says so, or when its workload is gone. */
+/* A rollout of ours is done when the workload says so, or when its workload is gone. While its patch is under way, what
+ * is known of the workload is of before. */
 static bool still_rolling(const struct target *t)
 {
+        if (t->rolling && t->busy)
+                return true;
         if (t->deed.in_place)
                 return t->rolling && t->resizing;
         return t->rolling && t->workload && !rollout_done(t->workload) && !t->workload->deadline_exceeded;

@@ -92,7 +92,7 @@ static void test_retention(void **state)
         end(f, h);
 }
 
-/* One at a time: pods come and go only as the test lets them. */
+/* One at a time: pods come and go only as the test lets them, and a patch may be longer under way than a cycle. */
 static void test_budget_of_workloads(void **state)
 {
         (void)state;
@@ -107,6 +107,9 @@ static void test_budget_of_workloads(void **state)
                       WEB(LIMITED), WORK("Deployment", "api", "{replicas: 2}", "{containers: " LIMITED "}"));
         play(f, h, &s, LONG_MS);
         fake_settle(f);
+        fake_fault(f, &(struct fake_fault){.verb = "patch",
+                                           .path = "/apis/apps/v1/namespaces/budget/deployments/",
+                                           .delay_ms = 4000});
         PLAY(f, h,
              STORY("budget", EXPECT(REC, "status.state", "Ready"),
                    EXPECT("recommendations/deployment-api", "status.state", "Ready"),

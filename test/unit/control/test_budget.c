@@ -102,6 +102,29 @@ static void test_a_cron_job_rolls_nothing(void **state)
 }
 
 /* A clock that was ahead wrote it down: it is held for an hour from now, not for the year, and not for nothing. */
+/* The workload looks done for as long as the patch has no answer. */
+static void test_a_patch_under_way_counts(void **state)
+{
+        struct fixture *f = *state;
+        f->spec.budget_workloads = 1;
+        f->kind.flags = KIND_BY_RUNS; /* looks done */
+        map_put(&f->c.world.targets, TEXT("t"), &f->target);
+        map_put(&f->c.world.profiles, TEXT("p"), &f->profile);
+        f->target.busy = true;
+        budget_spend(&f->c, &f->plan);
+        budget_settle(&f->c);
+        assert_true(f->target.rolling);
+        assert_int_equal(f->c.rolling, 1);
+        assert_false(budget_allows(&f->c, &f->plan));
+        f->target.busy = false;
+        budget_settle(&f->c);
+        assert_false(f->target.rolling);
+        assert_int_equal(f->c.rolling, 0);
+        assert_true(budget_allows(&f->c, &f->plan));
+        map_drop(&f->c.world.targets, TEXT("t"));
+        map_drop(&f->c.world.profiles, TEXT("p"));
+}
+
 static void test_spent_in_the_future(void **state)
 {
         struct fixture *f = *state;
@@ -118,8 +141,12 @@ int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
         const struct CMUnitTest tests[] = {
-                TEST(test_a_refused_change_costs_nothing), TEST(test_the_ledger_stays_short), TEST(test_sums_end),
-                TEST(test_a_cron_job_rolls_nothing),       TEST(test_spent_in_the_future),
+                TEST(test_a_refused_change_costs_nothing),
+                TEST(test_the_ledger_stays_short),
+                TEST(test_sums_end),
+                TEST(test_a_cron_job_rolls_nothing),
+                TEST(test_spent_in_the_future),
+                TEST(test_a_patch_under_way_counts),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
