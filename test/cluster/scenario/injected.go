@@ -97,10 +97,19 @@ func injected(t *T, order string) {
 		}
 		return nil
 	})
+	token, _ := t.Pipeline("ci", Reader("get"))
+	learned := model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(injectedCPU), 1000))
+	t.Eventually("who admits knows it, too", soon, func() error {
+		for _, h := range t.mine() {
+			if told, err := t.Tell(h, token, "deploy/web", "", "proxy", "cpu"); err != nil || told.Target != learned {
+				return fmt.Errorf("halflife %s tells %+v (%v)", h.command, told, err)
+			}
+		}
+		return nil
+	})
 	t.Ctl("-n", t.NS, "delete", "pods", "-l", "app=web")
 	cpu, memory := targets(usedCPU, usedMemory)
-	ask("what was learned of both", cpu, memory,
-		model.CPU.Text(model.CPUDefault.Target(model.CPU.Model(injectedCPU), 1000)),
+	ask("what was learned of both", cpu, memory, learned,
 		model.Memory.Text(model.MemoryDefault.Target(model.Memory.Model(injectedMemory), 128*mi)))
 	t.generation("deployments", "web", 1)
 }
