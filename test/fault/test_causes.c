@@ -340,7 +340,7 @@ static void test_usage_drips(void **state)
                                  .verb = "list", .path = metrics_api, .times = 2, .split_every = 200, .drip_ms = 500});
         int64_t began = mono_read().ns;
         AWAIT(s, "usage came only in part", LONG_MS);
-        assert_true((mono_read().ns - began) / 1000000 < LONG_MS / 2);
+        assert_true((mono_read().ns - began) / 1000000 < 15000);
         fake_faults_clear(s->f);
         PLAY(s, STORY("drips", CYCLES(4), CHECK(REC, "status.state", "Ready")));
         SAID(s, "usage came only in part", 1);

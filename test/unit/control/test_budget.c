@@ -101,7 +101,6 @@ static void test_a_cron_job_rolls_nothing(void **state)
         assert_false(rollout_done(&f->workload));
 }
 
-/* A clock that was ahead wrote it down: it is held for an hour from now, not for the year, and not for nothing. */
 /* The workload looks done for as long as the patch has no answer. */
 static void test_a_patch_under_way_counts(void **state)
 {
@@ -125,6 +124,7 @@ static void test_a_patch_under_way_counts(void **state)
         map_drop(&f->c.world.profiles, TEXT("p"));
 }
 
+/* A clock that was ahead wrote it down: it is held for an hour from now, not for the year, and not for nothing. */
 static void test_spent_in_the_future(void **state)
 {
         struct fixture *f = *state;

@@ -291,7 +291,9 @@ static void a_server_that_is_away_is_waited_for_until_the_deadline(void **state)
         char *body;
         world_begin(&w, answer_ok, NULL, "{}");
         peer_stop(w.peer);
+        struct mono before = mono_read();
         assert_int_equal(wait_call(&w, (struct call){.deadline_ms = 2500}, &body, &err), ERR_RETRY);
+        assert_true((mono_read().ns - before.ns) / 1000000 <= 2600);
         assert_in_range(w.observed, 2, 4);
         assert_non_null(strstr(err.text, "GET /api/v1/pods: http://127.0.0.1"));
         w.observed = 0;

@@ -152,6 +152,7 @@ static void test_an_owner_nobody_finds(void **state)
         struct stand s;
         stand_begin(&s, &(struct door_options){.admission = true});
         s.no_answer = true;
+        int64_t began = mono_read().ns;
         AUTO(got_release)
         struct got g = stand_ask(
                 &s, "/admission",
@@ -159,6 +160,7 @@ static void test_an_owner_nobody_finds(void **state)
         assert_int_equal(g.status, 200);
         assert_non_null(strstr(g.body, "\"allowed\":true"));
         assert_null(strstr(g.body, "\"patch\""));
+        assert_in_range((mono_read().ns - began) / 1000000, 900, 1900);
         assert_int_equal(s.admitted[ADMISSION_NO_OWNER], 1);
         stand_end(&s);
 }
