@@ -2,32 +2,41 @@
 
 #include <string.h>
 
-#include "crc.h"
+#include "core/crc.h"
 
-/* --- CRCs --- */
+/* --- CRCs: a row with one wrong bit is refused alone --- */
+
+/* As eight little-endian bytes. */
+static uint32_t add_number(uint32_t crc, int64_t n)
+{
+        uint8_t bytes[8];
+        for (int i = 0; i < 8; i++)
+                bytes[i] = (uint8_t)((uint64_t)n >> 8 * i);
+        return crc_add(crc, bytes, sizeof bytes);
+}
 
 static uint32_t add_text(uint32_t crc, struct text t)
 {
-        return crc_add_text(crc, t.p, t.len);
+        return crc_add(add_number(crc, (int64_t)t.len), t.p, t.len);
 }
 
 uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms)
 {
         uint32_t crc = add_text(add_text(0, key->ns), key->group);
         crc = add_text(add_text(crc, key->kind), key->name);
-        return crc_add_number(add_text(crc, record), gone_ms);
+        return add_number(add_text(crc, record), gone_ms);
 }
 
 uint32_t crc_of_history(int64_t target, struct text container)
 {
-        return add_text(crc_add_number(0, target), container);
+        return add_text(add_number(0, target), container);
 }
 
 uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text doors)
 {
         enum { OWN_CRC = 4 };
         size_t own = packed.len < OWN_CRC ? packed.len : OWN_CRC;
-        uint32_t crc = crc_add_number(crc_add_number(0, id), generation);
+        uint32_t crc = add_number(add_number(0, id), generation);
         crc = own ? crc_add(crc, packed.p + packed.len - own, own) : crc;
         return doors.len ? crc_add(crc, doors.p, doors.len) : crc;
 }
@@ -36,8 +45,8 @@ uint32_t crc_of_kill(int64_t target, struct text container, const struct store_k
 {
         int64_t bytes;
         memcpy(&bytes, &kill->bytes, sizeof bytes);
-        uint32_t crc = crc_add(add_text(crc_add_number(0, target), container), kill->uid, sizeof kill->uid);
-        return crc_add_number(crc_add_number(crc_add_number(crc, kill->restarts), kill->at.ms), bytes);
+        uint32_t crc = crc_add(add_text(add_number(0, target), container), kill->uid, sizeof kill->uid);
+        return add_number(add_number(add_number(crc, kill->restarts), kill->at.ms), bytes);
 }
 
 uint32_t crc_of_note(struct text name, struct text value)

@@ -5,7 +5,7 @@
 #include <gnutls/gnutls.h>
 #include <stdlib.h>
 
-#include "crc.h"
+#include "core/crc.h"
 
 #define MAGIC   "halflife-histories"
 #define VERSION "1"

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../src/store/crc.h"
+#include "core/crc.h"
 #include "fuzz.h"
 #include "store/transfer.h"
 

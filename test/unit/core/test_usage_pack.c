@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "core/crc.h"
 #include "core/usage.h"
 
 #define DAY ((int64_t)DAY_MS)
@@ -64,44 +65,11 @@ static void live(struct roomy *r, int samples)
         r->u.last_run_ms = at;
 }
 
-/* The CRC by its definition, bit by bit. */
-static uint32_t crc32c(const uint8_t *in, size_t len)
-{
-        uint32_t crc = UINT32_MAX;
-        for (size_t i = 0; i < len; i++) {
-                crc ^= in[i];
-                for (int bit = 0; bit < 8; bit++)
-                        crc = crc >> 1 ^ (crc & 1 ? 0x82f63b78 : 0);
-        }
-        return ~crc;
-}
-
 static void seal(uint8_t *packed, size_t len)
 {
-        uint32_t crc = crc32c(packed, len - 4);
+        uint32_t crc = crc_add(0, packed, len - 4);
         for (int i = 0; i < 4; i++)
                 packed[len - 4 + (size_t)i] = (uint8_t)(crc >> 8 * i);
-}
-
-static void test_crc(void **state)
-{
-        (void)state;
-        assert_int_equal(crc32c((const uint8_t *)"123456789", 9), 0xe3069283);
-        for (int samples = 0; samples < 40; samples++) {
-                struct roomy r;
-                uint8_t packed[USAGE_PACK_MAX], again[USAGE_PACK_MAX];
-                roomy_init(&r);
-                live(&r, samples);
-                r.u.of[CPU].count = (uint8_t)samples; /* every byte anything, so that all of the table is used */
-                for (int n = 0; n < samples; n++) {
-                        uint64_t any = random_state * 0x9e3779b97f4a7c15u + draw(UINT64_MAX);
-                        memcpy(&r.u.of[CPU].w[n], &any, sizeof(any));
-                }
-                size_t len = usage_pack(&r.u, packed);
-                memcpy(again, packed, len);
-                seal(again, len);
-                assert_memory_equal(packed, again, len);
-        }
 }
 
 /* What is stored is the same on every machine. */
@@ -399,7 +367,6 @@ static void test_shapes(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_crc),
                 cmocka_unit_test(test_layout),
                 cmocka_unit_test(test_save_then_load),
                 cmocka_unit_test(test_version_1),
