@@ -45,7 +45,7 @@ for distribution in ${DISTRIBUTIONS:-bookworm trixie}; do
         version=$(chroot "$tree" cat /etc/debian_version)
         made=$((SECONDS - start))
         if env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb STRICT=1 TEST_SECONDS=900 \
-                MAKEFLAGS="-j$(nproc)" chroot "$tree" make -C /halflife "$target" >"$trees/log" 2>&1 </dev/null; then
+                JOBS=$(($(nproc) * 2)) MAKEFLAGS="-j$(nproc)" chroot "$tree" make -C /halflife "$target" >"$trees/log" 2>&1 </dev/null; then
                 verdict="$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$trees/log" | tail -n 1 || true)"
                 printf 'Debian %-6s make %s: %s (tree %d s, all %d s)\n' "$version" "$target" "${verdict:-done}" "$made" $((SECONDS - start))
         else
