@@ -169,7 +169,7 @@ static bool in_template(const struct workload *wl, const char *name)
 
 static void injected(const struct pod *newest, struct plan *plan)
 {
-        for (int i = 0; newest && i < newest->containers; i++) {
+        for (int i = 0; i < newest->containers; i++) {
                 const struct pod_container *pc = &newest->container[i];
                 if (pc->role == ROLE_INIT || in_template(plan->target->workload, pc->name))
                         continue;
@@ -179,6 +179,31 @@ static void injected(const struct pod *newest, struct plan *plan)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->facts.original[r] = c->facts.current[r] = c->raw[r] = pod_request(pc, r);
                         c->facts.limit[r] = pod_limit(pc, r);
+                }
+        }
+}
+
+static struct amount amount_shown(int64_t value)
+{
+        return value < 0 ? (struct amount){0} : (struct amount){true, value};
+}
+
+/* No pod is there to tell of those that are injected: as they were published, so that the pods that come get what was
+ * learned. */
+static void injected_before(const struct target *t, struct plan *plan)
+{
+        for (int i = 0; t->published && i < t->published->rows; i++) {
+                const struct published_amount *row = &t->published->row[i];
+                bool was = row->shown[CPU].reason == REASON_NOT_IN_TEMPLATE ||
+                           row->shown[MEMORY].reason == REASON_NOT_IN_TEMPLATE;
+                if (!was || in_template(t->workload, row->container) || !history_find(t, row->container))
+                        continue;
+                struct plan_container *c = &plan->container[plan->containers++];
+                c->name = row->container;
+                c->role = c->facts.role = ROLE_INJECTED;
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        c->facts.original[r] = c->facts.current[r] = c->raw[r] = amount_shown(row->shown[r].original);
+                        c->facts.limit[r] = amount_shown(row->shown[r].limit ? row->shown[r].limit : -1);
                 }
         }
 }
@@ -215,7 +240,7 @@ static void gather(struct world *w, struct plan *plan, const struct range_facts 
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
         const struct pod *newest = newest_pod(t);
-        int most = wl->containers + (newest ? newest->containers : 0);
+        int most = wl->containers + (newest ? newest->containers : t->published ? t->published->rows : 0);
         plan->container = arena_new(a, sizeof *plan->container * (size_t)(most + 1));
         for (int i = 0; i < wl->containers; i++) {
                 struct plan_container *c = &plan->container[plan->containers++];
@@ -223,7 +248,10 @@ static void gather(struct world *w, struct plan *plan, const struct range_facts 
                 c->role = c->facts.role = wl->container[i].role;
                 originate(t, &wl->container[i], range, c);
         }
-        injected(newest, plan);
+        if (newest)
+                injected(newest, plan);
+        else
+                injected_before(t, plan);
         for (int i = 0; i < plan->containers; i++) {
                 struct plan_container *c = &plan->container[i];
                 const struct pod_container *pc = container_of_pod(newest, c->name);

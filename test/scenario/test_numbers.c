@@ -106,6 +106,8 @@ static struct story stories[] = {
                                           "resources: {requests: {cpu: 100m, memory: 128Mi}}}]}}"),
               IS("recommendations/replicaset-bare"),
               EXPECT("recommendations/replicaset-bare", "status.containers[side].cpu.reason", "NotInTemplate"),
+              CHECK("recommendations/replicaset-bare", "status.containers[side].cpu.target", "49m"),
+              MERGE("replicasets/bare", "{spec: {replicas: 0}}"), CYCLES(3), /* the pods that come get it */
               CHECK("recommendations/replicaset-bare", "status.containers[side].cpu.target", "49m")),
         STORY("no-requests", LOOK, WEB("[{name: app}]"), EXPECT(REC, "status.state", "Ready"),
               CHECK(REC, "status.containers[app].cpu.original", "-"),
