@@ -229,6 +229,16 @@ static void settings_set(struct published *p, const json_t *containers)
         }
 }
 
+enum container_role published_role(const struct published *p, const struct published_amount *row)
+{
+        if (strcmp(row->container, CONTAINER_WHOLE) == 0 && p->rows > 1)
+                return ROLE_WHOLE;
+        for (enum resource r = CPU; r < RESOURCES; r++)
+                if (row->shown[r].reason == REASON_INIT || row->shown[r].reason == REASON_NOT_IN_TEMPLATE)
+                        return row->shown[r].reason == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
+        return ROLE_MAIN;
+}
+
 void published_set_status(struct world *w, struct published *p, const json_t *status)
 {
         rows_release(w, p);

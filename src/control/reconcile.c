@@ -167,15 +167,21 @@ static bool in_template(const struct workload *wl, const char *name)
         return false;
 }
 
+static struct plan_container *add_injected(struct plan *plan, const char *name)
+{
+        struct plan_container *c = &plan->container[plan->containers++];
+        c->name = name;
+        c->role = c->facts.role = ROLE_INJECTED;
+        return c;
+}
+
 static void injected(const struct pod *newest, struct plan *plan)
 {
         for (int i = 0; i < newest->containers; i++) {
                 const struct pod_container *pc = &newest->container[i];
                 if (pc->role == ROLE_INIT || in_template(plan->target->workload, pc->name))
                         continue;
-                struct plan_container *c = &plan->container[plan->containers++];
-                c->name = pc->name;
-                c->role = c->facts.role = ROLE_INJECTED;
+                struct plan_container *c = add_injected(plan, pc->name);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->facts.original[r] = c->facts.current[r] = c->raw[r] = pod_request(pc, r);
                         c->facts.limit[r] = pod_limit(pc, r);
@@ -194,13 +200,10 @@ static void injected_before(const struct target *t, struct plan *plan)
 {
         for (int i = 0; t->published && i < t->published->rows; i++) {
                 const struct published_amount *row = &t->published->row[i];
-                bool was = row->shown[CPU].reason == REASON_NOT_IN_TEMPLATE ||
-                           row->shown[MEMORY].reason == REASON_NOT_IN_TEMPLATE;
-                if (!was || in_template(t->workload, row->container) || !history_find(t, row->container))
+                if (published_role(t->published, row) != ROLE_INJECTED || in_template(t->workload, row->container) ||
+                    !history_find(t, row->container))
                         continue;
-                struct plan_container *c = &plan->container[plan->containers++];
-                c->name = row->container;
-                c->role = c->facts.role = ROLE_INJECTED;
+                struct plan_container *c = add_injected(plan, row->container);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c->facts.original[r] = c->facts.current[r] = c->raw[r] = amount_shown(row->shown[r].original);
                         c->facts.limit[r] = amount_shown(row->shown[r].limit ? row->shown[r].limit : -1);

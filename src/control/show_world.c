@@ -173,23 +173,12 @@ static view_amount standing(const struct published *p, const struct view_numbers
         return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
 }
 
-/* Its reason tells of a container what a template would; a sidecar counts as any other. */
-static enum container_role role_of(const struct published *p, const struct published_amount *row)
-{
-        if (strcmp(row->container, CONTAINER_WHOLE) == 0 && p->rows > 1)
-                return ROLE_WHOLE;
-        for (enum resource r = CPU; r < RESOURCES; r++)
-                if (row->shown[r].reason == REASON_INIT || row->shown[r].reason == REASON_NOT_IN_TEMPLATE)
-                        return row->shown[r].reason == REASON_INIT ? ROLE_INIT : ROLE_INJECTED;
-        return ROLE_MAIN;
-}
-
 static const struct view_container *published_containers(struct view *v, const struct published *p, bool gone)
 {
         struct view_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
         for (int i = 0; i < p->rows; i++) {
                 to[i].name = view_name(v, p->row[i].container);
-                to[i].role = (uint8_t)role_of(p, &p->row[i]);
+                to[i].role = (uint8_t)published_role(p, &p->row[i]);
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to[i].of[r] = p->row[i].shown[r];

@@ -554,6 +554,8 @@ void range_facts(struct world *w, const char *ns, struct range_facts *ret);
 void quotas_release(struct world *w, struct ns *ns);
 struct published *published_get(struct world *w, struct text key); /* made when unknown */
 void published_set_status(struct world *w, struct published *p, const json_t *status);
+/* Its reason tells of a container what a template would; a sidecar counts as any other. */
+enum container_role published_role(const struct published *p, const struct published_amount *row);
 
 /* An object named this controller owner: a link to another one is undone. */
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
