@@ -51,3 +51,14 @@ int64_t plan_saving(const struct plan *p, enum resource r)
         __int128 saving = (original.value - target.value) * replicas;
         return saving > INT64_MAX ? INT64_MAX : (int64_t)saving;
 }
+
+bool plan_counts(const struct plan_container *c)
+{
+        return (c->role == ROLE_MAIN || c->role == ROLE_SIDECAR) && !c->facts.ignored;
+}
+
+bool plan_wants_change(const struct plan_container *c, enum resource r)
+{
+        const struct amount target = c->advice.of[r].target, current = c->facts.current[r];
+        return plan_counts(c) && target.set && current.set && target.value != current.value;
+}

@@ -93,9 +93,6 @@ struct amount plan_pod_amount(const struct plan *p, enum resource r, enum plan_a
 /* (original - target) * replicas, at least 0. */
 int64_t plan_saving(const struct plan *p, enum resource r);
 
-/* The condition of a type; NULL: it says none. */
-const struct plan_condition *plan_condition(const struct plan *p, const char *type);
-
 /* What the owner of a pod's container asks for, as the template of its target has it, else (injected, or no target) as
  * the pod has. */
 void plan_originals(struct world *w, const struct target *t, const struct pod_container *pc,
@@ -103,6 +100,9 @@ void plan_originals(struct world *w, const struct target *t, const struct pod_co
 /* The original CPU request of a target's container in cores, as the template has it, else (injected) as the pod has; 0:
  * none. */
 double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc);
+
+/* Is it one of those that the profile sets, and that run beside each other? */
+bool plan_counts(const struct plan_container *c);
 
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
@@ -120,7 +120,11 @@ const char *pod_asks_word(const struct workload *wl);
 const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS]);
 void words_of_pod(const struct workload *wl, char out[static PLAN_WORDS]);
 
+/* conditions.c: what is said of a plan */
+void conditions_say(struct plan *p); /* once all else of it is decided */
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason);
+/* The condition of a type; NULL: it says none. */
+const struct plan_condition *plan_condition(const struct plan *p, const char *type);
 
 /* canary_facts.c: who is changed first, and what is said of it */
 bool canary_among(const struct profile *p); /* it tries changes on some of its workloads first */
