@@ -99,7 +99,7 @@ func down() error {
 func buildAll() (programs.Set, error) {
 	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
 	if err == nil {
-		_, err = programs.Build(scenario.ArgoModule(root()), programs.Argo, os.Stderr)
+		_, err = programs.Build(module(), programs.Argo, os.Stderr)
 	}
 	return set, err
 }

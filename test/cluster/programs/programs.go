@@ -24,7 +24,8 @@ func (s Set) Path(name string) string { return filepath.Join(s.Dir, name) }
 
 type program struct{ name, pkg string }
 
-// ControlPlane is what one go.mod (test/cluster) builds; Peer what the other (test/cluster/peer) does.
+// ControlPlane and Argo are what one go.mod (test/cluster) builds, by the same libraries, so that those are compiled once;
+// Peer is what the other (test/cluster/peer) does.
 var (
 	ControlPlane = []program{
 		{"etcd", "go.etcd.io/etcd/server/v3"},
@@ -35,7 +36,7 @@ var (
 		{"kwok", "sigs.k8s.io/kwok/cmd/kwok"},
 		{"metrics-server", "sigs.k8s.io/metrics-server/cmd/metrics-server"},
 	}
-	// Argo is what the third (test/cluster/argo) builds: who rolls out what halflife patches.
+	// Argo rolls out what halflife patches.
 	Argo = []program{{"rollouts-controller", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"}}
 	Peer = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
 )

@@ -2,7 +2,6 @@ package scenario
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -22,9 +21,6 @@ var argoRuns struct {
 	of map[*World]bool
 }
 
-// ArgoModule is the folder of the module that names Argo Rollouts, in a repository.
-func ArgoModule(root string) string { return filepath.Join(root, "test", "cluster", "argo") }
-
 // NeedArgo says whether scenarios of those names (none: all) have its controller run.
 func NeedArgo(names []string) bool {
 	for _, s := range pick(shared, names) {
@@ -43,10 +39,7 @@ func (t *T) Argo() {
 	if argoRuns.of[t.World] {
 		return
 	}
-	module := ArgoModule(t.Root)
-	set, err := programs.Build(module, programs.Argo, os.Stderr)
-	t.Check(err)
-	source, err := programs.ModuleDir(module, "github.com/argoproj/argo-rollouts")
+	source, err := programs.ModuleDir(filepath.Join(t.Root, "test", "cluster"), "github.com/argoproj/argo-rollouts")
 	t.Check(err)
 	crds, err := filepath.Glob(filepath.Join(source, "manifests", "crds", "*-crd.yaml"))
 	t.Check(err)
@@ -55,7 +48,7 @@ func (t *T) Argo() {
 	}
 	t.established("rollouts.argoproj.io", "analysisruns.argoproj.io", "analysistemplates.argoproj.io",
 		"clusteranalysistemplates.argoproj.io", "experiments.argoproj.io")
-	t.Check(t.Plane.StartBeside("argo-rollouts", set.Path("rollouts-controller"), 2, func(port []int) []string {
+	t.Check(t.Plane.StartBeside("argo-rollouts", t.Plane.Set.Path("rollouts-controller"), 2, func(port []int) []string {
 		return []string{"--kubeconfig=" + t.Plane.Kubeconfig, "--leader-elect=false", "--loglevel=warn", "--qps=200",
 			"--burst=400", fmt.Sprintf("--metricsPort=%d", port[0]), fmt.Sprintf("--healthzPort=%d", port[1])}
 	}))

@@ -29,8 +29,8 @@ type vpaMemory struct {
 }
 
 // goPeer is a command of go's in the module that has VPA's code.
-func goPeer(root string, args ...string) *exec.Cmd {
-	cmd := exec.Command("go", args...)
+func goPeer(root, verb string, args ...string) *exec.Cmd {
+	cmd := exec.Command("go", append([]string{verb, "-trimpath"}, args...)...)
 	cmd.Dir = filepath.Join(root, "test", "cluster", "peer")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	return cmd
