@@ -375,22 +375,16 @@ static void write_file(const char *path, const void *bytes, size_t len)
         close(fd);
 }
 
-#ifdef __SANITIZE_THREAD__
-enum { DAMAGES = 50 }; /* they are read by one thread, and slowly */
-#else
-enum { DAMAGES = 150 };
-#endif
-
 static void test_damaged_bytes(void **state)
 {
         (void)state;
-        enum { LONGEST = 5000 };
+        enum { CASES = 150, LONGEST = 5000 };
         char *path AUTO(mem_free) = file_named("bytes.db");
         struct outcome o = {0};
         unsigned seed = 777;
         size_t len;
         char *good AUTO(mem_free) = saved_twice(path, &len);
-        for (int n = 0; n < DAMAGES; n++) {
+        for (int n = 0; n < CASES; n++) {
                 char what[64];
                 char *bad AUTO(mem_free) = mem_new(len);
                 size_t from = (size_t)rand_r(&seed) % len, run = n % 3 ? 1 : 1 + (size_t)rand_r(&seed) % LONGEST;
