@@ -1,6 +1,7 @@
 //go:build tools
 
-// The programs of a control plane, and of what runs beside it: named here so that go.mod and go.sum hold every module that building them needs.
+// The programs of a control plane, and of what runs beside it: named here so that go.mod and go.sum hold every module that
+// building them needs.
 package main
 
 import (
