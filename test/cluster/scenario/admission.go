@@ -115,7 +115,7 @@ func admitted(t *T) {
 	t.ProfileNamed("e2e-admitted-workload", workload)
 	before := t.admissions("patched")
 	t.Apply(t.deployment("pods", 2, app(usedCPU, usedMemory)))
-	t.Eventually("its pods run with half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 2) })
+	t.comeWith("its pods run with half", "pods", "1", 2)
 	for _, p := range t.Pods("pods") {
 		notes := p.Object("metadata", "annotations")
 		if kube.Parse(notes.Text(originals)).Text("app", "requests", "cpu") != "2" ||
@@ -125,7 +125,7 @@ func admitted(t *T) {
 	}
 	t.told("Admitted", "deployed with app cpu 2 -> 1, app memory 1Gi -> 512Mi", 1)
 	t.Ctl("-n", t.NS, "scale", "deployment/pods", "--replicas=5")
-	t.Eventually("more pods run with half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 5) })
+	t.comeWith("more pods run with half", "pods", "1", 5)
 	templated := t.deployment("templated", 2, app(usedCPU, usedMemory))
 	templated["metadata"].(M)["labels"].(M)["at"] = "workload"
 	t.Apply(templated)
@@ -177,7 +177,7 @@ func admissionHolds(t *T, at string) {
 		{asItIs, "", reprofile(at, func(p M) { p["apply"].(M)["mode"] = "Recommend" }), same},
 	}
 	t.Apply(t.deployment("web", 2, app(usedCPU, usedMemory)))
-	t.Eventually("it runs with half", soon, func() error { return t.podsAsk("web", "app", "cpu", "1", 2) })
+	t.comeWith("it runs with half", "web", "1", 2)
 	t.RecIn("deployment-web", "Learning", soon)
 	token := t.Watcher()
 	for _, h := range holds {
@@ -217,7 +217,7 @@ func (t *T) deploysWith(token, what, cpu string) {
 	kube.Object(o).Object("spec", "template", "metadata", "labels")["version"] = strings.ReplaceAll(what, " ", "-")
 	t.Apply(o)
 	t.Ctl("-n", t.NS, "rollout", "status", "--timeout=300s", "deployment/web")
-	t.Eventually(what+": its pods ask for "+cpu, soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	t.comeWith(what+": its pods ask for "+cpu, "web", cpu, 2)
 	for _, p := range t.Pods("web") {
 		if ours := p.Annotation(applied) != ""; ours != (cpu != "2") && what != asItIs {
 			t.Fatalf("%s: the annotations of pod %s are %s", what, p.Name(), p.Object("metadata", "annotations"))
@@ -258,7 +258,7 @@ func jobs(t *T) {
 	t.Apply(M{"apiVersion": "batch/v1", "kind": "CronJob", "metadata": t.meta("nightly"), "spec": M{
 		"schedule": "0 0 30 2 *", "jobTemplate": M{"spec": job("nightly", "10m", 1, app(usedCPU, usedMemory))}}})
 	t.Ctl("-n", t.NS, "create", "job", "now", "--from=cronjob/nightly")
-	t.Eventually("the CronJob's pod asks for half", soon, func() error { return t.podsAsk("nightly", "app", "cpu", "1", 1) })
+	t.comeWith("the CronJob's pod asks for half", "nightly", "1", 1)
 	single := func(name string) {
 		t.Apply(M{"apiVersion": "batch/v1", "kind": "Job", "metadata": t.meta(name), "spec": job(name, "10m", 1, app(usedCPU, usedMemory))})
 	}
@@ -275,7 +275,7 @@ func jobs(t *T) {
 	t.Profile(named)
 	t.Selected("jobs/none", "", "e2e-"+t.Name)
 	single("named")
-	t.Eventually("a Job that is named", soon, func() error { return t.podsAsk("named", "app", "cpu", "1", 1) })
+	t.comeWith("a Job that is named", "named", "1", 1)
 }
 
 // What another controller owns is never template-patched; its pods are admitted like any others.
@@ -295,7 +295,7 @@ func managedPods(t *T) {
 	t.Selected("deploy/none", "at=workload", "e2e-admission-managed-workload")
 	owned("pods", "pod")
 	owned("templates", "workload")
-	t.Eventually("its pods ask for half", soon, func() error { return t.podsAsk("pods", "app", "cpu", "1", 2) })
+	t.comeWith("its pods ask for half", "pods", "1", 2)
 	t.Eventually("at Workload nothing is changed", soon, func() error { return t.podsAsk("templates", "app", "cpu", "2", 2) })
 	for _, name := range []string{"pods", "templates"} {
 		t.generation("deployments", name, 1)

@@ -1,7 +1,6 @@
 package scenario
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -35,7 +34,6 @@ type deploying struct {
 	cpu, memory string // what the pods ask for
 	template    string // what the template asks for, of CPU
 	original    string // what its owner asks for, of CPU
-	remade      int    // pods that were let in unknown
 }
 
 func (d *deploying) target() string { return strings.ToLower(d.kind) + "/web" }
@@ -241,30 +239,10 @@ func (d *deploying) play(deed deed) {
 		d.Fatalf("%s: revision %d became %d: %s", deed.what, before, after, d.live().Object("spec", "template"))
 	}
 	d.ctl("rollout", "status", "--timeout=300s", d.target())
-	d.Eventually(deed.what+": its pods run with the target", soon, func() error {
-		err := errors.Join(d.podsAsk("web", "app", "memory", d.memory, d.pods), d.podsAsk("web", "app", "cpu", d.cpu, d.pods))
-		if err != nil {
-			d.remake()
-		}
-		return err
+	d.comeWith(deed.what+": its pods run with the target", "web", d.cpu, d.pods, func() error {
+		return d.podsAsk("web", "app", "memory", d.memory, d.pods)
 	})
 	d.noted(deed.what)
-}
-
-// remake deletes a pod that asks for something else, once for each that halflife says it let in as it was, because it had not
-// heard of its owner within its second: the machine was busy.
-func (d *deploying) remake() {
-	if d.remade >= int(d.strangers()) {
-		return
-	}
-	for _, p := range d.Pods("web") {
-		if container(p.Object("spec"), "app").Text("resources", "requests", "cpu") != d.cpu {
-			d.Notef("%s was made again: it was let in unknown", p.Name())
-			d.remade++
-			d.Check(d.Delete(d.path("pods", p.Name()) + "?gracePeriodSeconds=30"))
-			return
-		}
-	}
 }
 
 // noted checks the limits, and that our annotations are where our requests are, and only there.

@@ -74,11 +74,7 @@ func (f *flowDeploy) next(situation, cpu, reason string) {
 		f.deploy(w.name, f.manifest(w.name, w.at))
 	}
 	for _, w := range fourWays {
-		var pod kube.Object
-		t.Eventually(fmt.Sprintf("%s: %s runs again", situation, w.name), soon, func() (err error) {
-			pod, err = t.podWith(w.name, fmt.Sprint(f.tag))
-			return err
-		})
+		pod := t.cameWith(fmt.Sprintf("%s: %s runs again", situation, w.name), w.name, fmt.Sprint(f.tag), cpu)
 		asks := container(pod.Object("spec"), "app").Object("resources", "requests")
 		row = append(row, asks.Text("cpu")+" "+asks.Text("memory"))
 		if err := t.asksFor(pod, cpu); err != nil {

@@ -244,7 +244,7 @@ func guardPod(t *T) {
 	t.RecIn("deployment-web", "Ready", soon)
 	cpu, memory := targets(usedCPU, usedMemory)
 	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
-	t.resized("web", 3, cpu, memory)
+	t.comeWith("it runs with its target", "web", cpu, 3, func() error { return t.podsAsk("web", "app", "memory", memory, 3) })
 	t.Ctl("-n", t.NS, "rollout", "status", "deployment/web", "--timeout=60s")
 	pods := t.Pods("web")
 	t.restarted(pods[0].Name(), 9)

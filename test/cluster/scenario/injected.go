@@ -71,9 +71,8 @@ func injected(t *T, order string) {
 	notes["usage.halflife.dev/memory.proxy"] = model.Memory.Text(injectedMemory)
 	t.Apply(o)
 	ask := func(what, cpu, memory, proxyCPU, proxyMemory string) {
-		t.Eventually(what, soon, func() error {
-			for _, row := range [][3]string{{"app", "cpu", cpu}, {"app", "memory", memory},
-				{"proxy", "cpu", proxyCPU}, {"proxy", "memory", proxyMemory}} {
+		t.comeWith(what, "web", cpu, 2, func() error {
+			for _, row := range [][3]string{{"app", "memory", memory}, {"proxy", "cpu", proxyCPU}, {"proxy", "memory", proxyMemory}} {
 				if err := t.podsAsk("web", row[0], row[1], row[2], 2); err != nil {
 					return err
 				}

@@ -93,7 +93,7 @@ func deploysMoved(t *T) {
 			t.Fatalf("%s: the template asks for %s, not %s", what, got, template)
 		}
 		d.ctl("rollout", "status", "--timeout=300s", d.target())
-		t.Eventually(what+": its pods ask for "+pods, soon, func() error { return t.podsAsk("web", "app", "cpu", pods, 2) })
+		t.comeWith(what+": its pods ask for "+pods, "web", pods, 2)
 		for _, p := range t.Pods("web") {
 			if got := kube.Parse(p.Annotation(originals)).Text("app", "requests", "cpu"); got != "2" {
 				t.Fatalf("%s: pod %s remembers %s", what, p.Name(), got)
@@ -132,9 +132,7 @@ func deploysAgain(t *T, at string) {
 	d.matched("/clusterprofiles/e2e-"+d.Name, 0) // it is known to be gone
 	d.apply()
 	began := time.Now()
-	t.Eventually("its new pods run with what was learned", soon, func() error {
-		return t.podsAsk("web", "app", "cpu", d.cpu, 2)
-	})
+	t.comeWith("its new pods run with what was learned", "web", d.cpu, 2)
 	t.Notef("%.1f s after it was deployed again", time.Since(began).Seconds())
 	t.generation("deployments", "web", 1)
 	d.noted("deployed again")

@@ -335,7 +335,7 @@ func (s *deserted) newPods() {
 	t := s.t
 	t.Ctl("-n", t.NS, "delete", "pods", "--all", "--now")
 	for _, name := range []string{"ready", "stale", "held", "young"} {
-		t.Eventually("a new pod of "+name, soon, func() error { return t.podsAsk(name, "app", "cpu", s.want[name], 1) })
+		t.comeWith("a new pod of "+name, name, s.want[name], 1)
 	}
 }
 

@@ -3,8 +3,6 @@ package scenario
 import (
 	"fmt"
 	"regexp"
-
-	"halflife.dev/cluster/kube"
 )
 
 func init() {
@@ -99,7 +97,8 @@ func limits(t *T) {
 			by.deploy(w.name, manifest)
 		}
 		for _, w := range fourWays {
-			row = append(row, in.comesTo(w.name, c.cpu))
+			in.cameWith(c.name+": "+w.name+" runs", w.name, "1", c.cpu)
+			row = append(row, c.cpu)
 		}
 		table = append(table, row)
 	}
@@ -118,39 +117,4 @@ func (t *T) renders(token, manifest, cpu string, left bool) {
 		}
 		return nil
 	})
-}
-
-// comesTo waits for the pod of an app and gives its CPU request, which must be that. Where halflife says that it let pods in as
-// they were, because it had not heard of their ReplicaSets within its second, another may be made: the machine was busy.
-func (t *T) comesTo(app, cpu string) string {
-	name, got := t.podAndCPU(app)
-	if got != cpu && t.strangers() > 0 {
-		t.Notef("%s in %s was made again: it was let in unknown", app, t.NS)
-		t.Check(t.Delete(t.path("pods", name) + "?gracePeriodSeconds=30"))
-		t.gone(name)
-		_, got = t.podAndCPU(app)
-	}
-	if got != cpu {
-		t.Fatalf("%s in %s asks for '%s' of CPU, not '%s'", app, t.NS, got, cpu)
-	}
-	return got
-}
-
-// podAndCPU waits for the pod of an app and gives its name and what CPU it asks for.
-func (t *T) podAndCPU(app string) (name, cpu string) {
-	var pod kube.Object
-	t.Eventually(app+" runs", soon, func() (err error) {
-		pod, err = t.podWith(app, "1")
-		return err
-	})
-	return pod.Name(), container(pod.Object("spec"), "app").Text("resources", "requests", "cpu")
-}
-
-// strangers is how many pods were let in as they were, because it was not heard in time whose they are.
-func (t *T) strangers() float64 {
-	var sum float64
-	for _, h := range t.mine() {
-		sum += h.counted(`halflife_admissions_total{result="no_owner"}`)
-	}
-	return sum
 }

@@ -25,8 +25,9 @@ type load struct {
 }
 
 const (
-	answered = "answered"
-	pause    = 100 * time.Millisecond // of each client, for there are others on the machine
+	answered  = "answered"
+	unchanged = "unchanged"
+	pause     = 100 * time.Millisecond // of each client, for there are others on the machine
 )
 
 func (t *T) load() *load {

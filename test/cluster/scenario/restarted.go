@@ -38,7 +38,7 @@ func restarted(t *T) {
 	t.Cycles(learner, 3) // a checkpoint at the least
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
-	t.Eventually("its pods have what was learned", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
+	t.comeWith("its pods have what was learned", "web", cpu, 2)
 
 	l, r := t.load(), &trust{}
 	defer l.stop()

@@ -257,6 +257,8 @@ func restoreDoors(t *T) {
 			err := t.podsAsk(name, "app", "cpu", cpu, 2)
 			if err != nil && t.podsAsk(name, "app", "cpu", "2", 2) == nil {
 				t.Ctl("-n", t.NS, "set", "env", "deployment/"+name, fmt.Sprintf("TRY=%d", time.Now().UnixNano()))
+			} else if err != nil {
+				t.remake(name, cpu)
 			}
 			return err
 		})

@@ -89,5 +89,5 @@ func vpaDeploy(t *T) {
 		return nil
 	})
 	t.CtlIn(manifest, "apply", "-f", "-")
-	t.comesTo("web", "2")
+	t.cameWith("it runs", "web", "1", "2")
 }

@@ -276,12 +276,18 @@ func (t *T) ask(l *load, r *trust, replicas []*Halflife) {
 // askForPods has the API server ask halflife, for pods that are not kept, and must ask for that.
 func (t *T) askForPods(l *load, want string) {
 	t.Apply(t.deployment("web", 1, app(usedCPU, usedMemory)))
-	t.Eventually("web runs", soon, func() error { return t.podsAsk("web", "app", "cpu", want, 1) })
+	t.comeWith("web runs", "web", want, 1)
 	owner := t.Pods("web")[0].List("metadata", "ownerReferences")[0]
 	l.begin("pods by the API server", func() outcome {
 		meta := M{"generateName": "dry-", "name": "dry", "namespace": t.NS, "ownerReferences": L{map[string]any(owner)}}
 		made, err := t.Post(t.path("pods", "")+"?dryRun=All", bare(meta))
-		return judgePod(made, err, want)
+		o := judgePod(made, err, want)
+		for until := time.Now().Add(lag); o.word == unchanged && time.Now().Before(until); time.Sleep(pause) {
+			if t.stranger() {
+				o = outcome{word: "unknown"}
+			}
+		}
+		return o
 	})
 }
 
@@ -291,7 +297,7 @@ func judgePod(made kube.Object, err error, want string) outcome {
 	}
 	got := container(made.Object("spec"), "app").Text("resources", "requests", "cpu")
 	if got != want {
-		return outcome{"unchanged", "a pod asks for " + got}
+		return outcome{unchanged, "a pod asks for " + got}
 	}
 	return outcome{word: answered}
 }

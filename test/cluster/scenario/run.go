@@ -43,6 +43,8 @@ type T struct {
 	halflife *Halflife // the one that learns
 	replica  *Halflife // doored: the one that the API server calls
 	opened   bool      // doors of its own
+	strange  float64   // strangers before it began
+	met      float64   // of those since
 	notes    []string
 }
 
@@ -230,6 +232,7 @@ type runner struct {
 	queue          []scenario // of alone
 	passed, failed int
 	took           []duration
+	failures       []string // why, by name
 }
 
 type duration struct {
@@ -284,6 +287,7 @@ func (t *T) play(run func(*T)) (err error) {
 	if err := t.alive(); err != nil {
 		return err
 	}
+	t.strange = t.strangers()
 	run(t)
 	return t.alive()
 }
@@ -316,6 +320,7 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 	if err != nil {
 		verdict = "FAILED"
 		r.failed++
+		r.failures = append(r.failures, t.Name+": "+indented(err.Error(), "    "))
 	} else {
 		r.passed++
 	}
@@ -324,20 +329,27 @@ func (r *runner) tell(t *T, err error, took time.Duration) {
 		fmt.Fprintf(r.out, "    %s\n", note)
 	}
 	if err != nil {
-		fmt.Fprintf(r.out, "    %s\n", strings.ReplaceAll(err.Error(), "\n", "\n    "))
+		fmt.Fprintf(r.out, "    %s\n", indented(err.Error(), "    "))
 		for _, h := range t.mine() {
 			said := h.Said(t.NS, 15)
-			fmt.Fprintf(r.out, "    halflife %s said of it:\n      %s\n", h.command, strings.ReplaceAll(said, "\n", "\n      "))
+			fmt.Fprintf(r.out, "    halflife %s said of it:\n      %s\n", h.command, indented(said, "      "))
 		}
 	}
 }
 
-// sum tells which scenarios took longest, and closes with what CI reads.
+// indented has what follows the first line stand under it.
+func indented(text, by string) string { return strings.ReplaceAll(text, "\n", "\n"+by) }
+
+// sum tells which scenarios took longest, says again why which failed, and closes with what CI reads.
 func (r *runner) sum() {
 	slices.SortFunc(r.took, func(a, b duration) int { return int(b.Duration - a.Duration) })
 	fmt.Fprintf(r.out, "the longest of %.0f s:", time.Since(r.began).Seconds())
 	for _, d := range r.took[:min(10, len(r.took))] {
 		fmt.Fprintf(r.out, " %s %.0f", d.name, d.Seconds())
 	}
-	fmt.Fprintf(r.out, "\n%d passed, %d failed\n", r.passed, r.failed)
+	fmt.Fprintln(r.out)
+	for _, why := range r.failures {
+		fmt.Fprintf(r.out, "FAILED: %s\n", why)
+	}
+	fmt.Fprintf(r.out, "%d passed, %d failed\n", r.passed, r.failed)
 }

@@ -56,6 +56,11 @@ func (t *T) asks(app string, pods int, cpu map[string]string) error {
 	return nil
 }
 
+// comeWithAll waits until an app's pods run with these amounts of CPU, by container.
+func (t *T) comeWithAll(what, app string, pods int, cpu map[string]string) {
+	t.comeWith(what, app, cpu["app"], pods, func() error { return t.asks(app, pods, cpu) })
+}
+
 // Each kind, at Pod and at Workload: half of the CPU at first, what was learned once it is; an init container and memory are
 // left alone, also where the profile has a factor for memory but does not ask for it. A bare pod is nobody's.
 func firstKinds(t *T) {
@@ -99,15 +104,15 @@ func firstKinds(t *T) {
 	for kind, replicas := range pods {
 		for _, label := range []string{"pod", "workload"} {
 			name := lower(kind) + "-" + label
-			t.Eventually(name+" starts with half", soon, func() error { return t.asks(name, replicas, static) })
+			t.comeWithAll(name+" starts with half", name, replicas, static)
 			untouched(name, replicas)
 		}
 	}
 	for _, label := range []string{"pod", "workload"} {
-		t.Eventually("the run of cronjob-"+label, soon, func() error { return t.asks("cronjob-"+label, 1, static) })
+		t.comeWithAll("the run of cronjob-"+label, "cronjob-"+label, 1, static)
 		untouched("cronjob-"+label, 1)
 	}
-	t.Eventually("memory, where it is asked for", soon, func() error { return t.podsAsk("memory", "app", "memory", "512Mi", 2) })
+	t.comeWith("memory, where it is asked for", "memory", "1", 2, func() error { return t.podsAsk("memory", "app", "memory", "512Mi", 2) })
 	t.Check(t.asks("bare", 1, map[string]string{"app": "2", "proxy": "200m", "log": "300m", "setup": "500m"}))
 	inner := t.Workload("cronjobs", "cronjob-workload").Object("spec", "jobTemplate", "spec", "template")
 	if got := container(inner.Object("spec"), "app").Text("resources", "requests", "cpu"); got != "1" {
@@ -126,7 +131,7 @@ func firstKinds(t *T) {
 				return t.toldAtAdmission(all[name], label, learned["app"])
 			})
 			t.Apply(all[name])
-			t.Eventually(name+" goes on with what was learned", soon, func() error { return t.asks(name, replicas, learned) })
+			t.comeWithAll(name+" goes on with what was learned", name, replicas, learned)
 			untouched(name, replicas)
 		}
 	}
@@ -191,7 +196,7 @@ func tooYoung(t *T) {
 				})
 				t.Apply(object)
 			}
-			t.Eventually(step.what+" at "+label, soon, func() error { return t.podsAsk("at-"+label, "app", "cpu", step.cpu, 1) })
+			t.comeWith(step.what+" at "+label, "at-"+label, step.cpu, 1)
 			t.Check(t.podsAsk("at-"+label, "app", "memory", "1Gi", 1))
 		}
 		t.Notef("%-26s %s", step.what, step.cpu)
