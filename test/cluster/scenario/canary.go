@@ -240,12 +240,15 @@ func canaryDeploy(t *T) {
 	profile := tried("OnDeploy", 50, stood)
 	profile["apply"].(M)["at"] = "Workload"
 	t.Profile(profile)
+	cpu, _ := targets(usedCPU, usedMemory)
 	for _, name := range []string{first, rest[0]} {
 		t.Apply(t.deployment(name, 2, app(usedCPU, usedMemory)))
 		t.RecIn("deployment-"+name, "Ready", soon)
 	}
 	t.canary("deployment-"+rest[0], "Waiting")
-	cpu, _ := targets(usedCPU, usedMemory)
+	probe := t.deployment(first, 2, app(usedCPU, usedMemory))
+	container(kube.Object(probe).Object("spec", "template", "spec"), "app")["image"] = "registry.invalid/app:probe"
+	t.onceToldAtAdmission("learned", probe, "workload", cpu)
 	release := func(name, label, want string) {
 		t.Ctl("-n", t.NS, "patch", "deployment", name, "-p", `{"spec":{"template":{"metadata":{"labels":{"release":"`+label+`"}}}}}`)
 		if got := request(t.Workload("deployments", name), "app", "cpu"); got != want {

@@ -192,6 +192,7 @@ func deploys(t *T, kind, at string) {
 	} else {
 		t.generation(plural(kind), "web", 1)
 		d.image("0")
+		t.onceToldAtAdmission("learned", d.manifest, lower(at), d.cpu)
 		d.apply()
 	}
 	d.all(deeds)
@@ -203,13 +204,14 @@ func argo(t *T, at string) {
 	d := t.deploying("Deployment", at, 1)
 	delete(d.manifest["spec"].(M), "replicas")
 	d.sync()
+	d.image("0")
 	if at == "Rollout" {
 		t.held("deployment-web", "Contested", "")
 		d.cpu, d.memory, d.template = "2", "1Gi", "2"
 	} else {
 		t.RecIn("deployment-web", "Ready", soon)
+		t.onceToldAtAdmission("learned", d.manifest, lower(at), d.cpu)
 	}
-	d.image("0")
 	d.sync()
 	d.all(argosDeeds)
 }

@@ -110,7 +110,7 @@ func dimensionPod(t *T) {
 	t.Profile(of("Pod", "OnDeploy"))
 	side := box{name: "side", requests: M{"cpu": "500m", "memory": "64Mi"}, cpu: usedCPU, memory: usedMemory}
 	t.Apply(t.workload("StatefulSet", "db", 2, app(usedCPU, usedMemory), side))
-	t.lone()
+	t.Create("pods", t.lone())
 	for _, name := range []string{"pod-db-0", "pod-db-1"} {
 		r := t.RecWhen(name, "its containers, and all together", soon, func(r kube.Object) error {
 			if err := row(r, "app", usedCPU, 2000); err != nil {
@@ -129,7 +129,17 @@ func dimensionPod(t *T) {
 	// may hit the next one of that name.
 	t.Check(t.Delete(t.path("pods", "lone") + "?gracePeriodSeconds=30"))
 	t.gone("lone")
-	if got := container(t.lone().Object("spec"), "app").Text("resources", "requests", "cpu"); got != cpu {
+	asks := func(made kube.Object) string {
+		return container(made.Object("spec"), "app").Text("resources", "requests", "cpu")
+	}
+	t.Eventually("the webhooks know it", soon, func() error {
+		probe, err := t.Post(t.path("pods", "")+"?dryRun=All", t.lone())
+		if err == nil && asks(probe) != cpu {
+			err = fmt.Errorf("it would ask for %s", asks(probe))
+		}
+		return err
+	})
+	if got := asks(t.Create("pods", t.lone())); got != cpu {
 		t.Fatalf("the pod is admitted again with %s, not %s", got, cpu)
 	}
 	t.RecWhen("pod-lone", "what was applied", soon, func(r kube.Object) error {
@@ -150,11 +160,11 @@ func dimensionPod(t *T) {
 }
 
 // lone is a pod that nobody owns.
-func (t *T) lone() kube.Object {
+func (t *T) lone() M {
 	pod := template("lone", app(usedCPU, usedMemory))
 	meta := t.meta("lone")
 	meta["annotations"] = pod["metadata"].(M)["annotations"]
-	return t.Create("pods", M{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod["spec"]})
+	return M{"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": pod["spec"]}
 }
 
 // gone waits until a pod is.

@@ -240,9 +240,11 @@ func guardPod(t *T) {
 	profile := onDeploy("Pod")
 	profile["apply"].(M)["guard"] = M{"watch": "10m"}
 	t.Profile(profile)
-	t.Apply(t.deployment("web", 3, app(usedCPU, usedMemory)))
+	web := t.deployment("web", 3, app(usedCPU, usedMemory))
+	t.Apply(web)
 	t.RecIn("deployment-web", "Ready", soon)
 	cpu, memory := targets(usedCPU, usedMemory)
+	t.onceToldAtAdmission("learned", web, "pod", cpu)
 	t.Ctl("-n", t.NS, "rollout", "restart", "deployment/web")
 	t.comeWith("it runs with its target", "web", cpu, 3, func() error { return t.podsAsk("web", "app", "memory", memory, 3) })
 	t.Ctl("-n", t.NS, "rollout", "status", "deployment/web", "--timeout=60s")

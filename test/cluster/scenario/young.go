@@ -127,15 +127,18 @@ func firstKinds(t *T) {
 			name := lower(kind) + "-" + label
 			t.RecIn(name[:len(lower(kind))]+"-"+name, "Ready", soon)
 			container(kube.Object(all[name]).Object("spec", "template", "spec"), "app")["image"] = "registry.invalid/app:2"
-			t.Eventually(name+": the webhooks know it", soon, func() error {
-				return t.toldAtAdmission(all[name], label, learned["app"])
-			})
+			t.onceToldAtAdmission(name, all[name], label, learned["app"])
 			t.Apply(all[name])
 			t.comeWithAll(name+" goes on with what was learned", name, replicas, learned)
 			untouched(name, replicas)
 		}
 	}
 	t.Notef("static %v, learned %v", static, learned)
+}
+
+// onceToldAtAdmission waits until the webhooks know what was published a moment ago.
+func (t *T) onceToldAtAdmission(what string, object M, label, cpu string) {
+	t.Eventually(what+": the webhooks know it", soon, func() error { return t.toldAtAdmission(object, label, cpu) })
 }
 
 // toldAtAdmission is an error unless a deploy of an object would get that CPU now: at Workload its template, at Pod a pod
@@ -191,9 +194,7 @@ func tooYoung(t *T) {
 			if step.state != "" {
 				t.RecIn("deployment-at-"+label, step.state, soon)
 				container(kube.Object(object).Object("spec", "template", "spec"), "app")["image"] = fmt.Sprintf("registry.invalid/app:%d", i+1)
-				t.Eventually(step.what+": the webhooks know it", soon, func() error {
-					return t.toldAtAdmission(object, label, step.cpu)
-				})
+				t.onceToldAtAdmission(step.what, object, label, step.cpu)
 				t.Apply(object)
 			}
 			t.comeWith(step.what+" at "+label, "at-"+label, step.cpu, 1)
