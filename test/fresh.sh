@@ -13,7 +13,12 @@ if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
 fi
 
 trees=$(mktemp -d)
+running=()
 clean_up() {
+        for one in "${running[@]}"; do
+                kill -TERM -- "-$one" 2>/dev/null || continue # it has ended
+                timeout 30 bash -c "while kill -0 -- -$one 2>/dev/null; do sleep 0.1; done" || true
+        done
         for tree in "$trees"/*/; do
                 umount "$tree/proc" 2>/dev/null || true
         done
@@ -28,32 +33,36 @@ trap 'exit 130' INT TERM HUP
 
 # A machine of its own as far as packages go; how the network is reached is this one's.
 make_tree() { # distribution, tree
-        debootstrap --variant=minbase --include=gcc,libc6-dev,make "$1" "$2" ${MIRROR:+"$MIRROR"} >"$trees/log" 2>&1 ||
-                { tail -n 20 "$trees/log"; return 1; }
-        cp /etc/resolv.conf "$2/etc/resolv.conf"
+        debootstrap --variant=minbase --include=gcc,libc6-dev,make "$1" "$2" ${MIRROR:+"$MIRROR"} &&
+                cp /etc/resolv.conf "$2/etc/resolv.conf" && mount -t proc proc "$2/proc" && mkdir "$2/halflife" || return
         apt-config dump | grep -E '^Acquire::(http|https|Retries|Check)' >"$2/etc/apt/apt.conf.d/90host" || true
-        mount -t proc proc "$2/proc"
-        mkdir "$2/halflife"
         git archive HEAD | tar -x -C "$2/halflife"
 }
 
-failed=0
-for distribution in ${DISTRIBUTIONS:-bookworm trixie}; do
-        tree=$trees/$distribution
-        start=$SECONDS
-        make_tree "$distribution" "$tree"
+prove() { # distribution; prints a line, and why where it fails
+        local tree=$trees/$1 log=$trees/$1.log start=$SECONDS made version verdict
+        make_tree "$1" "$tree" >"$log" 2>&1 || { echo "Debian $1: no tree"; tail -n 20 "$log"; return 1; }
         version=$(chroot "$tree" cat /etc/debian_version)
         made=$((SECONDS - start))
-        if env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb STRICT=1 TEST_SECONDS=900 \
-                JOBS=$(($(nproc) * 2)) MAKEFLAGS="-j$(nproc)" chroot "$tree" make -C /halflife "$target" >"$trees/log" 2>&1 </dev/null; then
-                verdict="$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$trees/log" | tail -n 1 || true)"
-                printf 'Debian %-6s make %s: %s (tree %d s, all %d s)\n' "$version" "$target" "${verdict:-done}" "$made" $((SECONDS - start))
-        else
+        if ! env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root TERM=dumb STRICT=1 TEST_SECONDS=900 \
+                JOBS=$(($(nproc) * 2)) MAKEFLAGS="-j$(nproc)" chroot "$tree" make -C /halflife "$target" >"$log" 2>&1 </dev/null; then
                 printf 'Debian %-6s make %s: FAILED\n' "$version" "$target"
-                grep -vE "^(  (CC|LD|AR) |make.*directory)| passed +[0-9.]+ s" "$trees/log" | tail -n 60
-                failed=1
+                grep -vE "^(  (CC|LD|AR) |make.*directory)| passed +[0-9.]+ s" "$log" | tail -n 60
+                return 1
         fi
-        umount "$tree/proc"
-        rm -rf --one-file-system "$tree"
+        verdict="$(grep -E '^[0-9]+ passed, [0-9]+ failed$' "$log" | tail -n 1 || true)"
+        printf 'Debian %-6s make %s: %s (tree %d s, all %d s)\n' "$version" "$target" "${verdict:-done}" "$made" $((SECONDS - start))
+}
+
+# Side by side: what one waits for is the other's time. Each in a process group of its own, to be ended as a whole.
+set -m
+for distribution in ${DISTRIBUTIONS:-bookworm trixie}; do
+        prove "$distribution" >"$trees/$distribution.said" 2>&1 </dev/null &
+        running+=($!)
 done
+failed=0
+for one in "${running[@]}"; do
+        wait "$one" || failed=1
+done
+cat "$trees"/*.said
 exit $failed
