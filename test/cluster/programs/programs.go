@@ -86,7 +86,8 @@ func (s Set) build(module string, p program, talk io.Writer) error {
 	half := s.Path("." + p.name + ".half")
 	cmd := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", flags, "-o", half, p.pkg)
 	cmd.Dir = module
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	// A compiler's garbage is gone with it: not collecting it saves a tenth of the processor's time.
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOGC=off", "GOMEMLIMIT=2GiB")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("build %s: %w\n%s", p.name, err, out)
 	}
