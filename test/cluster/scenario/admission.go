@@ -56,7 +56,7 @@ func (t *T) podOf(owner kube.Object) (string, error) {
 	meta["ownerReferences"] = L{M{"apiVersion": owner.Text("apiVersion"), "kind": owner.Text("kind"), "name": owner.Name(),
 		"uid": owner.UID(), "controller": true}}
 	made, err := t.Post(t.path("pods", "")+"?dryRun=All", bare(meta))
-	return container(made.Object("spec"), "app").Text("resources", "requests", "cpu"), err
+	return podRequest(made, "app", "cpu"), err
 }
 
 // dryDeployment is what the template of a Deployment would ask for.

@@ -177,7 +177,7 @@ func blueGreen(t *T) {
 	t.Eventually("both run", soon, func() error {
 		asks := map[string]int{}
 		for _, p := range t.Pods("web") {
-			asks[container(p.Object("spec"), "app").Text("resources", "requests", "cpu")]++
+			asks[podRequest(p, "app", "cpu")]++
 		}
 		if asks["2"] != 2 || asks["1500m"] != 2 {
 			return fmt.Errorf("pods ask for %v", asks)
@@ -303,7 +303,7 @@ func guardedCanary(t *T) {
 	t.inPhase("web", "Paused")
 	before := map[string]string{}
 	for _, p := range t.Pods("web") {
-		if container(p.Object("spec"), "app").Text("resources", "requests", "cpu") == cpu {
+		if podRequest(p, "app", "cpu") == cpu {
 			t.restarted(p.Name(), 2)
 		} else {
 			before[p.Name()] = p.UID()

@@ -46,7 +46,7 @@ func (t *T) canaries(count int) (first, rest []string) {
 func (t *T) requests(app string) map[string]int {
 	count := map[string]int{}
 	for _, p := range t.Pods(app) {
-		count[container(p.Object("spec"), "app").Text("resources", "requests", "cpu")]++
+		count[podRequest(p, "app", "cpu")]++
 	}
 	return count
 }
@@ -206,7 +206,7 @@ func canaryGuardInPlace(t *T) {
 	t.canary("statefulset-db", "Watched")
 	var others []string
 	for _, p := range t.Pods("db") {
-		if container(p.Object("spec"), "app").Text("resources", "requests", "cpu") == cpu {
+		if podRequest(p, "app", "cpu") == cpu {
 			t.restarted(p.Name(), 1)
 		} else {
 			others = append(others, p.Name())

@@ -129,17 +129,14 @@ func dimensionPod(t *T) {
 	// may hit the next one of that name.
 	t.Check(t.Delete(t.path("pods", "lone") + "?gracePeriodSeconds=30"))
 	t.gone("lone")
-	asks := func(made kube.Object) string {
-		return container(made.Object("spec"), "app").Text("resources", "requests", "cpu")
-	}
 	t.Eventually("the webhooks know it", soon, func() error {
 		probe, err := t.Post(t.path("pods", "")+"?dryRun=All", t.lone())
-		if err == nil && asks(probe) != cpu {
-			err = fmt.Errorf("it would ask for %s", asks(probe))
+		if err == nil && podRequest(probe, "app", "cpu") != cpu {
+			err = fmt.Errorf("it would ask for %s", podRequest(probe, "app", "cpu"))
 		}
 		return err
 	})
-	if got := asks(t.Create("pods", t.lone())); got != cpu {
+	if got := podRequest(t.Create("pods", t.lone()), "app", "cpu"); got != cpu {
 		t.Fatalf("the pod is admitted again with %s, not %s", got, cpu)
 	}
 	t.RecWhen("pod-lone", "what was applied", soon, func(r kube.Object) error {

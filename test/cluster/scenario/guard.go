@@ -101,7 +101,7 @@ func guard(t *T) {
 			}
 			got := map[string]int{}
 			for _, p := range list.List("items") {
-				got[container(p.Object("spec"), "app").Text("resources", "requests", "cpu")]++
+				got[podRequest(p, "app", "cpu")]++
 			}
 			if fmt.Sprint(got) != fmt.Sprint(want) {
 				return fmt.Errorf("so many pods ask for so much: %v, not %v", got, want)
@@ -271,7 +271,7 @@ func guardPod(t *T) {
 			return fmt.Errorf("%d pods", len(list))
 		}
 		for _, p := range list {
-			if got := container(p.Object("spec"), "app").Text("resources", "requests", "cpu"); got != "2" {
+			if got := podRequest(p, "app", "cpu"); got != "2" {
 				return fmt.Errorf("pod %s asks for %s", p.Name(), got)
 			}
 		}
@@ -296,7 +296,7 @@ func guardPod(t *T) {
 			if there[p.UID()] {
 				continue
 			}
-			if got := container(p.Object("spec"), "app").Text("resources", "requests", "memory"); got != "1Gi" || p.Generation() > 1 {
+			if got := podRequest(p, "app", "memory"); got != "1Gi" || p.Generation() > 1 {
 				return fmt.Errorf("pod %s asks for %s, generation %d", p.Name(), got, p.Generation())
 			}
 		}

@@ -163,7 +163,7 @@ func inPlaceGuaranteed(t *T) {
 		if err != nil {
 			return err
 		}
-		if got := container(p.Object("spec"), "app").Text("resources", "requests", "cpu"); got != cpu {
+		if got := podRequest(p, "app", "cpu"); got != cpu {
 			return fmt.Errorf("it asks for %s", got)
 		}
 		return nil
@@ -246,7 +246,7 @@ func inPlaceQuota(t *T) {
 		if p.Name() == "db-1" {
 			want = "2"
 		}
-		if got := container(p.Object("spec"), "app").Text("resources", "requests", "cpu"); got != want {
+		if got := podRequest(p, "app", "cpu"); got != want {
 			t.Fatalf("pod %s asks for %s, not %s", p.Name(), got, want)
 		}
 	}
@@ -306,7 +306,7 @@ func inPlaceRestart(t *T) {
 	done := func() int {
 		n := 0
 		for _, p := range t.Pods("web") {
-			if container(p.Object("spec"), "app").Text("resources", "requests", "cpu") == cpu {
+			if podRequest(p, "app", "cpu") == cpu {
 				n++
 			}
 		}
@@ -360,7 +360,7 @@ func raise(t *T) {
 			if err != nil {
 				return err
 			}
-			if got := container(p.Object("spec"), "app").Text("resources", "requests", "memory"); got != want {
+			if got := podRequest(p, "app", "memory"); got != want {
 				return fmt.Errorf("it asks for %s", got)
 			}
 			if want != memory && p.Annotation("halflife.dev/raised") == "" {

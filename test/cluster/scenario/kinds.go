@@ -114,7 +114,7 @@ func (k *kindUnder) text() string { return kube.Object(k.manifest).String() }
 
 func (k *kindUnder) asks(o kube.Object, cpu string) error {
 	template := o.Object(k.template...)
-	got := container(template.Object("spec"), "app").Text("resources", "requests", "cpu")
+	got := podRequest(template, "app", "cpu")
 	record := kube.Parse(template.Object("metadata", "annotations").Text(applied)).Text("app", "requests", "cpu")
 	if got != cpu || record != cpu {
 		return fmt.Errorf("the template of %s asks for %s, and records %s", k.resource, got, record)

@@ -270,7 +270,7 @@ func restoreDoors(t *T) {
 		"; left: pod '"+old+"' runs on with it")
 	pod, err := t.Get(t.path("pods", resizable))
 	t.Check(err)
-	if got := container(pod.Object("spec"), "app").Text("resources", "requests", "cpu"); got != "2" || carries(pod) {
+	if got := podRequest(pod, "app", "cpu"); got != "2" || carries(pod) {
 		t.Fatalf("the pod that was resized asks for %s: %s", got, pod)
 	}
 	w := t.Workload("deployments", "template")

@@ -295,7 +295,7 @@ func judgePod(made kube.Object, err error, want string) outcome {
 	if err != nil {
 		return outcome{"refused", err.Error()}
 	}
-	got := container(made.Object("spec"), "app").Text("resources", "requests", "cpu")
+	got := podRequest(made, "app", "cpu")
 	if got != want {
 		return outcome{unchanged, "a pod asks for " + got}
 	}

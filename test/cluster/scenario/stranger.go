@@ -32,7 +32,7 @@ func (t *T) stranger() bool {
 // for each stranger. False: there is none to blame on that.
 func (t *T) remake(app, cpu string) bool {
 	for _, p := range t.Pods(app) {
-		got := container(p.Object("spec"), "app").Text("resources", "requests", "cpu")
+		got := podRequest(p, "app", "cpu")
 		if got != cpu && t.asWritten(p, got) && t.stranger() {
 			t.Notef("%s in %s was made again: it was let in unknown", p.Name(), t.NS)
 			t.Check(t.Delete(t.path("pods", p.Name()) + "?gracePeriodSeconds=30"))
@@ -85,7 +85,7 @@ func (t *T) cameWith(what, app, tag, cpu string) kube.Object {
 		if pod, err = t.podWith(app, tag); err != nil {
 			return err
 		}
-		got := container(pod.Object("spec"), "app").Text("resources", "requests", "cpu")
+		got := podRequest(pod, "app", "cpu")
 		if got == cpu {
 			return nil
 		}

@@ -118,7 +118,12 @@ func container(podSpec kube.Object, name string) kube.Object {
 
 // request is what a container of a workload's template asks for now.
 func request(workload kube.Object, name, resource string) string {
-	return container(workload.Object("spec", "template", "spec"), name).Text("resources", "requests", resource)
+	return podRequest(workload.Object("spec", "template"), name, resource)
+}
+
+// podRequest is what a container of a pod, or of a template as it lies in an object, asks for.
+func podRequest(pod kube.Object, name, resource string) string {
+	return container(pod.Object("spec"), name).Text("resources", "requests", resource)
 }
 
 // podsAsk is an error unless all pods of an app run and ask for that.
@@ -128,7 +133,7 @@ func (t *T) podsAsk(app, name, resource, want string, pods int) error {
 		return fmt.Errorf("%d pods of %d", len(list), pods)
 	}
 	for _, p := range list {
-		if got := container(p.Object("spec"), name).Text("resources", "requests", resource); got != want {
+		if got := podRequest(p, name, resource); got != want {
 			return fmt.Errorf("pod %s asks for %s %s, not %s", p.Name(), resource, got, want)
 		}
 		if p.Text("status", "phase") != "Running" {

@@ -115,7 +115,7 @@ func firstKinds(t *T) {
 	t.comeWith("memory, where it is asked for", "memory", "1", 2, func() error { return t.podsAsk("memory", "app", "memory", "512Mi", 2) })
 	t.Check(t.asks("bare", 1, map[string]string{"app": "2", "proxy": "200m", "log": "300m", "setup": "500m"}))
 	inner := t.Workload("cronjobs", "cronjob-workload").Object("spec", "jobTemplate", "spec", "template")
-	if got := container(inner.Object("spec"), "app").Text("resources", "requests", "cpu"); got != "1" {
+	if got := podRequest(inner, "app", "cpu"); got != "1" {
 		t.Fatalf("the CronJob's template at Workload asks for %s", got)
 	}
 	if notes := inner.Object("metadata", "annotations"); !strings.Contains(notes.Text(originals), `"2"`) {
@@ -161,8 +161,8 @@ func (t *T) toldAtAdmission(object M, label, cpu string) error {
 	probe := M{"apiVersion": "v1", "kind": "Pod", "spec": spec, "metadata": M{"generateName": "probe-", "namespace": t.NS,
 		"labels": live[0].At("metadata", "labels"), "ownerReferences": live[0].At("metadata", "ownerReferences")}}
 	made, err := t.Post(t.path("pods", "")+"?dryRun=All", probe)
-	if err == nil && container(made.Object("spec"), "app").Text("resources", "requests", "cpu") != cpu {
-		err = fmt.Errorf("a pod would ask for %s", container(made.Object("spec"), "app").Text("resources", "requests", "cpu"))
+	if err == nil && podRequest(made, "app", "cpu") != cpu {
+		err = fmt.Errorf("a pod would ask for %s", podRequest(made, "app", "cpu"))
 	}
 	return err
 }
