@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fake.h"
+#include "port.h"
 
 static const char halflife_user[] = "system:serviceaccount:halflife:halflife";
 
@@ -56,12 +57,13 @@ struct fake *fake_new(const struct fake_options *o)
         f->grants = json_array();
         f->counts = json_object();
         f->port = o->port;
+        f->held = port_hold(&f->port);
         f->metrics.step_ms = 15000;
         kinds_init(f);
         first_namespaces(f);
         if (o->tls)
                 f->tls = tls_new();
-        if (!fake_http_start(f)) {
+        if (f->held < 0 || !fake_http_start(f)) {
                 fprintf(stderr, "the test API server cannot listen on 127.0.0.1:%u\n", (unsigned)o->port);
                 fake_free(f);
                 return NULL;
@@ -75,6 +77,8 @@ void fake_free(struct fake *f)
         if (!f)
                 return;
         fake_http_stop(f);
+        if (f->held >= 0)
+                close(f->held);
         controllers_release(f);
         kinds_release(f);
         faults_release(f);

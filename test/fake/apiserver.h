@@ -40,8 +40,8 @@ struct fake_options {            /* {0} is a plain, friendly server */
 struct fake *fake_new(const struct fake_options *o); /* NULL when the server cannot start; the reason is on stderr */
 void fake_free(struct fake *f);                      /* NULL is fine */
 const char *fake_url(const struct fake *f);          /* "http://127.0.0.1:34567", valid as long as f */
-void fake_stop(struct fake *f);                      /* connections are cut, the port is closed, objects stay */
-bool fake_start(struct fake *f);                     /* again on the same port; false when it was taken meanwhile */
+void fake_stop(struct fake *f);                      /* connections are cut, who connects is refused, objects stay */
+bool fake_start(struct fake *f);                     /* again on the same port; false when it cannot */
 
 /* PEM texts, valid as long as f; NULL without tls. */
 const char *fake_ca(const struct fake *f);

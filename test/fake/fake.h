@@ -104,6 +104,7 @@ struct fake {
         pthread_cond_t changed;
         struct fake_options options;
         struct MHD_Daemon *daemon;
+        int held; /* the port, also while nobody listens at it */
         uint16_t port;
         char *url, *token, *user;
         bool stopping;

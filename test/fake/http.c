@@ -1,13 +1,13 @@
 /* HTTP by libmicrohttpd: a thread for each connection, so that an answer may wait, drip, or stop in the middle. */
-#include <arpa/inet.h>
 #include <gnutls/gnutls.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include "fake.h"
+#include "port.h"
 
 enum { BODY_MAX = 3 << 20, OUT_MAX = 1 << 28, BLOCK = 64 * 1024 };
 
@@ -337,8 +337,6 @@ static void on_done(void *arg, struct MHD_Connection *c, void **state, enum MHD_
 
 bool fake_http_start(struct fake *f)
 {
-        struct sockaddr_in at = {
-                .sin_family = AF_INET, .sin_port = htons(f->port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
         unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL | MHD_USE_ITC;
         struct MHD_OptionItem tls[] = {
                 {MHD_OPTION_HTTPS_MEM_CERT, 0, NULL},
@@ -356,12 +354,14 @@ bool fake_http_start(struct fake *f)
         } else {
                 tls[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
         }
-        f->daemon = MHD_start_daemon(flags, f->port, NULL, NULL, on_request, f, MHD_OPTION_SOCK_ADDR, &at,
+        int fd = port_listen(f->port);
+        if (fd < 0)
+                return false;
+        f->daemon = MHD_start_daemon(flags, 0, NULL, NULL, on_request, f, MHD_OPTION_LISTEN_SOCKET, fd,
                                      MHD_OPTION_NOTIFY_COMPLETED, on_done, NULL, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
         if (!f->daemon)
-                return false;
-        f->port = MHD_get_daemon_info(f->daemon, MHD_DAEMON_INFO_BIND_PORT)->port;
-        return true;
+                close(fd);
+        return f->daemon;
 }
 
 void fake_http_stop(struct fake *f)

@@ -4,10 +4,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 /* after its needs */
+#include <arpa/inet.h>
 #include <cmocka.h>
+#include <curl/curl.h>
+#include <errno.h>
 #include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "../fake/apiserver.h"
 #include "../support/fetch.h"
@@ -322,6 +328,24 @@ static void test_restart_cuts_watches(void **state)
         expect_list(f, "", "a");
 }
 
+/* A server that is away is refused by its own port, which nobody else gets meanwhile. */
+static void test_a_port_stays_its_server_s(void **state)
+{
+        struct fake *f = *state;
+        const char *number = strrchr(fake_url(f), ':') + 1;
+        struct sockaddr_in at = {.sin_family = AF_INET,
+                                 .sin_port = htons((uint16_t)atoi(number)),
+                                 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+        int other = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        fake_stop(f);
+        assert_int_equal(bind(other, (struct sockaddr *)&at, sizeof at), -1);
+        assert_int_equal(errno, EADDRINUSE);
+        AUTO(got_release) struct got none = ask_with(f, "");
+        assert_int_equal(none.curl, CURLE_COULDNT_CONNECT);
+        assert_true(fake_start(f));
+        close(other);
+}
+
 /* --- made-up crowds --- */
 
 static void test_size_world(void **state)
@@ -370,6 +394,7 @@ int main(void)
                 cmocka_unit_test_setup_teardown(test_old_server, set_up_old, tear_down),
                 ROW(test_live_watch),
                 ROW(test_restart_cuts_watches),
+                ROW(test_a_port_stays_its_server_s),
                 ROW(test_size_world),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@ package plane
 // StartBeside starts one more controller of others, under the administrator's account, and waits until it listens where
 // its last port tells. args gets as many free ports as it asks for. It ends with the control plane.
 func (pl *Plane) StartBeside(name, path string, ports int, args func(port []int) []string) error {
-	port, err := freePorts(ports)
+	port, err := FreePorts(ports)
 	if err != nil {
 		return err
 	}

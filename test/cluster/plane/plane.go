@@ -43,7 +43,7 @@ func Start(dir, module, self string, set programs.Set, detach bool) (pl *Plane, 
 			pl.Stop()
 		}
 	}()
-	port, err := freePorts(7)
+	port, err := FreePorts(7)
 	if err != nil {
 		return pl, err
 	}

@@ -175,8 +175,8 @@ var given struct {
 	port map[int]bool
 }
 
-// freePorts gives n ports of loopback that nothing listens on now, none of them twice.
-func freePorts(n int) ([]int, error) {
+// FreePorts gives n ports of loopback that nothing listens on now, none of them twice.
+func FreePorts(n int) ([]int, error) {
 	given.Lock()
 	defer given.Unlock()
 	if given.port == nil {

@@ -2,7 +2,8 @@ package scenario
 
 import (
 	"fmt"
-	"net"
+
+	"halflife.dev/cluster/plane"
 )
 
 func init() {
@@ -11,10 +12,9 @@ func init() {
 
 // freePort is one that nothing listens on now: a halflife that is started again is to be found where it was.
 func (t *T) freePort() int {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	port, err := plane.FreePorts(1)
 	t.Check(err)
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return port[0]
 }
 
 // doorAt is Doored, at a port that stays.

@@ -23,6 +23,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../fake/port.h"
 #include "base/mem.h"
 
 /* --- certificates ------------------------------------------------------------------------- */
@@ -114,7 +115,7 @@ struct conn {
 typedef bool peer_script(struct conn *c, void *arg);
 
 struct peer {
-        int listener;
+        int held, listener; /* listener -1: away */
         char url[64];
         peer_script *script;
         void *arg;
@@ -275,15 +276,14 @@ static inline void *peer_run(void *arg)
 static inline struct peer *peer_start(peer_script *script, void *arg, const struct identity *server)
 {
         struct peer *p = MEM_NEW(struct peer);
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t len = sizeof at;
+        uint16_t port = 0;
         p->script = script;
         p->arg = arg;
-        p->listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (bind(p->listener, (struct sockaddr *)&at, len) < 0 || listen(p->listener, 64) < 0 ||
-            getsockname(p->listener, (struct sockaddr *)&at, &len) < 0)
+        p->held = port_hold(&port);
+        p->listener = port_listen(port);
+        if (p->held < 0 || p->listener < 0)
                 abort();
-        snprintf(p->url, sizeof p->url, "http%s://127.0.0.1:%d", server ? "s" : "", ntohs(at.sin_port));
+        snprintf(p->url, sizeof p->url, "http%s://127.0.0.1:%d", server ? "s" : "", port);
         if (server) {
                 must(gnutls_certificate_allocate_credentials(&p->credentials));
                 must(gnutls_certificate_set_x509_key(
@@ -294,12 +294,21 @@ static inline struct peer *peer_start(peer_script *script, void *arg, const stru
         return p;
 }
 
-static inline void peer_stop(struct peer *p)
+/* Nobody listens at its url any more, nor anybody else until peer_stop. */
+static inline void peer_leave(struct peer *p)
 {
-        p->stopping = true;
         shutdown(p->listener, SHUT_RDWR);
         pthread_join(p->thread, NULL);
         close(p->listener);
+        p->listener = -1;
+}
+
+static inline void peer_stop(struct peer *p)
+{
+        p->stopping = true;
+        if (p->listener >= 0)
+                peer_leave(p);
+        close(p->held);
         for (int i = 0; i < p->connections; i++) {
                 struct conn *c = p->conn[i];
                 shutdown(c->fd, SHUT_RDWR);
@@ -314,16 +323,15 @@ static inline void peer_stop(struct peer *p)
         mem_free(p);
 }
 
-/* A port of loopback where nobody listens. */
-static inline void dead_url(char out[static 64])
+/* A port of loopback where nobody listens until what is returned, a descriptor, is closed. */
+static inline int dead_url(char out[static 64])
 {
-        struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
-        socklen_t len = sizeof at;
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        if (bind(fd, (struct sockaddr *)&at, len) < 0 || getsockname(fd, (struct sockaddr *)&at, &len) < 0)
+        uint16_t port = 0;
+        int held = port_hold(&port);
+        if (held < 0)
                 abort();
-        close(fd);
-        snprintf(out, 64, "http://127.0.0.1:%d", ntohs(at.sin_port));
+        snprintf(out, 64, "http://127.0.0.1:%d", port);
+        return held;
 }
 
 #endif

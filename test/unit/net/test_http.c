@@ -474,7 +474,7 @@ static void proxies_are_ours_alone(void **state)
         (void)state;
         char dead[64];
         struct world w;
-        dead_url(dead);
+        int held = dead_url(dead);
         setenv("http_proxy", dead, 1);
         setenv("HTTPS_PROXY", dead, 1);
         setenv("ALL_PROXY", dead, 1);
@@ -487,6 +487,7 @@ static void proxies_are_ours_alone(void **state)
         assert_int_equal(f.reply.err.code, ERR_RETRY);
         assert_non_null(strstr(f.reply.err.text, "through its proxy"));
         world_end(&w);
+        close(held);
 
         world_begin(&w, refuse_proxy, NULL, NULL, NULL);
         w.to.proxy_url = w.to.base_url;
@@ -526,12 +527,13 @@ static void peers_that_cannot_be(void **state)
                 assert_int_equal(f.reply.err.code, row[i].code);
         }
         char dead[64];
-        dead_url(dead);
+        int held = dead_url(dead);
         w.to = (struct http_peer){.base_url = dead};
         struct fate f = ask(&w, (struct http_request){0});
         assert_int_equal(f.reply.err.code, ERR_RETRY);
         assert_non_null(strstr(f.reply.err.text, dead));
         world_end(&w);
+        close(held);
 }
 
 /* --- connections -------------------------------------------------------------------------- */
@@ -804,9 +806,7 @@ static void a_call_can_be_cancelled_anywhere(void **state)
 static void a_done_may_cancel_another(void **state)
 {
         (void)state;
-        char dead[64];
         struct world w;
-        dead_url(dead);
         world_begin(&w, echo, NULL, NULL, NULL);
         w.to.base_url = "ftp://nowhere";
         struct fate first = {0}, second = {0};

@@ -248,7 +248,7 @@ static void one_that_is_gone_is_told(void **state)
         struct world w;
         struct err err = {0};
         char dead[64];
-        dead_url(dead);
+        int held = dead_url(dead);
         w = (struct world){.loop = loop_new()};
         struct prometheus_options o = {
                 .url = dead, .user_agent = "halflife/test", .queries = 1, .rate_window_ms = 60000};
@@ -257,6 +257,7 @@ static void one_that_is_gone_is_told(void **state)
         assert_int_equal(w.err.code, ERR_RETRY);
         prometheus_free(w.prometheus);
         loop_free(w.loop);
+        close(held);
 }
 
 static void a_fetch_can_be_given_up(void **state)
