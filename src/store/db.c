@@ -173,6 +173,16 @@ int db_exec(struct db *d, const char *sql, struct err *err)
         return sqlite3_exec(d->sql, sql, NULL, NULL, NULL) ? db_error(d, err, "set up") : 0;
 }
 
+void db_hold(struct db *d)
+{
+        (void)sqlite3_exec(d->sql, "BEGIN", NULL, NULL, NULL);
+}
+
+void db_let_go(struct db *d)
+{
+        (void)sqlite3_exec(d->sql, "COMMIT", NULL, NULL, NULL);
+}
+
 int64_t db_number(struct db *d, const char *sql)
 {
         sqlite3_stmt *s = NULL;

@@ -79,6 +79,9 @@ sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err);
 /* Step one that gives no row, and reset it. */
 int db_run(struct db *d, enum statement which, struct err *err);
 int db_exec(struct db *d, const char *sql, struct err *err);
+/* Many reads as one transaction: the file is locked once and not for each. An error may end it early: no harm. */
+void db_hold(struct db *d);
+void db_let_go(struct db *d);
 int64_t db_number(struct db *d, const char *sql); /* -1: no answer */
 /* Bytes on disk: the file and its log. */
 int64_t db_bytes(const struct db *d);

@@ -261,11 +261,13 @@ static int load_rest(struct loading *l)
 int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err)
 {
         struct loading l = {.d = d, .index = x, .r = r, .err = err};
+        db_hold(d);
         int rc = load_targets(&l);
         if (rc == 0)
                 rc = load_histories(&l);
         if (rc == 0)
                 rc = load_rest(&l);
+        db_let_go(d);
         *ret_suspect = l.suspect;
         mem_free(l.target);
         mem_free(l.door);

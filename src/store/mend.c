@@ -82,8 +82,10 @@ static int carry_over(struct db *from, const char *to_path, int64_t *ret_carried
         if (rc < 0)
                 return rc;
         rc = db_run(&to, SQL_BEGIN, err);
+        db_hold(from);
         for (int t = 0; rc == 0 && t < TABLES; t++)
                 rc = carry_table(from, &to, (enum db_table)t, ret_carried, err);
+        db_let_go(from);
         if (rc == 0)
                 rc = db_run(&to, SQL_COMMIT, err);
         if (rc == 0) /* its log must not be left behind by the rename */
