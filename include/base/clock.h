@@ -22,6 +22,13 @@ struct now {
 
 enum { SECOND_MS = 1000, MINUTE_MS = 60 * SECOND_MS, HOUR_MS = 60 * MINUTE_MS, DAY_MS = 24 * HOUR_MS };
 
+/* Cut off to whole seconds, as kubelets and API servers tell most times: what is told to have come then may have come
+ * at any moment of that second. */
+static inline int64_t whole_second(int64_t ms)
+{
+        return ms / SECOND_MS * SECOND_MS;
+}
+
 struct now now_read(void);
 struct mono mono_read(void);
 /* now + ms; what is beyond either end of the clock (292 years) is at that end. */

@@ -44,7 +44,7 @@ int recorded_count(struct loop *l, const struct settings *s, size_t *ret_contain
         int rc = prometheus_new(l, &o, &p, err);
         if (rc < 0)
                 return rc;
-        struct wall now = {loop_now(l).wall.ms / SECOND_MS * SECOND_MS};
+        struct wall now = {whole_second(loop_now(l).wall.ms)};
         const struct prometheus_slice slice = {
                 .from = now, .to = now, .step_ms = MINUTE_MS, .deadline_ms = ASK_MS, .points_most = SIZE_MAX};
         prometheus_fetch(p, &slice, counted, &c);

@@ -81,8 +81,8 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
         if (!policy || !p->ours)
                 return;
         struct guarding *g = t->deed.guard;
-        if (!k->under_limit) {
-                if (g && g->change_ms && k->at.ms > g->change_ms)
+        if (!k->under_limit) { /* a restart counts by when it was heard of, and this one's is */
+                if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
                         g->by_limit++;
                 return;
         }

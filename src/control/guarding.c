@@ -121,7 +121,7 @@ struct guard_pods guarding_pods(const struct target *t, int64_t created_before_m
                 pods.ready += p->ready;
                 if (p->ready)
                         continue;
-                new_ones &= p->created_ms >= guarding_set_ms(t) / SECOND_MS * SECOND_MS;
+                new_ones &= p->created_ms >= whole_second(guarding_set_ms(t));
                 if (turned_ms > *ret_turned_ms)
                         *ret_turned_ms = turned_ms;
         }

@@ -417,7 +417,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .budget_left = f->budget_left,
                                 .fuse_blown = f->fuse_blown,
                                 .changed_ms = t->deed.changed_ms,
-                                .after_kill = t->kill_ms > t->deed.changed_ms,
+                                .after_kill = t->kill_ms && t->kill_ms >= whole_second(t->deed.changed_ms),
                         },
         };
         scaling_facts(plan, f->now.wall, a);

@@ -80,7 +80,7 @@ void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
                  void (*done)(void *arg, const struct metrics_result *r))
 {
         int64_t seconds = (c->options.interval_ms + SECOND_MS - 1) / SECOND_MS;
-        struct wall now = {loop_now(c->loop).wall.ms / SECOND_MS * SECOND_MS};
+        struct wall now = {whole_second(loop_now(c->loop).wall.ms)};
         struct scrape *r = MEM_NEW(struct scrape);
         struct prometheus_slice s = {.ns = ns,
                                      .from = now,

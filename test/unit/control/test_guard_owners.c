@@ -189,13 +189,14 @@ static void test_which_changes_are_watched(void **state)
 }
 
 /* A kill at the limit is not the request's, and its restart does not count; but one of before the change did not
- * restart anything since. */
+ * restart anything since. One of the change's own second is told as if it had come before the rest of that second. */
 static void test_kills_at_the_limit(void **state)
 {
         (void)state;
         struct guarded s;
-        const struct oom_kill before = {.container = "app", .at = {changed_ms}},
-                              since = {.container = "app", .at = {changed_ms + 1}};
+        enum { WITHIN_SECOND = 474 };
+        const struct oom_kill before = {.container = "app", .at = {changed_ms - SECOND_MS}},
+                              since = {.container = "app", .at = {changed_ms}};
         begin(&s, APPLY_ROLLOUT, AT_POD);
         guard_killed(&s.c, NULL, &s.pod[0], &since, false); /* of no target */
         guard_killed(&s.c, &s.t, &s.pod[0], &since, false); /* nothing was changed yet */
@@ -203,7 +204,8 @@ static void test_kills_at_the_limit(void **state)
         target_guarding(&s.t)->cause = GUARD_EVICTED; /* and it was taken back once */
         guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
         assert_int_equal(s.t.deed.guard->by_limit, 0);
-        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+        s.t.deed.changed_ms = changed_ms + WITHIN_SECOND;
+        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){s.t.deed.changed_ms});
         guard_killed(&s.c, &s.t, &s.pod[0], &before, false);
         assert_int_equal(s.t.deed.guard->by_limit, 0);
         guard_killed(&s.c, &s.t, &s.pod[0], &since, false);

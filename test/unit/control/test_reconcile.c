@@ -61,6 +61,7 @@ struct row {
         const char *admitted;    /* what admission made of ours; NULL */
         const char *hpa;         /* metrics of an HPA; NULL: there is none */
         int samples;
+        int changed_ms, killed_ms; /* so long ago, as we know it and as a kubelet tells; 0: never */
         /* wanted */
         int64_t original, target, value; /* value: what would be written; 0: nothing is */
         const char *reason, *condition;  /* one that must be there, as "Type" or "Type=Reason"; NULL */
@@ -125,6 +126,30 @@ static const struct row rows[] = {
          .request = "500m",
          .annotations = CARRIES("1", "500m"),
          .samples = SAMPLES,
+         .original = 1000,
+         .target = 285,
+         .value = 285,
+         .reason = "Lowered",
+         .carries = true},
+        {.what = "raised too soon",
+         .spec = ROLLOUT,
+         .request = "200m",
+         .annotations = CARRIES("1", "200m"),
+         .samples = SAMPLES,
+         .changed_ms = 1500,
+         .killed_ms = 3000,
+         .original = 1000,
+         .target = 285,
+         .reason = "Cooldown",
+         .condition = "Applied=Cooldown",
+         .carries = true},
+        {.what = "raised after a kill of the second of our change",
+         .spec = ROLLOUT,
+         .request = "200m",
+         .annotations = CARRIES("1", "200m"),
+         .samples = SAMPLES,
+         .changed_ms = 1500,
+         .killed_ms = 2000,
          .original = 1000,
          .target = 285,
          .value = 285,
@@ -697,6 +722,8 @@ static void test_rows(void **state)
                         t->deed.contest = mem_string(r->contest);
                         t->deed.contested_ms = now.wall.ms + HOUR_MS;
                 }
+                t->deed.changed_ms = r->changed_ms ? now.wall.ms - r->changed_ms : 0;
+                t->kill_ms = r->killed_ms ? now.wall.ms - r->killed_ms : 0;
                 struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
                 reconcile(&w, t, &facts, &a, &plan);
                 check(r, &plan);
