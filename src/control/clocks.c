@@ -61,7 +61,6 @@ void clocks_mend(const struct controller *c, struct target *t)
         mended |= pull_back(&d->contested_ms, later, d->contest_step_ms);
         mended |= pull_back(&t->gone_ms, later, 0);
         mended |= pull_back(&t->kill_ms, later, 0);
-        mended |= pull_back(&t->under_ms, later, 0);
         mended |= pull_back(&t->limit_ms, later, 0);
         if (pull_back(&d->reset_seen_ms, later, 0)) {
                 d->reset_seen_ms = d->changed_ms; /* seen, of that change */

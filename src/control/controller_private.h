@@ -295,13 +295,6 @@ struct oom_kill {
         bool under_limit; /* with usage clearly under it, or without one */
 };
 void oom_note(struct controller *c, struct target *t, const struct oom_kill *k); /* what a target keeps of it */
-/* What happened to a target for lack of memory after a time: the newest kill or eviction, and the newest with usage
- * clearly under the limit (below 80 % of it by the last sample, evicted, or without a limit), which a lowered request
- * may have caused. Wall ms, 0: none. */
-struct oom_seen {
-        int64_t any_ms, under_limit_ms;
-};
-struct oom_seen oom_since(const struct target *t, struct wall since);
 
 /* persist.c */
 void persist_open(struct controller *c, struct err *err); /* err code ERR_CONFLICT: give up */

@@ -35,18 +35,11 @@ void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
 {
         if (k->at.ms > t->kill_ms)
                 t->kill_ms = k->at.ms;
-        if (k->under_limit && k->at.ms > t->under_ms)
-                t->under_ms = k->at.ms;
         if (k->limit <= 0 || k->at.ms <= t->limit_ms)
                 return;
         t->limit_ms = k->at.ms;
         intern_drop(c->world.names, t->limit_of);
         t->limit_of = intern_keep(k->container);
-}
-
-struct oom_seen oom_since(const struct target *t, struct wall since)
-{
-        return (struct oom_seen){t->kill_ms > since.ms ? t->kill_ms : 0, t->under_ms > since.ms ? t->under_ms : 0};
 }
 
 /*

@@ -30,8 +30,6 @@ static char *deed_print(const struct target *t)
                               "version", t->version ? t->version : "", "rolling", t->rolling, "inPlace", d->in_place);
         if (t->backfilled)
                 json_object_set_new(o, "backfilled", json_true());
-        if (t->under_ms)
-                json_object_set_new(o, "killedUnder", json_integer(t->under_ms));
         if (t->limit_of) {
                 json_object_set_new(o, "killedByLimit", json_integer(t->limit_ms));
                 json_object_set_new(o, "limitOf", json_string(t->limit_of));
@@ -80,7 +78,6 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
         guarding_read(t, json_object_get(o, "guard"));
         t->kill_ms = time_kept(o, "killed");
-        t->under_ms = time_kept(o, "killedUnder");
         t->limit_ms = time_kept(o, "killedByLimit");
         const char *limit_of = json_string_value(json_object_get(o, "limitOf"));
         if (limit_of)

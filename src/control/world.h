@@ -406,7 +406,6 @@ struct target {
         int failures;              /* writes refused in a row: the next waits for its back-off */
         int64_t gone_ms;           /* when its workload vanished or its profile was lost; 0: it lives */
         int64_t kill_ms;           /* newest kill, or eviction for memory */
-        int64_t under_ms;          /* newest of them with usage clearly under the limit (oom_since) */
         int64_t limit_ms;          /* newest of them that the limit was the cause of */
         const char *limit_of;      /* its container; interned; NULL: none */
         int64_t status_ms;         /* when its status was written last */

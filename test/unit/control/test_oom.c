@@ -1,4 +1,4 @@
-/* What a target keeps of kills, and what is asked of it: since a time, and with usage clearly under the limit. */
+/* What a target keeps of kills. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,20 +14,15 @@ static const struct {
         const char *container;
         int64_t at_ms;
         double limit;
-        bool under_limit;
-        int64_t since_ms, any_ms, under_ms; /* asked after it, and wanted */
+        int64_t newest_ms;
         const char *limit_of;
 } row[] = {
-        {"app", 1000, 0, true, 0, 1000, 1000, NULL},
-        {"app", 1000, 0, true, 999, 1000, 1000, NULL},
-        {"app", 2000, 5e8, false, 1000, 2000, 0, "app"},
-        {"log", 3000, 5e8, true, 1000, 3000, 3000, "log"}, /* no node was short, but it was far from its limit */
-        {"app", 1500, 5e8, true, 2500, 3000, 3000, "log"}, /* heard of late */
-        {"app", 4000, 0, false, 3000, 4000, 0, "log"},
-        {"app", 4000, 0, false, 4000, 0, 0, "log"},
+        {"app", 1000, 0, 1000, NULL},    {"app", 1000, 0, 1000, NULL},    {"app", 2000, 5e8, 2000, "app"},
+        {"log", 3000, 5e8, 3000, "log"}, {"app", 1500, 5e8, 3000, "log"}, /* heard of late */
+        {"app", 4000, 0, 4000, "log"},
 };
 
-static void what_happened_since(void **state)
+static void the_newest_is_kept(void **state)
 {
         (void)state;
         struct controller c = {0};
@@ -35,15 +30,10 @@ static void what_happened_since(void **state)
         struct target *t = target_get(&c.world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 const char *name = intern_text(c.world.names, text_of(row[i].container));
-                oom_note(&c, t,
-                         &(struct oom_kill){.container = name,
-                                            .at = {row[i].at_ms},
-                                            .limit = row[i].limit,
-                                            .under_limit = row[i].under_limit});
+                oom_note(&c, t, &(struct oom_kill){.container = name, .at = {row[i].at_ms}, .limit = row[i].limit});
                 intern_drop(c.world.names, name);
-                struct oom_seen got = oom_since(t, (struct wall){row[i].since_ms});
-                if (got.any_ms != row[i].any_ms || got.under_limit_ms != row[i].under_ms)
-                        fail_msg("row %zu: %lld and %lld", i, (long long)got.any_ms, (long long)got.under_limit_ms);
+                if (t->kill_ms != row[i].newest_ms)
+                        fail_msg("row %zu: %lld", i, (long long)t->kill_ms);
                 assert_true(!t->limit_of == !row[i].limit_of);
                 if (t->limit_of)
                         assert_string_equal(t->limit_of, row[i].limit_of);
@@ -105,7 +95,7 @@ static void told_by_a_clock_ahead(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(what_happened_since), cmocka_unit_test(only_one_is_evicted),
+        const struct CMUnitTest tests[] = {cmocka_unit_test(the_newest_is_kept), cmocka_unit_test(only_one_is_evicted),
                                            cmocka_unit_test(told_by_a_clock_ahead)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -259,7 +259,7 @@ static void test_numbers(void **state)
                 d->changed_ms = d->reset_seen_ms = d->contested_ms = d->contest_step_ms = odd[i];
                 d->stood_ms = d->followed_ms = odd[i];
                 d->resets = odd[i] > 0 ? INT32_MAX : INT32_MIN;
-                t->kill_ms = t->under_ms = odd[i];
+                t->kill_ms = odd[i];
                 struct guarding *g = target_guarding(t);
                 g->cause = GUARD_EVICTED;
                 g->change_ms = g->kill.at.ms = g->kill.since.ms = odd[i];
@@ -273,8 +273,8 @@ static void test_numbers(void **state)
                 d = &t->deed;
                 clocks_mend(&c, t);
                 int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS; /* after what it is mended to */
-                const int64_t past[] = {d->changed_ms, d->reset_seen_ms, d->stood_ms,       d->followed_ms,
-                                        t->kill_ms,    t->under_ms,      d->guard->fired_ms};
+                const int64_t past[] = {d->changed_ms,  d->reset_seen_ms, d->stood_ms,
+                                        d->followed_ms, t->kill_ms,       d->guard->fired_ms};
                 for (size_t k = 0; k < sizeof past / sizeof past[0]; k++)
                         if (past[k] < -1 || (past[k] > now && k != 2))
                                 fail_msg("%lld: time %zu is %lld", (long long)odd[i], k, (long long)past[k]);
