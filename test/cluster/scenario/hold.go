@@ -197,6 +197,7 @@ func (t *T) optedOut(annotations M) {
 // its recommendation along.
 func orphaned(t *T) {
 	t.Namespace()
+	t.Beside()
 	t.Profile(quick("Rollout"))
 	untouched := t.deployment("untouched", 2, app(usedCPU, usedMemory))
 	untouched["metadata"].(M)["annotations"] = M{"halflife.dev/apply": "Never"}

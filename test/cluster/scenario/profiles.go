@@ -122,6 +122,7 @@ func recreated(t *T) {
 // A namespace that goes away in the middle of patching leaves nothing behind and stops nobody.
 func namespaceGone(t *T) {
 	t.Namespace()
+	t.Beside()
 	t.Profile(quick("Rollout"))
 	const many = 20
 	for i := range many {

@@ -193,6 +193,15 @@ func (t *T) Pods(app string) []kube.Object {
 	return live
 }
 
+// Beside keeps a workload that has a profile in a namespace of its own: usage is read only while there is one, so that a
+// scenario which loses its last would wait for cycles that do not come.
+func (t *T) Beside() {
+	in := t.In("beside")
+	in.Apply(in.deployment("beside", 1, app(usedCPU, usedMemory)))
+	in.Apply(M{"apiVersion": "halflife.dev/v1alpha1", "kind": "Profile", "metadata": M{"name": "beside", "namespace": in.NS},
+		"spec": quick("Recommend")})
+}
+
 // Cycles waits until halflife has read usage n times more: its next n cycles have begun, and the one before the last is
 // over.
 func (t *T) Cycles(h *Halflife, n int) {
