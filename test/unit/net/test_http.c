@@ -487,7 +487,6 @@ static void proxies_are_ours_alone(void **state)
         assert_int_equal(f.reply.err.code, ERR_RETRY);
         assert_non_null(strstr(f.reply.err.text, "through its proxy"));
         world_end(&w);
-        close(held);
 
         world_begin(&w, refuse_proxy, NULL, NULL, NULL);
         w.to.proxy_url = w.to.base_url;
@@ -502,6 +501,7 @@ static void proxies_are_ours_alone(void **state)
         unsetenv("HTTPS_PROXY");
         unsetenv("ALL_PROXY");
         unsetenv("NO_PROXY");
+        close(held);
 }
 
 static void peers_that_cannot_be(void **state)
