@@ -8,7 +8,9 @@
  *
  *   missing                    made new
  *   unclean stop               WAL recovered by SQLite, quick_check, rows checked by their CRC
- *   damaged or truncated       set aside as FILE.damaged-<time>, readable rows carried over to a new file
+ *   damaged or truncated       set aside as FILE.damaged-<time>, readable rows carried over to a new file: when it is
+ *                              opened or loaded, or else before the first batch (after a clean stop the start does not
+ *                              wait for quick_check), or when a write meets it; then told (ERR_DAMAGED, batch 0)
  *   not ours, newer schema     left untouched; refused: the controller goes on in memory (ERR_INVALID)
  *   read-only, no directory    refused likewise (ERR_DENIED, ERR_IO)
  *   held by another process    ERR_CONFLICT, naming the other's process id (after a tenth of a second: who only looks,

@@ -211,6 +211,22 @@ static void recalled(struct controller *c, const struct store_result *r)
                 }
 }
 
+/* A damaged database was replaced. What could not be carried over is lost to the next start unless it is written anew,
+ * and what that is nobody knows: so all that is known is. */
+static void replaced(struct controller *c, const struct err *why)
+{
+        struct target *t;
+        log_error("the database was damaged: all that is known is written to a new one", KV("note", why->text));
+        c->count.store_errors++;
+        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+                t->deed_dirty = true;
+                for (struct history *h = t->histories; h; h = h->next)
+                        h->dirty = true;
+        }
+        persist_budget(c);
+        fuse_store(c);
+}
+
 static void on_loop(void *arg)
 {
         struct told *told = arg;
@@ -218,6 +234,8 @@ static void on_loop(void *arg)
         const struct store_result *r = &told->result;
         if (r->recall) {
                 recalled(c, r);
+        } else if (r->err.code == ERR_DAMAGED && r->batch == 0) {
+                replaced(c, &r->err);
         } else if (r->err.code != 0) {
                 c->count.store_errors++;
                 if (strcmp(c->store_error, r->err.text) != 0)

@@ -60,16 +60,33 @@ static int target_id(struct writing *w, const struct store_key *key, int64_t *re
         return rc;
 }
 
-static int newest_generation(struct writing *w, int64_t id, int64_t *ret)
+/* Stand on the newest generation that checks out; *ret NULL: there is none. */
+static int newest_whole(struct writing *w, int64_t id, sqlite3_stmt **ret)
 {
         sqlite3_stmt *s = db_statement(&w->c->db, SQL_USAGE_GET, w->err);
+        int step;
+        *ret = NULL;
         if (!s)
                 return w->err->code;
         sqlite3_bind_int64(s, 1, id);
-        int step = sqlite3_step(s), rc = 0;
-        *ret = step == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
-        if (step != SQLITE_ROW && step != SQLITE_DONE)
-                rc = db_error(&w->c->db, w->err, "read");
+        while ((step = sqlite3_step(s)) == SQLITE_ROW) {
+                uint32_t crc = crc_of_usage(id, sqlite3_column_int64(s, 0), column_text(s, 2), column_text(s, 3));
+                if (crc == sqlite3_column_int64(s, 1)) {
+                        *ret = s;
+                        return 0;
+                }
+        }
+        int rc = step == SQLITE_DONE ? 0 : db_error(&w->c->db, w->err, "read");
+        sqlite3_reset(s);
+        return rc;
+}
+
+/* A number that nobody wrote is not counted on from: the next one might not be greater. */
+static int newest_generation(struct writing *w, int64_t id, int64_t *ret)
+{
+        sqlite3_stmt *s;
+        int rc = newest_whole(w, id, &s);
+        *ret = s ? sqlite3_column_int64(s, 0) : 0;
         sqlite3_reset(s);
         return rc;
 }
@@ -107,23 +124,15 @@ static uint8_t *doors_room(struct checkpoint *c, size_t bytes)
         return c->doors;
 }
 
-/* The doors stored with the newest generation, where they check out. */
+/* The doors stored with the newest generation that checks out. */
 static int doors_kept(struct writing *w, const struct known_history *known, struct text *ret)
 {
-        sqlite3_stmt *s = db_statement(&w->c->db, SQL_USAGE_GET, w->err);
-        if (!s)
-                return w->err->code;
-        sqlite3_bind_int64(s, 1, known->id);
-        int step = sqlite3_step(s), rc = 0;
+        sqlite3_stmt *s;
+        int rc = newest_whole(w, known->id, &s);
+        struct text doors = s ? column_text(s, 3) : (struct text){0};
         *ret = (struct text){0};
-        if (step == SQLITE_ROW) {
-                struct text packed = column_text(s, 2), doors = column_text(s, 3);
-                uint32_t crc = crc_of_usage(known->id, sqlite3_column_int64(s, 0), packed, doors);
-                if (crc == sqlite3_column_int64(s, 1) && doors.len % DOOR_BYTES == 0 && doors.len > 0)
-                        *ret = (struct text){memcpy(doors_room(w->c, doors.len), doors.p, doors.len), doors.len};
-        } else if (step != SQLITE_DONE) {
-                rc = db_error(&w->c->db, w->err, "read");
-        }
+        if (doors.len % DOOR_BYTES == 0 && doors.len > 0)
+                *ret = (struct text){memcpy(doors_room(w->c, doors.len), doors.p, doors.len), doors.len};
         sqlite3_reset(s);
         return rc;
 }

@@ -106,6 +106,7 @@ static int code_of(sqlite3 *sql)
         case SQLITE_ERROR:      /* our statements fit our schema unless it is not what it was */
         case SQLITE_SCHEMA:
         case SQLITE_MISMATCH:
+        case SQLITE_TOOBIG: /* what is bound is bounded: a row only says so */
                 return ERR_DAMAGED;
         case SQLITE_CANTOPEN:
         case SQLITE_IOERR:
@@ -406,5 +407,6 @@ int db_check(struct db *d, bool thorough, struct err *err)
         else
                 rc = finding(d, (const char *)sqlite3_column_text(s, 0), err);
         sqlite3_finalize(s);
+        d->checked |= rc == 0;
         return rc;
 }

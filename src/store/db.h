@@ -53,6 +53,7 @@ struct db {
         char *path;
         sqlite3_stmt *statement[STATEMENTS];
         bool writing; /* the file no longer says that it was stopped cleanly */
+        bool checked; /* its structure was looked at since it was opened, or is this process' own work */
 };
 
 /* What a file is before SQLite touches it. */

@@ -207,7 +207,10 @@ int mend_open(struct db *d, const char *path, bool suspect, struct wall now, cha
                 if (!d->sql && file == DB_SHORT)
                         (void)db_open_short(d, path, &(struct err){0});
                 rc = mend(d->sql ? d : NULL, path, why.text, now, note, err);
-                return rc < 0 ? rc : db_open(d, path, true, &clean, err);
+                if (rc == 0)
+                        rc = db_open(d, path, true, &clean, err);
+                d->checked = rc == 0;
+                return rc;
         }
         if (rc < 0) {
                 db_close(d);

@@ -4,10 +4,12 @@
 
 enum { BLIND = 1 << 12 }; /* ids tried in a row where not even the greatest one can be told */
 
+/* A damaged row may ask for more memory than SQLite ever gives: no reason to leave those behind it unread. */
 static bool passable(struct scan *s)
 {
         int code = db_error(s->d, &s->err, "read");
-        if (code != ERR_DAMAGED && !(s->past_io && code == ERR_IO))
+        bool too_large = sqlite3_errcode(s->d->sql) == SQLITE_NOMEM;
+        if (code != ERR_DAMAGED && !too_large && !(s->past_io && code == ERR_IO))
                 return false;
         s->damaged = true;
         s->err = (struct err){0};

@@ -97,6 +97,19 @@ static int reopen(struct store *s, struct err *err)
         return rc;
 }
 
+/*
+ * A start does not wait for a look at the structure of a file that was stopped cleanly, and rows are told wherever they
+ * can be read. But what is written into a damaged structure (ids out of order, pages that overlap) may be out of reach
+ * at once: so it is looked at before the first batch, here, where nobody waits. Where no look can be had the write is
+ * tried all the same, and tells why.
+ */
+static int write_checked(struct store *s, const struct store_batch *b, struct err *err)
+{
+        if (!s->c.db.checked && db_check(&s->c.db, false, err) == ERR_DAMAGED)
+                return ERR_DAMAGED;
+        return checkpoint_write(&s->c, b, err);
+}
+
 /* A damaged file is replaced and the batch written to the new one; a broken connection is made anew the next time. */
 static int attempt(struct store *s, const struct store_batch *b, struct err *err)
 {
@@ -106,12 +119,12 @@ static int attempt(struct store *s, const struct store_batch *b, struct err *err
         }
         int rc = s->c.db.sql ? 0 : reopen(s, err);
         if (rc == 0)
-                rc = checkpoint_write(&s->c, b, err);
+                rc = write_checked(s, b, err);
         if (rc == ERR_DAMAGED) {
                 db_close(&s->c.db);
                 rc = reopen(s, err);
                 if (rc == 0)
-                        rc = checkpoint_write(&s->c, b, err);
+                        rc = write_checked(s, b, err);
         }
         if (rc < 0 && rc != ERR_NOSPACE && rc != ERR_RETRY)
                 db_close(&s->c.db);

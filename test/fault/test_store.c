@@ -484,6 +484,96 @@ static void test_damaged_while_running(void **state)
         image_release(&got);
 }
 
+/* Whose head stands at this page's start: rows of a table, in the order of their ids. */
+static bool is_leaf_of_table(const char *page)
+{
+        return page[0] == 13 && page[4] != 0;
+}
+
+static char *last_row_of(char *page)
+{
+        size_t rows = (size_t)(uint8_t)page[3] << 8 | (uint8_t)page[4];
+        const uint8_t *at = (const uint8_t *)page + 8 + 2 * (rows - 1);
+        return page + (at[0] << 8 | at[1]);
+}
+
+/* The id that a row goes by: behind its length, a number of seven bits a byte like itself. */
+static char *id_of(char *row)
+{
+        while (*row & 0x80)
+                row++;
+        return row + 1;
+}
+
+/*
+ * One row of a page under an id out of order: every other row reads well and checks out, so a load finds no fault with
+ * the file. What is written beside it goes where nobody looks for it: so the file is replaced before, and told of.
+ */
+static void test_damage_that_reads_well(void **state)
+{
+        (void)state;
+        enum { PAGE = 8192, WRONG = 20, MORE = 5 };
+        char *path AUTO(mem_free) = file_named("order.db");
+        struct image more = {0};
+        unsigned replaced = 0, at_write = 0;
+        size_t len;
+        char *good AUTO(mem_free) = saved_twice(path, &len);
+        image_fill(&more, 12 + MORE, 3);
+        for (size_t at = PAGE; at < len; at += PAGE) {
+                struct image loaded = {0}, got = {0};
+                char *bad AUTO(mem_free) = memcpy(mem_new(len), good, len);
+                if (!is_leaf_of_table(bad + at))
+                        continue;
+                *id_of(last_row_of(bad + at)) += WRONG;
+                write_file(path, bad, len);
+                struct store *s = image_open(path);
+                image_load_from(&loaded, s);
+                size_t before_write = aside_count(path);
+                submit(s, &more);
+                image_close(s);
+                at_write += aside_count(path) > before_write;
+                image_load(&got, path);
+                replaced += aside_count(path) > 0;
+                if (image_difference(&got, &more))
+                        fail_msg("page %zu: %s", at / PAGE + 1, image_difference(&got, &more));
+                image_release(&loaded);
+                image_release(&got);
+        }
+        print_message("%u replaced, %u of them at the first write\n", replaced, at_write);
+        assert_true(at_write > 0);
+        image_release(&more);
+}
+
+/* A row that says to be longer than SQLite lets any be: damage, and no reason to leave the rest unread. */
+static void test_row_too_long(void **state)
+{
+        (void)state;
+        enum { PAGE = 8192 };
+        char *path AUTO(mem_free) = file_named("long.db");
+        struct outcome o = {0};
+        size_t len;
+        char *good AUTO(mem_free) = saved_twice(path, &len);
+        for (size_t at = PAGE; at < len; at += PAGE) {
+                char what[32];
+                char *bad AUTO(mem_free) = memcpy(mem_new(len), good, len);
+                if (!is_leaf_of_table(bad + at))
+                        continue;
+                char *row = last_row_of(bad + at), id = *id_of(row);
+                /* two gigabytes; the id; the length of the columns' types, the first of them nothing, the second one a
+                 * gigabyte of text */
+                const char head[] = "\x87\xff\xff\xff\x7f?\x20\x00\x87\xff\xff\xff\x7f";
+                if (row + sizeof head > bad + at + PAGE)
+                        continue;
+                memcpy(row, head, sizeof head - 1);
+                row[5] = id;
+                snprintf(what, sizeof what, "page %zu", at / PAGE + 1);
+                write_file(path, bad, len);
+                judge(path, what, &o);
+        }
+        print_message("whole %u, rows refused %u, set aside %u\n", o.whole, o.refused, o.aside);
+        assert_true(o.aside > 0);
+}
+
 /* --- files that are not ours --- */
 
 static void assert_left_alone(const char *path, const char *what, int code)
@@ -537,6 +627,25 @@ static void test_name_damaged(void **state)
         assert_int_equal(got.refused, 0);
         assert_int_equal(got.usages, before.usages - IMAGE_CONTAINERS);
         image_release(&got);
+}
+
+/* A number under the id that the next history will have, which nobody wrote: nothing is counted on from it. */
+static void test_stray_generation(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("stray.db");
+        struct image more = {0}, later = {0}, got = {0};
+        image_fill(&more, 13, 1);
+        image_fill(&later, 13, 2);
+        image_save(&before, path);
+        run_sql(path, "INSERT INTO usage0 SELECT max(id) + 1, 9223372036854775806, 0, x'', x'' FROM history");
+        image_save(&more, path);
+        image_save(&later, path);
+        image_load(&got, path);
+        image_assert_equal(&got, &later);
+        image_release(&got);
+        image_release(&later);
+        image_release(&more);
 }
 
 static void test_foreign(void **state)
@@ -638,14 +747,25 @@ static void test_second_process(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_one_fault),           cmocka_unit_test(test_fault_that_lasts),
-                cmocka_unit_test(test_fault_in_a_new_file), cmocka_unit_test(test_unread_is_not_written_over),
-                cmocka_unit_test(test_disk_full),           cmocka_unit_test(test_disk_full_for_long),
-                cmocka_unit_test(test_kill_at_any_moment),  cmocka_unit_test(test_damaged_bytes),
-                cmocka_unit_test(test_truncated),           cmocka_unit_test(test_cut_off_carried_over),
-                cmocka_unit_test(test_carried_over),        cmocka_unit_test(test_damaged_while_running),
-                cmocka_unit_test(test_name_damaged),        cmocka_unit_test(test_foreign),
-                cmocka_unit_test(test_read_only),           cmocka_unit_test(test_second_process),
+                cmocka_unit_test(test_one_fault),
+                cmocka_unit_test(test_fault_that_lasts),
+                cmocka_unit_test(test_fault_in_a_new_file),
+                cmocka_unit_test(test_unread_is_not_written_over),
+                cmocka_unit_test(test_disk_full),
+                cmocka_unit_test(test_disk_full_for_long),
+                cmocka_unit_test(test_kill_at_any_moment),
+                cmocka_unit_test(test_damaged_bytes),
+                cmocka_unit_test(test_truncated),
+                cmocka_unit_test(test_cut_off_carried_over),
+                cmocka_unit_test(test_carried_over),
+                cmocka_unit_test(test_damaged_while_running),
+                cmocka_unit_test(test_damage_that_reads_well),
+                cmocka_unit_test(test_row_too_long),
+                cmocka_unit_test(test_stray_generation),
+                cmocka_unit_test(test_name_damaged),
+                cmocka_unit_test(test_foreign),
+                cmocka_unit_test(test_read_only),
+                cmocka_unit_test(test_second_process),
         };
         return cmocka_run_group_tests(tests, set_up, tear_down);
 }

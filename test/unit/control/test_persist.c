@@ -1,5 +1,6 @@
 /* What a kill -9 leaves: samples and kills are counted once, whatever was stored last. Each life opens the same
  * database; it ends without a last checkpoint, as after a kill. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -288,6 +289,75 @@ static void test_numbers(void **state)
         }
 }
 
+static void spent_release(struct controller *c)
+{
+        for (size_t i = 0; i < c->spendings; i++)
+                mem_free(c->spent[i].profile);
+        mem_free(c->spent);
+}
+
+static void await_store(struct controller *c)
+{
+        while (c->batch_done != c->batch_sent)
+                loop_turn(c->loop, 1000);
+}
+
+/* Every page but the first, which tells whose file it is. What lies in its log is not touched. */
+static void damage(const char *path)
+{
+        enum { PAGE = 8192 };
+        static const char garbage[] = "garbage garbage garbage";
+        int fd = open(path, O_WRONLY);
+        off_t len = lseek(fd, 0, SEEK_END);
+        for (off_t at = PAGE; at < len; at += PAGE)
+                assert_int_equal(pwrite(fd, garbage, sizeof garbage, at), sizeof garbage);
+        close(fd);
+}
+
+/* Nothing can be carried over from a database that is damaged while it is open: what it said is known still, though
+ * nothing of it has changed since. */
+static void test_damaged_while_open(void **state)
+{
+        (void)state;
+        struct controller c;
+        AUTO(mem_free) char *path = fresh_path("damaged.db");
+        int64_t at = now_read().wall.ms - MINUTE_MS;
+        life_begin(&c, path);
+        shop_pod(&c.world, 1, 0, 0);
+        look(&c);
+        fold(&c, at);
+        shop_target(&c.world)->deed.changed_ms = at;
+        persist_deed(&c, shop_target(&c.world));
+        while (!persist_pack(&c))
+                ;
+        life_end(&c);
+
+        life_begin(&c, path);
+        look(&c);
+        c.spent = MEM_NEW(struct spending);
+        c.spent[c.spendings++] = (struct spending){.at_ms = at, .millicores = 7, .profile = mem_string("team")};
+        persist_budget(&c); /* a write, after which no page is remembered */
+        await_store(&c);
+        damage(path);
+        persist_deed(&c, shop_target(&c.world));
+        await_store(&c);
+        assert_int_equal(c.count.store_errors, 1);
+        while (!persist_pack(&c))
+                ;
+        await_store(&c);
+        spent_release(&c);
+        life_end(&c);
+
+        life_begin(&c, path);
+        look(&c);
+        assert_int_equal(learned(&c)->samples, 1);
+        assert_int_equal(shop_target(&c.world)->deed.changed_ms, at);
+        assert_int_equal(c.spendings, 1);
+        assert_int_equal(c.spent[0].millicores, 7);
+        spent_release(&c);
+        life_end(&c);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -298,6 +368,7 @@ int main(void)
                 cmocka_unit_test(test_many_kills),
                 cmocka_unit_test(test_old_kill_not_yet_seen),
                 cmocka_unit_test(test_no_recall_while_usage_is_away),
+                cmocka_unit_test(test_damaged_while_open),
         };
         return cmocka_run_group_tests_name("persist", tests, NULL, NULL);
 }
