@@ -39,7 +39,8 @@ LIB_LINK  := $(shell pkg-config --libs $(LIBRARIES) 2>/dev/null) -lm -pthread
 # --- how ---------------------------------------------------------------------------------------------------------------
 
 WARN := -Wall -Wextra -Wshadow -Wconversion -Wsign-conversion -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition \
-	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wdouble-promotion -Wimplicit-fallthrough $(WERROR)
+	-Wpointer-arith -Wcast-qual -Wwrite-strings -Wvla -Wformat=2 -Wundef -Wdouble-promotion -Wimplicit-fallthrough \
+	-Wno-enum-float-conversion -Wno-enum-enum-conversion $(WERROR)
 
 # -ffp-contract=off: the same histogram on every platform (a fused multiply-add rounds once instead of twice).
 BASE_CFLAGS := -std=gnu17 -D_GNU_SOURCE -Iinclude -pthread -fno-common -ffp-contract=off -g $(WARN) $(LIB_FLAGS)
@@ -183,11 +184,16 @@ coverage-run: $(CORE_TESTS)
 		'/^File/ { own = $$2 ~ /^src\/core/; if (own) printf "%-28s", $$2 } own && /^(Lines|Branches|Taken)/ \
 		{ sub(/ executed/, ""); printf "  %-32s", $$0 } own && /^(Taken|No branches)/ { print ""; own = 0 }'
 
-fuzz: ## every fuzz target for SECONDS (60), with clang
+# What is found goes to the build folder: an input worth keeping is put into test/data by hand.
+fuzz: ## every fuzz target for SECONDS (60), or all of them together for ALL_SECONDS, with clang
+	@.ci/packages clang
 	@$(MAKE) --no-print-directory fuzz-run MODE=fuzz CC=clang
+FUZZ_EACH = $$(($(ALL_SECONDS) > $(words $(FUZZERS)) ? $(ALL_SECONDS) / $(words $(FUZZERS)) : 1))
+FUZZ_SECONDS = $(if $(ALL_SECONDS),$(FUZZ_EACH),$(or $(SECONDS),60))
 fuzz-run: $(FUZZERS)
-	@for f in $(FUZZERS); do name=$${f##*/fuzz_}; mkdir -p $(OUT)/corpus/$$name; \
-		$$f -max_total_time=$(or $(SECONDS),60) $(OUT)/corpus/$$name test/data/$$name || exit 1; done
+	@for f in $(FUZZERS); do name=$${f##*/fuzz_}; mkdir -p $(OUT)/corpus/$$name $(OUT)/found; echo "$$name:"; \
+		$$f -max_total_time=$(FUZZ_SECONDS) -timeout=60 -print_final_stats=1 -artifact_prefix=$(OUT)/found/$$name- \
+			$(OUT)/corpus/$$name test/data/$$name || exit 1; done
 
 .PHONY: mutate coverage-run fuzz-run
 mutate: ## change one comparison or constant of core at a time, and expect a failing test (half an hour; FILES=… for some)

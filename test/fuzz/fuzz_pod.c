@@ -26,7 +26,7 @@ static void check_texts(const struct pod_view *p)
 
 static void check(const struct pod_view *p)
 {
-        MUST(p->meta.name.len > 0);
+        MUST(p->meta.unnamed == (p->meta.name.len == 0));
         MUST(p->containers >= 0 && p->containers <= VIEW_CONTAINERS);
         MUST(p->statuses >= 0 && p->statuses <= VIEW_CONTAINERS);
         MUST(p->meta.labels >= 0 && p->meta.labels <= VIEW_LABELS);
