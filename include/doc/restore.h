@@ -31,10 +31,10 @@ int restore_template(struct text object, const char *template_path, struct resto
                      struct err *err);
 
 /* Of a running pod in two steps: the requests by themselves, for its `resize` subresource, which takes nothing else;
- * then the annotations (of a pod they start nothing; its utilization-basis stays, for it may be of its template) Each
- * NULL where there is nothing to do. */
+ * then the annotations (of a pod they start nothing). basis: its utilization-basis is halflife's and goes too; else it
+ * is its template's and stays. Each NULL where there is nothing to do. */
 int restore_pod_requests(struct text pod, struct restore *ret, json_t **ret_patch, struct err *err);
-int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err);
+int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct err *err);
 
 /* Of a HorizontalPodAutoscaler (autoscaling/v2), or (triggers) a ScaledObject: the targets as its owner had them, our
  * annotations gone. One that is not what we made of it is his. */

@@ -136,6 +136,8 @@ struct restore_target *restore_target_get(struct restoring *r, const char *ns, c
 struct restore_kind *restore_kind_get(struct restoring *r, struct text group, struct text kind, struct err *err);
 /* The target of an object with this controller: the highest owner that is meant, or is a workload. NULL: none. */
 struct restore_target *restore_owner_target(struct restoring *r, const char *ns, const json_t *meta);
+/* Did halflife set the pod's utilization-basis, rather than its template? A pod of its own is its own template. */
+bool restore_basis_is_ours(struct restoring *r, const char *ns, const json_t *pod_meta);
 /* Anything that holds a value of ours. */
 bool restore_wanted(const struct restore_target *t);
 

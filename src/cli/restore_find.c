@@ -204,7 +204,8 @@ int restore_find_recommendations(struct restoring *r, struct err *err)
 
 /* --- workloads --- */
 
-static bool has_notes(const json_t *object, const char *template_path)
+/* An annotation of its pod template; NULL: the template has none. */
+static const char *template_note(const json_t *object, const char *template_path, const char *key)
 {
         const json_t *at = object;
         while (at && *template_path == '/') {
@@ -212,7 +213,7 @@ static bool has_notes(const json_t *object, const char *template_path)
                 at = json_object_getn(at, template_path, len);
                 template_path += len;
         }
-        return note(json_object_get(at, "metadata"), ANNOTATION_APPLIED) != NULL;
+        return note(json_object_get(at, "metadata"), key);
 }
 
 static bool is_rolling(const json_t *object, const struct restore_kind *k)
@@ -252,7 +253,7 @@ static int take_workload(void *arg, json_t *item, struct err *err)
         const struct restore_kind *k = taking->kind;
         const json_t *meta = json_object_get(item, "metadata");
         const char *ns = restore_text(meta, "namespace"), *name = restore_text(meta, "name");
-        bool carries = has_notes(item, k->template_path);
+        bool carries = template_note(item, k->template_path, ANNOTATION_APPLIED) != NULL;
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
         (void)err;
         if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && has_controller(meta))
@@ -346,6 +347,7 @@ struct link {
         char *uid, *ns, *name;
         const struct restore_kind *kind;
         struct link *owner;
+        bool sets_no_basis; /* its template was read, and has no utilization-basis */
 };
 
 static const json_t *controller_of(const json_t *meta)
@@ -384,9 +386,17 @@ static struct link *link_get(struct restoring *r, const char *ns, const json_t *
         map_put(&r->links, text_of(l->uid), l);
         AUTO(mem_free) char *path = path_of(k->is.group, k->is.version, ns, k->is.plural, l->name, NULL);
         AUTO(json_decref) json_t *object = listing_ask(r->session.client, path, NULL, LISTING_ITEM_BYTES, &err);
-        if (object)
+        if (object) {
+                l->sets_no_basis = !template_note(object, k->template_path, ANNOTATION_BASIS);
                 l->owner = link_get(r, ns, json_object_get(object, "metadata"), depth + 1);
+        }
         return l;
+}
+
+bool restore_basis_is_ours(struct restoring *r, const char *ns, const json_t *pod_meta)
+{
+        const struct link *l = link_get(r, ns, pod_meta, 0);
+        return l && l->sets_no_basis && note(pod_meta, ANNOTATION_APPLIED);
 }
 
 struct restore_target *restore_owner_target(struct restoring *r, const char *ns, const json_t *meta)
@@ -428,8 +438,9 @@ static int take_pod(void *arg, json_t *item, struct err *err)
         struct restoring *r = arg;
         const json_t *meta = json_object_get(item, "metadata");
         const char *phase = restore_text(item, "status.phase");
-        if (!note(meta, ANNOTATION_APPLIED) || json_object_get(meta, "deletionTimestamp") ||
-            strcmp(phase, "Succeeded") == 0 || strcmp(phase, "Failed") == 0)
+        bool ours = note(meta, ANNOTATION_APPLIED) || note(meta, ANNOTATION_RAISED);
+        if (!ours || json_object_get(meta, "deletionTimestamp") || strcmp(phase, "Succeeded") == 0 ||
+            strcmp(phase, "Failed") == 0)
                 return 0;
         struct restore_target *t;
         int rc = target_of_pod(r, meta, &t, err);

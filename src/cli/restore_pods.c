@@ -25,8 +25,10 @@ static int clear_notes(struct restoring *r, const struct restore_target *t, cons
                        const char *object, struct err *err)
 {
         AUTO(mem_free) char *path = pod_path(t, p, NULL);
+        AUTO(json_decref) json_t *pod = json_loads(object, 0, NULL);
+        bool basis = restore_basis_is_ours(r, t->ns, json_object_get(pod, "metadata"));
         json_t *patch = NULL;
-        int rc = restore_pod_notes(text_of(object), &patch, err);
+        int rc = restore_pod_notes(text_of(object), basis, &patch, err);
         if (rc == 0 && patch) {
                 AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, err);
                 rc = answer ? 0 : err->code;

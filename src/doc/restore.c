@@ -185,7 +185,7 @@ int restore_pod_requests(struct text pod, struct restore *ret, json_t **ret_patc
         return restore_from(pod, "", true, ret, ret_patch, err);
 }
 
-int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err)
+int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct err *err)
 {
         struct arena arena = {0};
         struct object_view meta;
@@ -195,7 +195,7 @@ int restore_pod_notes(struct text pod, json_t **ret_patch, struct err *err)
                 const struct patch_resources p = {.template_path = "",
                                                   .object = pod,
                                                   .version = arena_text(&arena, meta.version),
-                                                  .basis_stands = true,
+                                                  .basis_stands = !basis,
                                                   .deploys = true};
                 json_t *patch = patch_build(&p, err);
                 rc = patch ? 0 : err->code;

@@ -416,6 +416,17 @@ static char *admitted_pod(void)
         return NULL;
 }
 
+static void expect_bare(const char *path)
+{
+        static const char *const keys[] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED, ANNOTATION_BASIS,
+                                           ANNOTATION_RAISED};
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+                AUTO(mem_free) char *note = annotation(path, keys[i]);
+                if (note)
+                        fail_msg("%s is still %s", keys[i], note);
+        }
+}
+
 static void test_pods(void **state)
 {
         (void)state;
@@ -425,10 +436,30 @@ static void test_pods(void **state)
         expect_says(said, "shop deployment/web restored: pod 'web-");
         AUTO(mem_free) char *spec = spec_of(path);
         assert_non_null(strstr(spec, "\"requests\":{\"cpu\":\"2\""));
-        AUTO(mem_free) char *note = annotation(path, ANNOTATION_APPLIED);
-        assert_null(note);
+        expect_bare(path);
         AUTO(mem_free) char *again = RUN(0, "restore", "-n", "shop");
         expect_says(again, "0 restored, 0 left");
+        end();
+}
+
+/* Raised to its original, nothing of it is ours any more but what says so. */
+static void test_pods_raised(void **state)
+{
+        (void)state;
+        begin(&(struct fake_options){.seed = 6});
+        AUTO(mem_free) char *path = admitted_pod(), *resize = mem_printf("%s/resize", path);
+        assert_int_equal(fake_patch(stage.fake, resize, "halflife",
+                                    "[{\"op\":\"replace\",\"path\":\"/spec/containers/0/resources/requests/cpu\","
+                                    "\"value\":\"2\"}]"),
+                         200);
+        assert_int_equal(fake_merge(stage.fake, path, "halflife",
+                                    "{\"metadata\":{\"annotations\":{\"" ANNOTATION_ORIGINAL
+                                    "\":null,\"" ANNOTATION_APPLIED "\":null,\"" ANNOTATION_BASIS
+                                    "\":null,\"" ANNOTATION_RAISED "\":\"2026-11-23T07:00:00Z\"}}}"),
+                         200);
+        AUTO(mem_free) char *said = RUN(0, "restore", "-n", "shop");
+        expect_says(said, "0 failed");
+        expect_bare(path);
         end();
 }
 
@@ -664,10 +695,10 @@ int main(void)
                 cmocka_unit_test(test_misused),       cmocka_unit_test(test_owners),
                 cmocka_unit_test(test_without_kinds), cmocka_unit_test(test_autoscaler),
                 cmocka_unit_test(test_pods_alone),    cmocka_unit_test(test_pods),
-                cmocka_unit_test(test_pods_left),     cmocka_unit_test(test_verdicts),
-                cmocka_unit_test(test_long_words),    cmocka_unit_test(test_stands_still),
-                cmocka_unit_test(test_interrupted),   cmocka_unit_test(test_faults),
-                cmocka_unit_test(test_away),
+                cmocka_unit_test(test_pods_raised),   cmocka_unit_test(test_pods_left),
+                cmocka_unit_test(test_verdicts),      cmocka_unit_test(test_long_words),
+                cmocka_unit_test(test_stands_still),  cmocka_unit_test(test_interrupted),
+                cmocka_unit_test(test_faults),        cmocka_unit_test(test_away),
         };
         return cmocka_run_group_tests_name("restore", tests, NULL, NULL);
 }

@@ -202,13 +202,18 @@ static void test_pods(void **state)
         assert_int_equal(restore_pod_requests(text_of(text), &got, &patch, &err), 0);
         assert_null(patch);
         assert_true(got.noted);
-        assert_int_equal(restore_pod_notes(text_of(text), &patch, &err), 0);
-        AUTO(json_decref) json_t *bare = after_of(text, patch);
-        AUTO(json_decref) json_t *plain = json_loads(POD("," BASIS, REQUESTS("\"cpu\":\"2\"")), 0, NULL);
-        assert_true(json_equal(bare, plain));
-        json_decref(patch);
+        for (int basis = 0; basis < 2; basis++) {
+                assert_int_equal(restore_pod_notes(text_of(text), basis, &patch, &err), 0);
+                AUTO(json_decref) json_t *bare = after_of(text, patch);
+                AUTO(json_decref)
+                json_t *plain = json_loads(basis ? POD("", REQUESTS("\"cpu\":\"2\""))
+                                                 : POD("," BASIS, REQUESTS("\"cpu\":\"2\"")),
+                                           0, NULL);
+                assert_true(json_equal(bare, plain));
+                json_decref(patch);
+        }
         free(text);
-        assert_int_equal(restore_pod_notes(text_of(POD("", "")), &patch, &err), 0);
+        assert_int_equal(restore_pod_notes(text_of(POD("", "")), true, &patch, &err), 0);
         assert_null(patch);
 }
 
