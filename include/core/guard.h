@@ -1,7 +1,7 @@
 /*
  * Whether a change of ours did harm: judged by what happened to the workload's pods within the watch time after it.
  *
- * An eviction for memory, and an out-of-memory kill with usage clearly under the limit, are put down to what the pod
+ * An eviction for memory, and an out-of-memory kill that the limit did not cause for sure, are put down to what the pod
  * asks for, whoever rolled it out. Restarts and readiness are, only where we started the change and nobody wrote the
  * template since: a bad release is its owner's. What a limit causes (throttling, a kill at the limit) is no request's.
  */
@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
+#include "core/kill.h"
 #include "core/policy.h"
 
 enum guard_cause { GUARD_NONE, GUARD_EVICTED, GUARD_OUT_OF_MEMORY, GUARD_RESTARTS, GUARD_NOT_READY, GUARD_CAUSES };
@@ -22,12 +23,11 @@ struct guard_pods {
         int64_t count, ready;
 };
 
-/* An eviction for memory, or a kill with usage clearly under the limit, of a pod that came or ran with requests of
- * ours. */
+/* An eviction for memory, or a kill that may be for lack of room, of a pod that came or ran with requests of ours. */
 struct guard_kill {
-        struct wall at;    /* ms 0: there was none */
-        struct wall since; /* the change it is measured from; ms 0: none is known */
-        bool evicted;
+        struct wall at;        /* ms 0: there was none */
+        struct wall since;     /* the change it is measured from; ms 0: none is known */
+        enum kill_cause cause; /* one that tells of the request (kill_tells_of_request) */
 };
 
 struct guard_facts {

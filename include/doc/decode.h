@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/json.h"
 #include "core/correct.h"
+#include "core/kill.h"
 #include "core/resize.h"
 #include "doc/record.h"
 
@@ -64,16 +65,22 @@ struct container_view {
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         struct amount request[RESOURCES], limit[RESOURCES];
         bool restarts[RESOURCES]; /* resizePolicy RestartContainer */
+        bool probed;              /* a failing liveness or startup probe of it makes the kubelet kill it */
 };
 
-struct kill_view { /* an OOM kill seen in state or lastState */
-        bool seen;
-        struct wall at;
+/* How a process ended, by state or lastState. */
+struct kill_view {
+        bool seen;               /* for lack of memory, by its reason OOMKilled */
+        bool lost;               /* the kubelet does not know how (ContainerStatusUnknown), and counted a restart */
+        int64_t exit_code;       /* KILL_EXIT_UNTOLD: it has none */
+        struct wall started, at; /* ms 0: it does not tell */
 };
 
-/* An eviction for lack of memory, of a pod that ran. */
+/* An eviction for lack of memory, of a pod that ran. Status has one of two witnesses: reason Evicted, or, where the
+ * program ended with 0, condition DisruptionTarget alone. */
 struct eviction_view {
         bool seen;
+        bool by_condition;   /* DisruptionTarget tells its time */
         struct wall at;      /* ms 0: it does not tell */
         struct text message; /* the kubelet's */
 };
@@ -82,7 +89,7 @@ struct container_status_view {
         struct text name;
         int64_t restarts;
         struct wall running_since;  /* ms 0: it does not run */
-        struct kill_view now, last; /* state.terminated, lastState.terminated with reason OOMKilled */
+        struct kill_view now, last; /* state.terminated, lastState.terminated */
 };
 
 struct pod_view {
@@ -90,6 +97,7 @@ struct pod_view {
         struct text node;       /* "" : not scheduled yet */
         bool running, finished; /* phase Running; Succeeded or Failed */
         struct wall started;
+        bool unschedulable;       /* condition PodScheduled: no node has the room, or is fit */
         bool ready;               /* condition Ready */
         struct wall ready_turned; /* since when it says so; ms 0: it does not tell */
         bool node_pressure;       /* evicted or condition saying the node was short of memory */
@@ -230,15 +238,27 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
 int decode_limit_range(struct text json, struct arena *a, struct limit_range_view *ret, struct err *err);
 int decode_resource_quota(struct text json, struct arena *a, struct resource_quota_view *ret, struct err *err);
 int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct err *err);
-/* An Event (core/v1) about a Node. */
-struct node_event_view {
+/* An Event (core/v1). */
+struct event_view {
         struct object_view meta;
-        struct text node; /* "" : it is about something else */
-        struct text reason;
+        struct text kind, ns, name, uid; /* of what it is about */
+        struct text reason, message;
         struct wall at; /* the newest that it tells of; ms 0: none */
 };
-int decode_node_event(struct text json, struct arena *a, struct node_event_view *ret, struct err *err);
+int decode_event(struct text json, struct arena *a, struct event_view *ret, struct err *err);
 
+/* What a Node has for pods, and whether its kubelet is heard of. */
+struct node_view {
+        struct object_view meta;
+        struct amount allocatable; /* memory, bytes */
+        bool tells;                /* it has a condition Ready */
+        bool ready;                /* and that is True */
+        struct wall turned;        /* since when it says so; ms 0: it does not tell */
+};
+int decode_node(struct text json, struct arena *a, struct node_view *ret, struct err *err);
+
+/* Does an eviction's message say that it was for lack of memory? */
+bool decode_eviction_is_for_memory(struct text message);
 /* The container that an eviction's message names as the furthest above its request, and what it used then (bytes).
  * false: it names none. */
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used);

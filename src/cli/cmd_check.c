@@ -146,6 +146,7 @@ static const struct need needs[] = {
         READS("", "limitranges"),
         READS("", "resourcequotas"),
         READS("", "events"),
+        READS("", "nodes"),
         READS("autoscaling", "horizontalpodautoscalers"),
         READS("autoscaling.k8s.io", "verticalpodautoscalers"),
         READS("keda.sh", "scaledobjects"),

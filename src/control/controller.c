@@ -660,6 +660,7 @@ void controller_free(struct controller *c)
         mem_free(c->poll_ns);
         store_batch_free(c->packing);
         watch_guests_forget(c);
+        probes_release(c);
         world_release(&c->world);
         arena_release(&c->plans);
         mem_free(c);

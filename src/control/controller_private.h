@@ -109,11 +109,19 @@ enum { VERBS = 8 }; /* telemetry.c names them */
 struct counters {
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
         uint64_t requests[VERBS][CODES];
-        uint64_t cycles, polls_failed, kills, applied, retuned, conflicts, store_errors;
+        uint64_t cycles, polls_failed, kills, kills_not_believed, applied, retuned, conflicts, store_errors;
         uint64_t resizes, raises, resizes_refused;
         uint64_t guards[GUARD_CAUSES];
         struct metric_seconds cycle_seconds, checkpoint_seconds;
         double last_cycle_seconds;
+};
+
+/* Whether probes had containers of a pod killed (probe.c). */
+enum { PROBE_QUESTIONS = 16 };
+struct probe_question {
+        struct controller *controller;
+        char *pod; /* its key; NULL: the place is free */
+        uint8_t uid[UID_BYTES];
 };
 
 enum cycle_stage { CYCLE_IDLE, CYCLE_POLLING, CYCLE_DECIDING, CYCLE_PACKING };
@@ -125,6 +133,7 @@ struct controller {
         struct controller_options options;
         struct world world;
         struct arena plans; /* of the target at hand */
+        struct probe_question question[PROBE_QUESTIONS];
 
         struct watch watch[WATCHES_MAX];
         int watches;
@@ -291,9 +300,14 @@ void oom_seen_now(struct controller *c); /* after a pod was taken in, or out */
 struct oom_kill {
         const char *container; /* interned */
         struct wall at;
-        double limit;     /* bytes, where the limit was the cause; else 0 */
-        bool under_limit; /* with usage clearly under it, or without one */
+        enum kill_cause cause; /* one that is believed */
+        double limit;          /* bytes, where the limit was the cause; else 0 */
 };
+/* What a probe had killed of p is asked for; false: too many questions are under way. oom_probe_told once it is known,
+ * or cannot be. */
+bool probe_ask(struct controller *c, const struct pod *p);
+void oom_probe_told(struct controller *c, struct pod *p);
+void probes_release(struct controller *c);
 void oom_note(struct controller *c, struct target *t, const struct oom_kill *k); /* what a target keeps of it */
 
 /* persist.c */
@@ -363,7 +377,7 @@ void canary_follow(struct controller *c, struct target *t); /* before it is deci
 void guard_changed(struct target *t, struct guarding *before, struct wall now);
 void guard_deployed(struct target *t, struct wall now); /* requests of ours came otherwise; before the deed tells */
 /* A pod was evicted for memory, or a container of it killed; t NULL: nothing. Before that is stored. */
-void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k, bool evicted);
+void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k);
 /* Did the last change do harm? Then it is held from now on, and to be decided about afresh. */
 bool guard_watch(struct controller *c, struct target *t, const struct plan *p); /* only whoever writes looks */
 bool guard_look(struct controller *c, struct target *t, const struct plan *p);
@@ -372,6 +386,7 @@ bool guard_look(struct controller *c, struct target *t, const struct plan *p);
 /* A guard fired on a target. owner_changed: soon after a change of its owner's own, so that it does not count. */
 void fuse_count(struct controller *c, struct target *t, bool owner_changed);
 void fuse_settle(struct controller *c); /* settings may reset it */
+void fuse_store(struct controller *c);
 void fuse_load(struct controller *c, struct text value);
 void fuse_release(struct fuse *f);
 /* What the Lease says; *ret_at_ms: since when, 0 where that cannot be read. Anything but a reset says that it is blown.

@@ -32,7 +32,7 @@ enum fuse_word fuse_read(struct text note, int64_t *ret_at_ms)
 
 /* --- storing --- */
 
-static void store(struct controller *c)
+void fuse_store(struct controller *c)
 {
         struct fuse *f = &c->fuse;
         AUTO(json_decref) json_t *guards = json_array();
@@ -132,7 +132,7 @@ static void blow(struct controller *c, const struct target *t)
         struct fuse *f = &c->fuse;
         AUTO(mem_free) char *words = words_of(f, loop_now(c->loop).wall);
         set_blown(f, words);
-        store(c);
+        fuse_store(c);
         tell_event(c, t, true, "Fuse", f->blown);
         log_error("the fuse is blown: nothing new is applied until a person resets it", KV("why", f->blown),
                   KV("cure", "halflife resume --fuse"));
@@ -151,7 +151,7 @@ void fuse_count(struct controller *c, struct target *t, bool owner_changed)
         if (!f->blown && fuse_blows(fuse_count_within(f->at_ms, f->guards, now_ms), c->options.fuse_guards))
                 blow(c, t);
         else
-                store(c);
+                fuse_store(c);
 }
 
 /* --- going on --- */
@@ -162,7 +162,7 @@ static void mend(struct controller *c, int64_t at_ms, const char *who)
         f->reset_ms = at_ms;
         forget_old(f, INT64_MAX);
         set_blown(f, NULL);
-        store(c);
+        fuse_store(c);
         log_info("the fuse was reset: changes go on", KV("by", who));
         nudge(c);
 }
@@ -177,7 +177,7 @@ static const char *reset_words(struct fuse *f)
 static void take(struct controller *c, const char *note)
 {
         set_blown(&c->fuse, note);
-        store(c);
+        fuse_store(c);
         log_error("the Lease says that the fuse is blown: nothing new is applied until a person resets it",
                   KV("why", note), KV("cure", "halflife resume --fuse"));
         nudge(c);
@@ -214,7 +214,7 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
                 return dated ? NULL : reset_words(f);
         case FUSE_DATE:
                 f->reset_ms = now_ms;
-                store(c);
+                fuse_store(c);
                 return reset_words(f);
         case FUSE_REPEAT:
                 return reset_words(f);

@@ -75,13 +75,13 @@ static bool came_released(const struct guard_policy *policy, const struct target
         return p->owner && p->owner != t->workload && guard_watches(policy, (struct wall){p->owner->created_ms}, at);
 }
 
-void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k, bool evicted)
+void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k)
 {
         const struct guard_policy *policy = t && t->workload ? policy_of(t) : NULL;
         if (!policy || !p->ours)
                 return;
         struct guarding *g = t->deed.guard;
-        if (!k->under_limit) { /* a restart counts by when it was heard of, and this one's is */
+        if (!kill_tells_of_request(k->cause)) { /* a restart counts by when it was heard of, and this one's is */
                 if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
                         g->by_limit++;
                 return;
@@ -91,7 +91,7 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
                 return;
         bool released = came_released(policy, t, p, k->at);
         g = target_guarding(t);
-        g->kill = (struct guard_kill){k->at, since, evicted};
+        g->kill = (struct guard_kill){k->at, since, k->cause};
         g->released = released;
         nudge(c);
 }
@@ -137,14 +137,16 @@ static void print_duration(int64_t ms, char out[static 32])
 static char *words_of(const struct guard_facts *f, enum guard_cause cause)
 {
         char at[WALL_TEXT_MAX], after[32];
+        static const char *const what[KILL_CAUSES] = {
+                [KILL_ROOM] = "a container was killed for lack of room on its node",
+                [KILL_UNKNOWN] = "a container ran out of its limit's memory or of its node's (which is not known)",
+                [KILL_EVICTION] = "a pod was evicted for lack of memory",
+        };
         bool killed = cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY;
         print_duration(killed ? f->kill.at.ms - f->kill.since.ms : f->now.ms - f->changed.ms, after);
         if (killed)
-                return mem_printf("%s at %s, %s after our change",
-                                  cause == GUARD_EVICTED
-                                          ? "a pod was evicted for lack of memory"
-                                          : "a container ran out of memory with its usage clearly under its limit",
-                                  wall_print(f->kill.at, at), after);
+                return mem_printf("%s at %s, %s after our change", what[f->kill.cause], wall_print(f->kill.at, at),
+                                  after);
         if (cause == GUARD_RESTARTS)
                 return mem_printf("its containers restarted %lld times within %s of our change", (long long)f->restarts,
                                   after);
@@ -243,10 +245,11 @@ bool guard_watch(struct controller *c, struct target *t, const struct plan *p)
 void guard_says(struct plan *p)
 {
         const struct guarding *g = p->target->deed.guard;
-        char until[WALL_TEXT_MAX];
+        char until[WALL_TEXT_MAX], back[80];
         if (!p->guarded)
                 return;
+        resize_given_back(p, back, sizeof back);
         struct plan_condition *c = plan_say(p, "Guarded", true, guard_cause_name(g->cause));
-        snprintf(c->message, sizeof c->message, "%.190s; left alone until %s", g->why ? g->why : "it did harm",
+        snprintf(c->message, sizeof c->message, "%.135s%s; left alone until %s", g->why ? g->why : "it did harm", back,
                  wall_print((struct wall){g->until_ms}, until));
 }

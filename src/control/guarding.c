@@ -68,10 +68,12 @@ struct guarding *guarding_survey(const struct target *t)
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->running)
                         continue;
-                g->before.count++;
-                g->before.ready += p->ready;
                 if (p->restarts)
                         remember(g, p);
+                if (pod_is_unheard(p)) /* whether it is ready nobody knows */
+                        continue;
+                g->before.count++;
+                g->before.ready += p->ready;
         }
         return g;
 }
@@ -108,15 +110,22 @@ int64_t guarding_restarts(const struct target *t)
         return sum > g->by_limit ? sum - g->by_limit : 0;
 }
 
+/* While its kubelet was away the pod was called not ready, whatever it was: that counts from the return on. */
+static int64_t not_ready_since(const struct pod *p)
+{
+        int64_t turned_ms = (int64_t)p->ready_turned_s * SECOND_MS, back_ms = p->node ? p->node->turned_ms : 0;
+        return turned_ms > back_ms ? turned_ms : back_ms;
+}
+
 struct guard_pods guarding_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms)
 {
         struct guard_pods pods = {0};
         bool new_ones = true;
         *ret_turned_ms = 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
-                if (!p->running || !p->ours || (!p->ready && p->created_ms > created_before_ms))
+                if (!p->running || !p->ours || pod_is_unheard(p) || (!p->ready && p->created_ms > created_before_ms))
                         continue;
-                int64_t turned_ms = (int64_t)p->ready_turned_s * SECOND_MS;
+                int64_t turned_ms = not_ready_since(p);
                 pods.count++;
                 pods.ready += p->ready;
                 if (p->ready)
@@ -148,7 +157,8 @@ json_t *guarding_print(const struct guarding *g)
         if (g->kill.at.ms) {
                 json_object_set_new(o, "killed", json_integer(g->kill.at.ms));
                 json_object_set_new(o, "killedSince", json_integer(g->kill.since.ms));
-                json_object_set_new(o, "evicted", json_boolean(g->kill.evicted));
+                json_object_set_new(o, "evicted", json_boolean(g->kill.cause == KILL_EVICTION));
+                json_object_set_new(o, "unknown", json_boolean(g->kill.cause == KILL_UNKNOWN));
                 json_object_set_new(o, "released", json_boolean(g->released));
         }
         if (g->cause != GUARD_NONE) {
@@ -192,7 +202,9 @@ void guarding_read(struct target *t, const json_t *from)
         g->by_limit = time_kept(from, "byLimit"); /* no time, and bounded as well */
         g->kill = (struct guard_kill){{time_kept(from, "killed")},
                                       {time_kept(from, "killedSince")},
-                                      json_is_true(json_object_get(from, "evicted"))};
+                                      json_is_true(json_object_get(from, "evicted"))   ? KILL_EVICTION
+                                      : json_is_true(json_object_get(from, "unknown")) ? KILL_UNKNOWN
+                                                                                       : KILL_ROOM};
         g->released = json_is_true(json_object_get(from, "released"));
         g->cause = guard_cause_find(cause ? cause : "");
         g->why = mem_string(json_string_value(json_object_get(from, "why")));

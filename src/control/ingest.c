@@ -55,6 +55,15 @@ static void count_run(struct history *h, const struct pod *p)
         h->usage.runs++;
 }
 
+/* Also of pods that nothing is learned of: they use up their node's memory as well. */
+static void note_memory(struct pod_container *pc, struct wall at, const struct pod_metrics_container_view *v)
+{
+        if (!v->has[MEMORY] || v->memory_bytes <= 0)
+                return;
+        pc->last_memory = v->memory_bytes;
+        pc->sampled_s = (uint32_t)(at.ms / SECOND_MS);
+}
+
 static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
                            const struct pod_metrics_container_view *v)
 {
@@ -73,8 +82,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
         c->count.samples[verdict]++;
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
-        if (v->has[MEMORY] && v->memory_bytes > 0)
-                pc->last_memory = v->memory_bytes;
+        note_memory(pc, at, v);
         if (v->has[CPU] && p->told)
                 p->told->cpu[pc - p->container] = v->cpu_nano;
         if (h->original && h->target->profile)
@@ -93,12 +101,13 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
         }
         if (p->more)
                 dimension_fold(c, p, m);
-        if (!p->target)
-                return;
         for (int i = 0; i < m->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
-                                fold_container(c, p, &p->container[k], m->at, &m->container[i]);
+                                if (p->target)
+                                        fold_container(c, p, &p->container[k], m->at, &m->container[i]);
+                                else
+                                        note_memory(&p->container[k], m->at, &m->container[i]);
                                 break;
                         }
 }

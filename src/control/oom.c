@@ -5,30 +5,61 @@
 #include "controller_private.h"
 #include "dimension.h"
 
-enum cause { CAUSE_LIMIT, CAUSE_NODE, CAUSE_EVICTION };
-static const char *const cause_name[] = {[CAUSE_LIMIT] = "limit", [CAUSE_NODE] = "node", [CAUSE_EVICTION] = "eviction"};
+/* A kubelet notes a process' end within a second or two of what it says of it elsewhere. */
+enum { SLACK_MS = 5 * SECOND_MS };
 
-static bool near_limit(const struct pod_container *pc)
+/* Did a probe have this very process killed? */
+static bool is_probes(const struct pod_container *pc, int which)
 {
-        return (double)pc->last_memory >= 0.8 * (double)pod_limit(pc, MEMORY).value;
+        int64_t asked_ms = (int64_t)pc->probe_killed_s * SECOND_MS;
+        return asked_ms && asked_ms >= pc->kills->started_ms[which] && asked_ms <= pc->kills->at_ms[which] + SLACK_MS;
 }
 
-/* The peak reached 80 % of the limit, or no node was short of memory: the limit is what killed it. */
-static enum cause cause_of(const struct world *w, const struct pod *p, const struct pod_container *pc, int which)
+static bool any_evicted(const struct pod *p)
 {
-        struct wall at = {pc->kills->at_ms[which]};
-        struct amount limit = pod_limit(pc, MEMORY);
-        if (pc->evicted && which == 1)
-                return CAUSE_EVICTION;
-        bool limited = limit.set && limit.value > 0;
-        return limited && (near_limit(pc) || !(p->node_pressure || shortage_of(w, p, at))) ? CAUSE_LIMIT : CAUSE_NODE;
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].evicted)
+                        return true;
+        return false;
 }
 
-/* Without a limit, or by a sample that tells of less: what the container asked for may be the cause. */
-static bool is_under_limit(const struct pod_container *pc, enum cause cause)
+/* How old a sample may be to tell of a moment: two cycles, and no less than usage itself takes to come. */
+static int64_t fresh_ms(const struct controller *c)
 {
-        struct amount limit = pod_limit(pc, MEMORY);
-        return cause == CAUSE_EVICTION || !limit.set || limit.value <= 0 || (pc->last_memory > 0 && !near_limit(pc));
+        int64_t ms = 2 * c->options.interval_ms;
+        return ms > MINUTE_MS ? ms : MINUTE_MS;
+}
+
+static struct kill_facts facts_of(const struct controller *c, const struct pod *p, const struct pod_container *pc,
+                                  int which)
+{
+        const struct wall at = {pc->kills->at_ms[which]};
+        struct kill_facts f = {
+                .evicted = pc->evicted && which == 1,
+                .exit_code = pc->kills->exit_code[which],
+                .deleting = p->deleting,
+                .by_kubelet = is_probes(pc, which) || any_evicted(p),
+                .limit = pod_limit(pc, MEMORY),
+                .used = pod_memory_before(pc, at, fresh_ms(c)),
+                .node_short = p->node_pressure || shortage_of(&c->world, p, at),
+                .others = KILL_NOT_MEASURED,
+        };
+        if (kill_judge(&f) == KILL_UNKNOWN && p->node) { /* what is asked of all pods is asked where it tells */
+                f.allocatable = p->node->allocatable;
+                f.others = node_others_used(&c->world, p, pc, at, fresh_ms(c));
+        }
+        return f;
+}
+
+/* Would it be another matter if a probe had it killed? */
+static bool depends_on_probe(const struct controller *c, const struct pod *p, const struct pod_container *pc, int which)
+{
+        struct kill_facts f = facts_of(c, p, pc, which);
+        if (!pc->probed || f.by_kubelet)
+                return false;
+        enum kill_cause without = kill_judge(&f);
+        f.by_kubelet = true;
+        return kill_judge(&f) != without;
 }
 
 void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
@@ -58,39 +89,65 @@ static struct wall time_of(const struct controller *c, const struct pod_containe
         return (struct wall){at_ms < later_ms ? at_ms : later_ms};
 }
 
-static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
+static void learn_kill(struct controller *c, struct history *h, struct pod *p, struct pod_container *pc,
+                       const struct oom_kill *k)
 {
         bool ignore;
+        const struct resource_policy *policy =
+                profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
+        usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
+        h->dirty = true;
+        oom_note(c, h->target, k);
+        guard_killed(c, h->target, p, k);
+        persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
+}
+
+static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
+{
         struct wall at = time_of(c, pc, which);
         int64_t restarts = pc->kills->restarts + which;
-        enum cause cause = cause_of(&c->world, p, pc, which);
         if (restarts <= pc->kills_counted) /* the store knew of it */
                 return;
         pc->kills_counted = restarts;
         if (counted_long_ago(c, pc, at.ms))
                 return;
+        const struct kill_facts f = facts_of(c, p, pc, which);
         const struct oom_kill k = {.container = pc->name,
                                    .at = at,
-                                   .limit = cause == CAUSE_LIMIT ? (double)pod_limit(pc, MEMORY).value : 0,
-                                   .under_limit = is_under_limit(pc, cause)};
-        guard_killed(c, p->more ? p->more->single : NULL, p, &k, cause == CAUSE_EVICTION);
-        bool counted = dimension_kill(c, p, pc, &k);
-        struct history *h = ingest_history(c, p, pc);
-        if (pc->role != ROLE_INIT && h) {
-                const struct resource_policy *policy =
-                        profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
-                usage_oom(&h->usage, &policy[MEMORY], at, (double)pc->last_memory, k.limit);
-                h->dirty = true;
-                oom_note(c, h->target, &k);
-                guard_killed(c, h->target, p, &k, cause == CAUSE_EVICTION);
-                persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], at));
-                counted = true;
+                                   .cause = kill_judge(&f),
+                                   .limit = kill_judge(&f) == KILL_LIMIT ? (double)f.limit.value : 0};
+        if (k.cause == KILL_NOT_BELIEVED) {
+                c->count.kills_not_believed++;
+                log_debug("reported as OOMKilled, and ended otherwise: not counted", KV("namespace", p->ns),
+                          KV("pod", p->name), KV("container", pc->name), KV_INT("exit_code", f.exit_code));
+                return;
         }
-        if (!counted)
+        guard_killed(c, p->more ? p->more->single : NULL, p, &k);
+        bool counted = dimension_kill(c, p, pc, &k);
+        struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(c, p, pc);
+        if (h)
+                learn_kill(c, h, p, pc, &k);
+        if (!counted && !h)
                 return;
         c->count.kills++;
         log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
-                 KV_INT("restarts", restarts), KV("cause", cause_name[cause]));
+                 KV_INT("restarts", restarts), KV("cause", kill_cause_name(k.cause)));
+}
+
+/* Its kills wait until the answer is there; those of a pod that goes cannot. */
+static bool waits_for_probes(struct controller *c, struct pod *p)
+{
+        bool matters = false;
+        for (int i = 0; i < p->containers && !p->gone && !p->probes_told; i++)
+                for (int which = 0; p->container[i].kills && which < 2; which++)
+                        matters |= p->container[i].kills->at_ms[which] &&
+                                   p->container[i].kills->restarts + which > p->container[i].kills_counted &&
+                                   depends_on_probe(c, p, &p->container[i], which);
+        if (!matters)
+                return false;
+        c->world.kills = true; /* also where there was no place for one more question */
+        p->probes_asked = p->probes_asked || probe_ask(c, p);
+        return true;
 }
 
 /* Those of a pod that nothing is learned of wait until something is. */
@@ -100,6 +157,8 @@ static void count_pod(struct controller *c, struct pod *p)
                 c->world.kills |= pod_tells_of_kill(p);
                 return;
         }
+        if (waits_for_probes(c, p))
+                return;
         for (int i = 0; i < p->containers; i++) {
                 struct pod_container *pc = &p->container[i];
                 for (int which = 0; pc->kills && which < 2; which++)
@@ -107,6 +166,15 @@ static void count_pod(struct controller *c, struct pod *p)
                                 count_kill(c, p, pc, which);
                 pod_kills_forget(pc);
         }
+        p->probes_told = false;
+}
+
+void oom_probe_told(struct controller *c, struct pod *p)
+{
+        p->probes_asked = false;
+        p->probes_told = true;
+        count_pod(c, p);
+        persist_kills(c);
 }
 
 /* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only

@@ -29,6 +29,7 @@ struct plan_resize {
         bool unserved;                     /* the server cannot resize pods */
         int pods, behind, refused, others; /* running; to be resized; refused; whose requests somebody else set */
         int first_behind;                  /* of those tried first, that do not have it yet */
+        int unplaced;                      /* that no node has room for, as they came with the original */
         int progress[RESIZE_PROGRESSES];   /* of those that have it */
         int verdict[RESIZE_VERDICTS];
         enum resize_progress worst;
@@ -144,7 +145,11 @@ void resize_setting(const struct target *t,
 void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p);
 int64_t resize_set_ms(const struct plan *p); /* what a pod is to be resized to is since then */
 bool resize_says(struct plan *p);            /* says Applied of pods that do not have it, if any */
-bool resize_stands(const struct target *t);  /* some pod of it still has less than its template asks for, by us */
+/* How far the originals are back in the running pods of one whose change is taken back: "; given back to 1 of 3 pods, 2
+ * wait for room on their nodes"; "" : in all of them, or no pod is resized for it. */
+void resize_given_back(const struct plan *p, char *out, size_t size);
+bool resize_stands(const struct target *t); /* some pod of it still has less than its template asks for, by us */
+bool resize_is_raised(const struct plan *p, const struct pod *pod); /* since the last setting */
 /* What a container of a pod is to ask for; unset: it stays. *ret_other: somebody else set it. */
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other);

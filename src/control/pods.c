@@ -40,21 +40,27 @@ struct resizing *pod_resizing(struct pod *p)
         return p->resizing;
 }
 
+/* Most pods were never raised: nothing is kept of them. */
+void pod_set_raised(struct pod *p, struct text annotation)
+{
+        struct wall at = {0};
+        if (annotation.len)
+                (void)wall_parse(annotation.p, annotation.len, &at);
+        if (p->resizing || at.ms)
+                pod_resizing(p)->raised_ms = at.ms;
+}
+
 /* What the kubelet says of its requests, and when they were raised; most pods have neither. */
 static void resize_set(struct pod *p, const struct pod_view *v)
 {
-        struct text raised = v->meta.annotation.raised;
-        struct wall at = {0};
         p->ours = v->meta.annotation.applied.len > 0;
         p->resize = v->resize & 0x7u;
-        if (raised.len)
-                (void)wall_parse(raised.p, raised.len, &at);
-        if (!p->resizing && !v->resize_message.len && !at.ms)
+        pod_set_raised(p, v->meta.annotation.raised);
+        if (!p->resizing && !v->resize_message.len)
                 return;
         struct resizing *kept = pod_resizing(p);
         mem_free(kept->message);
         kept->message = v->resize_message.len ? mem_string_n(v->resize_message.p, v->resize_message.len) : NULL;
-        kept->raised_ms = at.ms;
 }
 
 static void pod_free(struct world *w, struct pod *p)
@@ -67,7 +73,7 @@ static void pod_free(struct world *w, struct pod *p)
         if (p->told)
                 labels_release(&p->told->labels);
         mem_free(p->told);
-        intern_drop(w->names, p->node);
+        node_give(w, p->node);
         if (p->owner)
                 p->owner->children--;
         intern_drop(w->names, p->original);
@@ -118,13 +124,15 @@ void pod_kills_forget(struct pod_container *c)
         c->kills = NULL;
 }
 
-static void note_kill(struct pod_container *c, int which, int64_t restarts, struct wall at)
+static void note_kill(struct pod_container *c, int which, int64_t restarts, const struct kill_view *k)
 {
         if (restarts <= c->kills_counted)
                 return;
         if (!c->kills)
                 c->kills = MEM_NEW(struct pod_kills);
-        c->kills->at_ms[which] = at.ms ? at.ms : 1;
+        c->kills->at_ms[which] = k->at.ms ? k->at.ms : 1;
+        c->kills->started_ms[which] = k->started.ms;
+        c->kills->exit_code[which] = k->exit_code;
         c->kills->restarts = restarts - which;
 }
 
@@ -138,9 +146,9 @@ static void container_kill(struct pod_container *c, const struct container_statu
                 return;
         pod_kills_forget(c); /* what is not counted yet is told again, or by a later one */
         if (s->last.seen)
-                note_kill(c, 0, s->restarts, s->last.at);
+                note_kill(c, 0, s->restarts, &s->last);
         if (s->now.seen)
-                note_kill(c, 1, s->restarts + 1, s->now.at);
+                note_kill(c, 1, s->restarts + 1, &s->now);
 }
 
 static int64_t above_request(const struct pod_container *c)
@@ -173,26 +181,34 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
         return worst;
 }
 
-/* A kubelet that evicts may leave out the container's status: then what was counted before tells of its restarts. */
-static int64_t restarts_before(const struct pod_container *c, const struct container_status_view *s)
+/* A kubelet that evicts may leave out the container's status, and an Event has none: then the last one, or what was
+ * counted before, tells of its restarts. */
+static int64_t restarts_before(const struct pod_container *c)
 {
         if (c->kills)
                 return c->kills->restarts;
-        return s ? s->restarts : c->kills_counted > 0 ? c->kills_counted : 0;
+        return c->restart_count > 0 || c->kills_counted < 0 ? c->restart_count : c->kills_counted;
 }
 
-/* Its pod does not start again, so it is the end of the present process: where that was killed as well, it is one. */
-static void pod_evicted(struct pod *p, const struct pod_view *v)
+/* Its pod does not start again, so it is the end of the present process: where that was killed as well, it is one. It
+ * is counted once, whichever of its witnesses (status, condition, Event) come, and in whatever order. */
+static void pod_evicted(struct pod *p, struct text message, struct wall at)
 {
-        struct pod_container *c = evicted_container(p, v->eviction.message);
+        struct pod_container *c = evicted_container(p, message);
         if (!c)
                 return;
-        const struct container_status_view *s = status_of(v, text_of(c->name));
-        bool told = c->evicted && !s; /* and nothing else in it can be new */
+        bool told = c->evicted && !c->kills;
         c->evicted = true;
         if (told || (c->kills && c->kills->at_ms[1]))
                 return;
-        note_kill(c, 1, restarts_before(c, s) + 1, v->eviction.at);
+        note_kill(c, 1, restarts_before(c) + 1, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD});
+}
+
+/* A kubelet that lost sight of a process, as of one that it evicted, counts a restart that is none. */
+static uint32_t restarts_told(const struct container_status_view *s)
+{
+        int64_t restarts = s->restarts - (s->last.lost ? 1 : 0);
+        return restarts < 0 ? 0 : restarts > UINT32_MAX ? UINT32_MAX : (uint32_t)restarts;
 }
 
 static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
@@ -206,8 +222,11 @@ static void container_set(struct world *w, struct pod_container *c, const struct
                 c->limit[r] = amount_pack(v->limit[r]);
         }
         memcpy(c->restarts, v->restarts, sizeof c->restarts);
-        if (s)
-                container_kill(c, s);
+        c->probed = v->probed;
+        if (!s)
+                return;
+        c->restart_count = restarts_told(s);
+        container_kill(c, s);
 }
 
 struct pod_told *pod_tell(struct pod *p)
@@ -262,18 +281,20 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
                 pod_turns(w, p);
         p->running = running;
         p->finished = v->finished;
+        p->deleting = v->meta.deleted.ms != 0;
+        p->unschedulable = v->unschedulable && !p->deleting && !v->running && !v->finished;
         p->node_pressure = v->node_pressure;
         p->ready = v->ready;
         p->ready_turned_s = (uint32_t)(v->ready_turned.ms / SECOND_MS);
         if (v->node.len && !p->node) /* once there it stays */
-                p->node = intern_text(w->names, v->node);
+                p->node = node_take(w, v->node);
         pod_describe(w, p, &v->meta);
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
         p->restarts = restarts_of(p, v);
         if (v->eviction.seen)
-                pod_evicted(p, v);
+                pod_evicted(p, v->eviction.message, v->eviction.at);
         uint8_t owner[UID_BYTES] = {0};
         if (v->meta.owner.kind.len)
                 uid_bytes(v->meta.owner.uid, owner);
@@ -332,6 +353,37 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
         }
         arena_reset(&w->scratch);
         return rc;
+}
+
+int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        struct event_view e;
+        uint8_t uid[UID_BYTES];
+        (void)epoch;
+        w->killed = NULL;
+        int rc = decode_event(json, &w->scratch, &e, err);
+        bool tells = rc == 0 && text_is(e.kind, "Pod") && text_is(e.reason, "Evicted") && e.uid.len &&
+                     decode_eviction_is_for_memory(e.message);
+        const struct object_view of = {.ns = e.ns, .name = e.name};
+        struct pod *p = tells ? map_get(&w->pods, key_of_object(w, &of)) : NULL;
+        if (p)
+                uid_bytes(e.uid, uid);
+        if (p && memcmp(uid, p->uid, UID_BYTES) == 0) {
+                pod_evicted(p, e.message, e.at);
+                note_killed(w, p);
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+void evicted_remove(struct world *w, struct text json)
+{
+        (void)w, (void)json;
+}
+
+void evicted_swept(struct world *w, uint32_t epoch)
+{
+        (void)w, (void)epoch;
 }
 
 /* A deleted pod's last object may tell of a kill that no other one told of: it is taken in first, and freed after the

@@ -32,6 +32,10 @@ void raise_see(const struct history *h, struct pod *p, int container, const stru
                         continue;
                 int64_t used = used_of(v, r);
                 struct raising *raising = raising_of(p, container, r, used > request.value);
+                if (raising) {
+                        raising->used = used;
+                        raising->sampled = true;
+                }
                 const struct raise_facts facts = {
                         .policy = &spec->apply.raise,
                         .at = at,

@@ -141,7 +141,9 @@ struct resize {
         struct wanted *wanted;
         int wants, steps;
         bool raises, resized;
+        bool stays_raised;   /* until the next setting, though nothing of it may be ours */
         bool by_subresource; /* what is under way */
+        int64_t raised_ms;   /* when; 0: never */
         int64_t set_ms;      /* of the setting */
         char note[512];
 };
@@ -398,6 +400,16 @@ static const char *kept(struct arena *a, struct text annotation)
         return annotation.len ? arena_text(a, annotation) : NULL;
 }
 
+/* That it was raised is recorded also where the raise reached the original and nothing of it is ours any more: else the
+ * next pass would lower it again. */
+static const char *raised_note(const struct resize *z, bool ours)
+{
+        char time[WALL_TEXT_MAX];
+        if (!z->raised_ms || (!ours && !z->stays_raised))
+                return NULL;
+        return arena_text(&z->controller->plans, text_of(wall_print((struct wall){z->raised_ms}, time)));
+}
+
 /* Of what the pod asks for once it is resized, what is ours. ERR_INVALID: a record of ours cannot be read. */
 static int notes_after(const struct resize *z, const struct pod_view *v, const struct resize_container *c,
                        struct notes *ret, struct err *err)
@@ -422,11 +434,17 @@ static int notes_after(const struct resize *z, const struct pod_view *v, const s
                 }
                 rows += applied[rows].request[CPU].set || applied[rows].request[MEMORY].set;
         }
-        char time[WALL_TEXT_MAX];
-        *ret = (struct notes){printed(a, original, rows), printed(a, applied, rows), kept(a, ours->raised)};
-        if (z->raises && ret->applied)
-                ret->raised = arena_text(a, text_of(wall_print(loop_now(z->controller->loop).wall, time)));
+        *ret = (struct notes){printed(a, original, rows), printed(a, applied, rows), raised_note(z, rows > 0)};
         return 0;
+}
+
+/* What is to be recorded before the requests are written: never less than what is ours as long as it is. */
+static struct notes notes_before(const struct resize *z, const struct our_annotations *ours, const struct notes *after)
+{
+        struct arena *a = &z->controller->plans;
+        if (after->applied)
+                return *after;
+        return (struct notes){kept(a, ours->original), kept(a, ours->applied), raised_note(z, true)};
 }
 
 /* --- the steps --- */
@@ -452,7 +470,7 @@ static struct patch_resources patch_of(const struct resize *z, const struct pod_
                 .applied = n->applied,
                 .basis = n->applied ? BASIS_REQUEST : NULL,
                 .basis_stands = profile && apply_policy_owns_no_basis(&profile->spec->apply),
-                .raised = n->applied ? n->raised : NULL,
+                .raised = n->raised,
                 .deploys = true,
         };
 }
@@ -546,6 +564,7 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
         if (!p)
                 return;
         p->ours = v->meta.annotation.applied.len > 0;
+        pod_set_raised(p, v->meta.annotation.raised);
         pod_remember(&z->controller->world, p, v->meta.annotation.original);
 }
 
@@ -565,8 +584,8 @@ static void step(struct resize *z, const struct pod_view *v, struct text body)
                 resize_done(z, err.text);
                 return;
         }
-        bool forgets = !after.applied;
-        json_t *notes = forgets && verdict == RESIZE_WRITES ? NULL : annotating(z, v, body, &after, &err);
+        const struct notes before = notes_before(z, &v->meta.annotation, &after);
+        json_t *notes = annotating(z, v, body, verdict == RESIZE_WRITES ? &before : &after, &err);
         if (notes) {
                 send(z, "", notes);
                 return;
@@ -642,6 +661,10 @@ void resize_pod(struct controller *c, const struct plan *p)
                 .key = mem_string(pod_key(pod)),
                 .path = path_of("", "v1", pod->ns, "pods", pod->name, NULL),
                 .raises = p->resize.raises,
+                .stays_raised = p->resize.raises || (!p->guarded && resize_is_raised(p, pod)),
+                .raised_ms = p->resize.raises ? loop_now(c->loop).wall.ms
+                             : pod->resizing  ? pod->resizing->raised_ms
+                                              : 0,
                 .set_ms = resize_set_ms(p),
         };
         memcpy(z->uid, pod->uid, UID_BYTES);

@@ -63,9 +63,19 @@ int64_t resize_set_ms(const struct plan *p)
 
 /* --- one pod --- */
 
-static bool is_raised(const struct plan *p, const struct pod *pod)
+bool resize_is_raised(const struct plan *p, const struct pod *pod)
 {
         return pod->resizing && pod->resizing->raised_ms > p->target->deed.changed_ms;
+}
+
+/* A pod that was raised once is not lowered below what it uses now. Without a sample that is not known. */
+static bool still_uses_more(const struct plan *p, const struct pod *pod, int container, enum resource r, int64_t than)
+{
+        const struct resizing *kept = pod->resizing;
+        if (!kept || !kept->raised_ms || !p->target->profile->spec->apply.raise.enabled)
+                return false;
+        const struct raising *raising = &kept->raising[(size_t)container * RESOURCES + r];
+        return !raising->sampled || raising->used > than;
 }
 
 static int64_t raise_to(const struct plan *p, const struct pod *pod, int container, enum resource r)
@@ -76,8 +86,8 @@ static int64_t raise_to(const struct plan *p, const struct pod *pod, int contain
 
 /*
  * The setting, else the original; of one whose change is taken back the original. What a pod was raised to stands until
- * the next setting, and a raise that is due comes first. A pod whose request is neither its template's nor recorded as
- * ours is somebody else's.
+ * the next setting, and beyond it for as long as the pod uses more than that; a raise that is due comes first. A pod
+ * whose request is neither its template's nor recorded as ours is somebody else's.
  */
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other)
@@ -90,7 +100,8 @@ struct amount resize_want(const struct plan *p, const struct plan_container *c, 
                 *ret_other |= has.value != want.value;
                 return (struct amount){0};
         }
-        if (is_raised(p, pod) && has.value > want.value)
+        bool stays = resize_is_raised(p, pod) || still_uses_more(p, pod, container, r, want.value);
+        if (stays && has.value > want.value)
                 want.value = has.value;
         if (raise_to(p, pod, container, r) > want.value)
                 want.value = raise_to(p, pod, container, r);
@@ -192,6 +203,20 @@ static bool any_ours(const struct target *t)
         return p != NULL;
 }
 
+/* A new pod that no admission set: it asks for more than those that run, and the room may be gone that they left. */
+static bool is_unplaced(const struct plan *p, const struct pod *pod)
+{
+        if (!pod->unschedulable || pod->ours)
+                return false;
+        for (int i = 0; i < pod->containers; i++) {
+                const struct plan_container *of = planned(p, pod->container[i].name);
+                for (enum resource r = CPU; of && r < RESOURCES; r++)
+                        if (of->ours[r] && pod_request(&pod->container[i], r).value > of->facts.current[r].value)
+                                return true;
+        }
+        return false;
+}
+
 /* What is set is followed by the running pods where a change of ours may be started at all. */
 static bool may_follow(const struct plan *p, const struct plan_facts *f)
 {
@@ -204,11 +229,13 @@ void resize_survey(const struct world *w, const struct plan_facts *f, struct pla
 {
         struct plan_resize *s = &p->resize;
         *s = (struct plan_resize){0};
-        if (!(in_place(p->target) || takes_back(p)) || (!p->carries && !any_ours(p->target)))
+        if (!(in_place(p->target) || takes_back(p)) || (!p->carries && !p->guarded && !any_ours(p->target)))
                 return;
-        for (struct pod *pod = p->target->pods; pod; pod = pod->next_of_target)
+        for (struct pod *pod = p->target->pods; pod; pod = pod->next_of_target) {
                 if (pod->running)
                         count_pod(p, f, pod);
+                s->unplaced += is_unplaced(p, pod);
+        }
         s->unserved = w->resize == RESIZE_ABSENT;
         bool follows = may_follow(p, f) && w->resize == RESIZE_SERVED;
         s->goes_on = follows && ((s->behind && !f->fuse_blown) || s->progress[RESIZE_GOES_ON]);
@@ -229,10 +256,40 @@ static bool stuck(struct plan *p, const char *reason, int pods, const char *what
         return true;
 }
 
-bool resize_says(struct plan *p)
+static int add_count(char *out, size_t size, int at, int pods, const char *what)
+{
+        return pods && (size_t)at < size ? at + snprintf(out + at, size - (size_t)at, ", %d %s", pods, what) : at;
+}
+
+void resize_given_back(const struct plan *p, char *out, size_t size)
 {
         const struct plan_resize *s = &p->resize;
+        int goes_on = s->behind + s->progress[RESIZE_GOES_ON] + s->progress[RESIZE_FAILS];
+        int stay = s->others + s->verdict[RESIZE_QOS] + s->verdict[RESIZE_RESTARTS] + s->progress[RESIZE_INFEASIBLE];
+        int back = s->pods - goes_on - stay - s->progress[RESIZE_DEFERRED] - s->refused;
+        out[0] = '\0';
+        if (back == s->pods)
+                return;
+        int at = snprintf(out, size, "; given back to %d of %d pods", back > 0 ? back : 0, s->pods);
+        at = add_count(out, size, at, s->progress[RESIZE_DEFERRED], "wait for room on their nodes");
+        at = add_count(out, size, at, goes_on, "are under way");
+        at = add_count(out, size, at, s->refused, "are refused");
+        (void)add_count(out, size, at, stay, "stay as they are");
+}
+
+bool resize_says(struct plan *p)
+{
+        struct plan_resize *s = &p->resize;
         int wait = s->behind + s->refused;
+        if (s->unplaced) {
+                struct plan_condition *c = plan_say(p, "Applied", false, "Unschedulable");
+                snprintf(c->message, sizeof c->message,
+                         "%d new pods ask for the original and find no node with room for it: without the admission "
+                         "webhook (manifests/overlays/admission) only running pods are lowered",
+                         s->unplaced);
+                s->stuck = true;
+                return true;
+        }
         if (s->unserved && wait)
                 return stuck(p, "ResizeUnsupported", wait,
                              "stay as they are, for this server cannot resize pods; new ones come with it", NULL);

@@ -38,12 +38,12 @@ static struct shortage *shortage_get(struct world *w, struct text node, struct w
 
 int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
-        struct node_event_view e;
+        struct event_view e;
         (void)epoch;
-        int rc = decode_node_event(json, &w->scratch, &e, err);
-        bool tells =
-                rc == 0 && e.node.len && e.at.ms && (text_is(e.reason, "SystemOOM") || text_is(e.reason, "OOMKilling"));
-        struct shortage *s = tells ? shortage_get(w, e.node, e.at) : NULL;
+        int rc = decode_event(json, &w->scratch, &e, err);
+        bool tells = rc == 0 && text_is(e.kind, "Node") && e.name.len && e.at.ms &&
+                     (text_is(e.reason, "SystemOOM") || text_is(e.reason, "OOMKilling"));
+        struct shortage *s = tells ? shortage_get(w, e.name, e.at) : NULL;
         if (s && e.at.ms > s->at_ms)
                 s->at_ms = e.at.ms;
         arena_reset(&w->scratch);
@@ -62,7 +62,7 @@ void shortage_swept(struct world *w, uint32_t epoch)
 
 bool shortage_of(const struct world *w, const struct pod *p, struct wall at)
 {
-        const struct shortage *s = p->node ? map_get(&w->shortages, text_of(p->node)) : NULL;
+        const struct shortage *s = p->node ? map_get(&w->shortages, text_of(p->node->name)) : NULL;
         return s && s->at_ms - at.ms <= ABOUT_MS && at.ms - s->at_ms <= ABOUT_MS;
 }
 

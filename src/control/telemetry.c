@@ -31,6 +31,7 @@ enum metric_id {
         M_SAVED_CPU,
         M_SAVED_MEMORY,
         M_KILLS,
+        M_KILLS_NOT_BELIEVED,
         M_APPLIED,
         M_RESIZES,
         M_RESIZES_REFUSED,
@@ -105,6 +106,9 @@ static const struct metric metrics[METRICS] = {
                             "What is in force: originals less what templates ask for, or pods are set to, in bytes.",
                             METRIC_GAUGE},
         [M_KILLS] = {"halflife_oom_kills_total", "Out-of-memory kills counted.", METRIC_COUNTER},
+        [M_KILLS_NOT_BELIEVED] = {"halflife_oom_kills_not_believed_total",
+                                  "Containers that were reported as OOMKilled and ended otherwise: not counted.",
+                                  METRIC_COUNTER},
         [M_APPLIED] = {"halflife_changes_applied_total",
                        "Templates patched, and workloads whose pods were set to other requests.", METRIC_COUNTER},
         [M_RETUNED] = {"halflife_autoscalers_retuned_total",
@@ -315,6 +319,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
         one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
         one(out, M_KILLS, (double)c->count.kills);
+        one(out, M_KILLS_NOT_BELIEVED, (double)c->count.kills_not_believed);
         one(out, M_APPLIED, (double)c->count.applied);
         one(out, M_RETUNED, (double)c->count.retuned);
         one(out, M_RESIZES, (double)c->count.resizes);

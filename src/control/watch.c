@@ -57,6 +57,7 @@ OWNER(scaled_object, true)
 OWNER(published, false)
 OWNER(rival, true)
 OWNER(shortage, false)
+OWNER(node, false)
 
 /* A kill is counted and stored as it is seen: nobody else may be told of it again. */
 static int pod_in(void *arg, struct text object, uint32_t epoch, struct err *err)
@@ -76,6 +77,26 @@ static void pod_out(void *arg, struct text object)
         pod_remove(&w->controller->world, object);
         oom_seen_now(w->controller);
         take_end(w->controller, before, false);
+}
+
+static int evicted_in(void *arg, struct text object, uint32_t epoch, struct err *err)
+{
+        struct watch *w = arg;
+        int rc = evicted_upsert(&w->controller->world, object, epoch, err);
+        oom_seen_now(w->controller);
+        return rc;
+}
+
+static void evicted_out(void *arg, struct text object)
+{
+        struct watch *w = arg;
+        evicted_remove(&w->controller->world, object);
+}
+
+static void evicted_whole(void *arg, uint32_t epoch)
+{
+        struct watch *w = arg;
+        evicted_swept(&w->controller->world, epoch);
 }
 
 static void pod_whole(void *arg, uint32_t epoch)
@@ -221,11 +242,19 @@ void watch_start(struct controller *c)
         watch_add(c, "resourcequotas", path_of("", "v1", NULL, "resourcequotas", NULL, NULL), OWNED_BY(quota))
                 ->needed_to_apply = true;
         watch_add(c, "pods", path_of("", "v1", NULL, "pods", NULL, NULL), OWNED_BY(pod));
-        static const char *const of_nodes[] = {"fieldSelector=involvedObject.kind%3DNode%2Creason%3DSystemOOM",
-                                               "fieldSelector=involvedObject.kind%3DNode%2Creason%3DOOMKilling"};
-        for (int i = 0; i < 2; i++)
-                watch_selected(c, i ? "events of nodes (OOMKilling)" : "events of nodes (SystemOOM)",
-                               path_of("", "v1", NULL, "events", NULL, NULL), of_nodes[i], OWNED_BY(shortage))
+        watch_add(c, "nodes", path_of("", "v1", NULL, "nodes", NULL, NULL), OWNED_BY(node))->hint = true;
+        static const struct {
+                const char *what, *selector;
+                bool of_pods;
+        } events[] = {
+                {"events of nodes (SystemOOM)", "fieldSelector=involvedObject.kind%3DNode%2Creason%3DSystemOOM", false},
+                {"events of nodes (OOMKilling)", "fieldSelector=involvedObject.kind%3DNode%2Creason%3DOOMKilling",
+                 false},
+                {"events of pods (Evicted)", "fieldSelector=involvedObject.kind%3DPod%2Creason%3DEvicted", true},
+        };
+        for (size_t i = 0; i < sizeof events / sizeof *events; i++)
+                watch_selected(c, events[i].what, path_of("", "v1", NULL, "events", NULL, NULL), events[i].selector,
+                               events[i].of_pods ? OWNED_BY(evicted) : OWNED_BY(shortage))
                         ->hint = true;
         for (struct watched_kind *k = c->world.kinds; k; k = k->next)
                 if (is_standard(k))

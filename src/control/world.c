@@ -345,6 +345,7 @@ void world_release(struct world *w)
         published_release(w);
         rivals_release(w);
         shortages_release(w);
+        nodes_release(w);
         autoscalers_release(w);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 ns_free(w, ns);

@@ -176,9 +176,21 @@ struct workload {
         struct workload *next_gone;
 };
 
+/* A node as far as it matters to its pods. */
+struct node {
+        const char *name; /* interned */
+        uint32_t epoch;
+        bool known; /* the watch has it; else only pods on it were seen */
+        bool away;  /* its kubelet is not heard of: NotReady, or unreachable */
+        int pods;
+        int64_t turned_ms;         /* since when it is away, or is not; 0: it does not tell */
+        struct amount allocatable; /* memory, bytes; unset: not known */
+};
+
 /* Kills to be counted, ms 0: none: of the process before the present one, and of the present one. */
 struct pod_kills {
-        int64_t at_ms[2];
+        int64_t at_ms[2], started_ms[2]; /* when that process ended, and began */
+        int64_t exit_code[2];
         int64_t restarts; /* the count that the first of them led to; the second's is one more */
 };
 
@@ -192,7 +204,11 @@ struct pod_container {
         struct pod_kills *kills;  /* NULL: none that is not counted */
         uint8_t role;             /* enum container_role */
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
-        bool evicted;             /* its pod was, for lack of memory, and this is put down to it */
+        bool evicted : 1;         /* its pod was, for lack of memory, and this is put down to it */
+        bool probed : 1;          /* a probe that fails makes the kubelet kill it */
+        uint32_t sampled_s;       /* when last_memory was measured, since 1970; 0: never */
+        uint32_t restart_count;   /* by its last status */
+        uint32_t probe_killed_s;  /* when a probe had it killed last, as far as that was asked for; 0: never */
 };
 
 /* What is kept of a pod that runs under InPlace, once there is something to keep. */
@@ -206,8 +222,10 @@ struct resizing {
         int64_t raised_ms; /* when it was raised last; 0: never */
         struct raising {
                 struct raise_stretch stretch;
-                int64_t to; /* it is to be raised to that; 0: it is not */
-        } raising[];        /* container by container, RESOURCES each */
+                int64_t to;   /* it is to be raised to that; 0: it is not */
+                int64_t used; /* by the last sample, millicores or bytes */
+                bool sampled; /* false: no sample since the controller knows the pod */
+        } raising[];          /* container by container, RESOURCES each */
 };
 
 /* What is kept of a pod whose utilization is told to autoscalers. */
@@ -227,11 +245,15 @@ struct pod {
         struct pod *next_of_target;
         struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
-        const char *node; /* interned; NULL: it is on none */
+        struct node *node; /* counted in pods; NULL: it is on none */
         bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
         bool admitted : 1; /* came with requests of ours, and nobody was told yet */
         bool ours : 1;     /* its annotations record requests of ours */
         bool ready : 1;
+        bool deleting : 1;
+        bool unschedulable : 1;  /* it waits for a node with room */
+        bool probes_asked : 1;   /* whether probes had its containers killed: the answer is under way */
+        bool probes_told : 1;    /* and it is there */
         bool canary : 1;         /* it comes first, while its target has a trial */
         uint8_t resize : 3;      /* enum resize_progress */
         uint8_t basis : 3;       /* enum basis: what its utilization is of */
@@ -444,6 +466,7 @@ struct world {
         struct map uids;        /* uid bytes -> struct workload */
         struct workload *gone;  /* workloads that vanished but are still pointed to */
         struct map autoscalers; /* key -> struct autoscaler */
+        struct map nodes;       /* name -> struct node */
         struct map shortages;   /* node -> struct shortage */
         struct map rivals;      /* "ns/name" -> struct rival */
         struct map profiles;    /* key -> struct profile */
@@ -490,6 +513,27 @@ void shortage_swept(struct world *w, uint32_t epoch);
 void shortages_release(struct world *w);
 /* Was its node short of memory about then? */
 bool shortage_of(const struct world *w, const struct pod *p, struct wall at);
+int node_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void node_remove(struct world *w, struct text json);
+void node_swept(struct world *w, uint32_t epoch);
+struct node *node_take(struct world *w, struct text name); /* for one more pod of it; made when unknown */
+void node_give(struct world *w, struct node *n);           /* a pod of it goes; NULL: nothing */
+void nodes_release(struct world *w);                       /* after the pods */
+/*
+ * Bytes that all other containers of p's node used together, by their last samples before that time and at most
+ * fresh_ms older. -1: some of them were not measured.
+ */
+int64_t node_others_used(const struct world *w, const struct pod *p, const struct pod_container *but, struct wall at,
+                         int64_t fresh_ms);
+/* The kubelet of a pod's node is away: what its status says is of before. */
+static inline bool pod_is_unheard(const struct pod *p)
+{
+        return p->node && p->node->away;
+}
+/* An Event that a pod was evicted: a witness as good as its status. */
+int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+void evicted_remove(struct world *w, struct text json); /* what it told stands */
+void evicted_swept(struct world *w, uint32_t epoch);
 int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void rival_remove(struct world *w, struct text json);
 void rival_swept(struct world *w, uint32_t epoch);
@@ -535,7 +579,8 @@ void target_set_admitted(struct world *w, struct target *t, const char *json);
 void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place);
 /* What running pods of a container are set to; NULL: nothing of it is. */
 const struct record_row *target_setting(const struct target *t, const char *container);
-struct resizing *pod_resizing(struct pod *p); /* made when there is none */
+struct resizing *pod_resizing(struct pod *p);               /* made when there is none */
+void pod_set_raised(struct pod *p, struct text annotation); /* when it was raised, by its annotation raised */
 
 /* One of our annotations, read; what cannot be is as good as absent. */
 struct record_set record_set_read(struct world *w, struct text annotation);
@@ -603,6 +648,13 @@ static inline struct amount pod_request(const struct pod_container *c, enum reso
 static inline struct amount pod_limit(const struct pod_container *c, enum resource r)
 {
         return amount_unpack(c->limit[r]);
+}
+
+/* The last sample of memory that was taken before, and at most fresh_ms before, that time; -1: none was. */
+static inline int64_t pod_memory_before(const struct pod_container *c, struct wall at, int64_t fresh_ms)
+{
+        int64_t sampled_ms = (int64_t)c->sampled_s * SECOND_MS;
+        return sampled_ms && sampled_ms <= at.ms && at.ms - sampled_ms <= fresh_ms ? c->last_memory : -1;
 }
 
 /* "ns/name" */

@@ -47,7 +47,7 @@ int64_t guard_patience_ms(const struct guard_policy *p)
 static bool is_killed(const struct guard_facts *f, bool evicted)
 {
         const struct guard_kill *k = &f->kill;
-        return k->evicted == evicted && guard_watches(f->policy, k->since, k->at);
+        return (k->cause == KILL_EVICTION) == evicted && guard_watches(f->policy, k->since, k->at);
 }
 
 static bool restarts(const struct guard_facts *f)

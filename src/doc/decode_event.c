@@ -1,30 +1,32 @@
 /*
- * Events (core/v1) about Nodes: that a node was short of memory.
+ * Events (core/v1): that a node was short of memory, that a pod was evicted, that a probe had a container killed.
  */
 #include "decoder.h"
 
-static void read_object(struct decoder *d, struct node_event_view *e)
+static void read_object(struct decoder *d, struct event_view *e)
 {
-        struct text key, kind = {"", 0}, name = {"", 0};
+        struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "kind"))
-                        kind = json_text(&d->j, d->arena);
+                        e->kind = json_text(&d->j, d->arena);
+                else if (text_is(key, "namespace"))
+                        e->ns = json_text(&d->j, d->arena);
                 else if (text_is(key, "name"))
-                        name = json_text(&d->j, d->arena);
+                        e->name = json_text(&d->j, d->arena);
+                else if (text_is(key, "uid"))
+                        e->uid = json_text(&d->j, d->arena);
                 else
                         json_skip(&d->j);
-        if (text_is(kind, "Node"))
-                e->node = name;
 }
 
-static void read_time(struct decoder *d, const char *field, struct node_event_view *e)
+static void read_time(struct decoder *d, const char *field, struct event_view *e)
 {
         struct wall at = decoder_time(d, field);
         if (at.ms > e->at.ms)
                 e->at = at;
 }
 
-static void read_series(struct decoder *d, struct node_event_view *e)
+static void read_series(struct decoder *d, struct event_view *e)
 {
         struct text key;
         DECODER_EACH (d, key)
@@ -34,7 +36,7 @@ static void read_series(struct decoder *d, struct node_event_view *e)
                         json_skip(&d->j);
 }
 
-int decode_node_event(struct text json, struct arena *a, struct node_event_view *ret, struct err *err)
+int decode_event(struct text json, struct arena *a, struct event_view *ret, struct err *err)
 {
         memset(ret, 0, sizeof *ret);
         struct decoder d;
@@ -47,6 +49,8 @@ int decode_node_event(struct text json, struct arena *a, struct node_event_view 
                         read_object(&d, ret);
                 else if (text_is(key, "reason"))
                         ret->reason = json_text(&d.j, d.arena);
+                else if (text_is(key, "message"))
+                        ret->message = json_text(&d.j, d.arena);
                 else if (text_is(key, "series"))
                         read_series(&d, ret);
                 else if (text_is(key, "lastTimestamp"))

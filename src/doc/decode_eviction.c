@@ -3,6 +3,8 @@
  * available: 53Mi. Container app was using 1200Mi, request is 500Mi, has larger consumption of memory. " For people, so
  * what is not as expected is passed over.
  */
+#include <string.h>
+
 #include "core/quantity.h"
 #include "doc/decode.h"
 
@@ -38,6 +40,11 @@ static int64_t read_request(struct text in)
                         return request;
         }
         return 0;
+}
+
+bool decode_eviction_is_for_memory(struct text message)
+{
+        return find(message, "low on resource: memory") != NULL;
 }
 
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used)

@@ -5,20 +5,24 @@ static bool text_holds(struct text t, const char *word)
         return t.len > 0 && memmem(t.p, t.len, word, strlen(word)) != NULL;
 }
 
-/* {"reason":"OOMKilled","finishedAt":…}: of state or lastState */
+/* {"reason":"OOMKilled","exitCode":137,"startedAt":…,"finishedAt":…}: of state or lastState */
 static void read_terminated(struct decoder *d, struct kill_view *ret)
 {
-        struct kill_view kill = {0};
-        struct text key;
+        struct text key, reason = {"", 0};
+        *ret = (struct kill_view){.exit_code = KILL_EXIT_UNTOLD};
         DECODER_EACH (d, key)
                 if (text_is(key, "reason"))
-                        kill.seen = text_is(json_text(&d->j, d->arena), "OOMKilled");
+                        reason = json_text(&d->j, d->arena);
+                else if (text_is(key, "exitCode"))
+                        ret->exit_code = json_int(&d->j);
+                else if (text_is(key, "startedAt"))
+                        ret->started = decoder_time(d, "startedAt");
                 else if (text_is(key, "finishedAt"))
-                        kill.at = decoder_time(d, "finishedAt");
+                        ret->at = decoder_time(d, "finishedAt");
                 else
                         json_skip(&d->j);
-        if (kill.seen)
-                *ret = kill;
+        ret->seen = text_is(reason, "OOMKilled");
+        ret->lost = text_is(reason, "ContainerStatusUnknown");
 }
 
 static void read_running(struct decoder *d, struct wall *ret_since)
@@ -116,13 +120,18 @@ static void read_condition(struct decoder *d, struct pod_view *pod)
                 pod->ready = text_is(status, "True");
                 pod->ready_turned = at;
         }
+        if (text_is(type, "PodScheduled"))
+                pod->unschedulable = text_is(status, "False") && text_is(reason, "Unschedulable");
         if (text_is(status, "True"))
                 read_resize(pod, type, reason, message);
-        if (at.ms > pod->eviction.at.ms)
-                pod->eviction.at = at;
-        if (text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet") &&
-            text_holds(message, "memory"))
+        bool kubelet = text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet");
+        if (kubelet && text_holds(message, "memory"))
                 pod->node_pressure = true;
+        if (kubelet && text_is(status, "True") && decode_eviction_is_for_memory(message))
+                pod->eviction =
+                        (struct eviction_view){.seen = true, .by_condition = true, .at = at, .message = message};
+        else if (!pod->eviction.by_condition && at.ms > pod->eviction.at.ms)
+                pod->eviction.at = at;
 }
 
 static void read_statuses(struct decoder *d, const char *list, struct pod_view *pod)
@@ -161,7 +170,7 @@ static void read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_ob
         pod->finished = text_is(phase, "Succeeded") || text_is(phase, "Failed");
         if (text_is(reason, "Evicted") && text_holds(message, "memory"))
                 pod->node_pressure = true;
-        if (text_is(reason, "Evicted") && text_holds(message, "low on resource: memory")) {
+        if (text_is(reason, "Evicted") && decode_eviction_is_for_memory(message)) {
                 pod->eviction.seen = true;
                 pod->eviction.message = message;
         }

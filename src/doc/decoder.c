@@ -313,6 +313,14 @@ static void decoder_resize_policy(struct decoder *d, bool ret_restarts[RESOURCES
         }
 }
 
+/* Passes over a value: true, unless it is null. */
+static bool decoder_present(struct decoder *d)
+{
+        bool present = json_peek(&d->j) != 'n';
+        json_skip(&d->j);
+        return present;
+}
+
 static void decoder_container(struct decoder *d, bool init, struct container_view *ret)
 {
         bool always = false;
@@ -327,6 +335,8 @@ static void decoder_container(struct decoder *d, bool init, struct container_vie
                         always = text_is(json_text(&d->j, d->arena), "Always");
                 else if (text_is(key, "resizePolicy"))
                         decoder_resize_policy(d, ret->restarts);
+                else if (text_is(key, "livenessProbe") || text_is(key, "startupProbe"))
+                        ret->probed |= decoder_present(d);
                 else
                         json_skip(&d->j);
         ret->role = !init ? ROLE_MAIN : always ? ROLE_SIDECAR : ROLE_INIT;

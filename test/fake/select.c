@@ -1,5 +1,5 @@
 /* Label selectors (equality and set based) and the field selectors metadata.name, metadata.namespace, status.phase,
- * spec.nodeName, and an Event's involvedObject.kind and reason. */
+ * spec.nodeName, and an Event's involvedObject.kind, involvedObject.name and reason. */
 #include <ctype.h>
 #include <string.h>
 
@@ -123,7 +123,8 @@ static bool field_known(const char *name)
 {
         return strcmp(name, "metadata.name") == 0 || strcmp(name, "metadata.namespace") == 0 ||
                strcmp(name, "status.phase") == 0 || strcmp(name, "spec.nodeName") == 0 ||
-               strcmp(name, "involvedObject.kind") == 0 || strcmp(name, "reason") == 0;
+               strcmp(name, "involvedObject.kind") == 0 || strcmp(name, "involvedObject.name") == 0 ||
+               strcmp(name, "reason") == 0;
 }
 
 struct fake_selector *fake_selector_parse(const char *labels, const char *fields, char **ret_error)

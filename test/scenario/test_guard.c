@@ -1,4 +1,5 @@
 /* Changes that did harm are taken back, and only those. The target is 285m of 1 everywhere. */
+#include "../support/pick.h"
 #include "../support/story.h"
 
 #include <stdio.h>
@@ -6,13 +7,23 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/yaml.h"
 
 #define POD                                                                                                            \
         "{containers: [{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"
+#define HIGH /* a limit that its node never has the room for */                                                        \
+        "{containers: [{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 1Ti}}}]}"
+#define PROBED                                                                                                         \
+        "{containers: [{name: app, livenessProbe: {tcpSocket: {port: 80}}, resources: {requests: {cpu: '1', memory: "  \
+        "1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"
+#define LOW_MEMORY                                                                                                     \
+        "The node was low on resource: memory. Threshold quantity: 100Mi, available: 53Mi. Container app was using "   \
+        "2Gi, request is 1Gi, has larger consumption of memory. "
 #define LOWERED                                                                                                        \
         "{containers: [{name: app, image: 'app:2', resources: {requests: {cpu: 285m, memory: 1Gi}, limits: {cpu: "     \
         "'2', memory: 2Gi}}}]}"
 #define DB         WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", POD)
+#define HIGH_DB    WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", HIGH)
 #define DB_REC     "recommendations/statefulset-db"
 #define BY(mode)   TEAM("{apply: {mode: " mode ", minHistory: 2s, maxDecreasePercent: 90, guard: {watch: 1m}}}")
 #define POD_CPU    "spec.containers[app].resources.requests.cpu"
@@ -59,38 +70,99 @@ static bool evicted(struct fake *f, struct story *s)
                        "\"TerminationByKubelet\",\"lastTransitionTime\":\"$NOW\"}]}");
 }
 
-#define ENDED(count, reason)                                                                                           \
+#define ENDED(count, reason, code)                                                                                     \
         "{\"containerStatuses\":[{\"name\":\"app\",\"ready\":true,\"restartCount\":" count                             \
-        ",\"lastState\":{\"terminated\":{\"reason\":\"" reason "\",\"finishedAt\":\"$NOW\"}}}]}"
+        ",\"lastState\":{\"terminated\":{\"reason\":\"" reason "\",\"exitCode\":" code ",\"finishedAt\":\"$NOW\"}}}]}"
 
 static bool out_of_memory(struct fake *f, struct story *s)
 {
-        return tell_at(f, s, ENDED("1", "OOMKilled"));
+        return tell_at(f, s, ENDED("1", "OOMKilled", "137"));
+}
+
+/* Replaced, as by a rollout: it is being deleted, and its program ends with 0. */
+static bool marked_0(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *pod = story_path(s, "pods/db-0");
+        return fake_merge(f, pod, "kubectl", "{\"metadata\":{\"finalizers\":[\"example.com/waits\"]}}") == 200 &&
+               fake_delete(f, pod) < 300 &&
+               tell_at(f, s,
+                       "{\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,\"state\":"
+                       "{"
+                       "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":0,\"finishedAt\":\"$NOW\"}}}]}") &&
+               fake_merge(f, pod, "kubectl", "{\"metadata\":{\"finalizers\":null}}") < 300;
+}
+
+static bool marked_1(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("1", "OOMKilled", "1"));
+}
+
+static bool put_event(struct fake *f, struct story *s, const char *reason, const char *message)
+{
+        char at[WALL_TEXT_MAX];
+        AUTO(mem_free) char *path = story_path(s, "pods/db-0"), *text = fake_get(f, path);
+        AUTO(json_decref) json_t *pod = json_loads(text ? text : "{}", 0, NULL);
+        AUTO(mem_free)
+        char *event =
+                mem_printf("{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"db-0.17\",\"namespace\":"
+                           "\"%s\"},\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"%s\",\"name\":\"db-0\","
+                           "\"uid\":\"%s\"},\"reason\":\"%s\",\"message\":\"%s\",\"lastTimestamp\":\"%s\"}",
+                           s->name, s->name, pick_text(pod, "metadata.uid"), reason, message,
+                           wall_print((struct wall){now_read().wall.ms + SECOND_MS}, at));
+        fake_put(f, "kubelet", event);
+        return true;
+}
+
+static bool evicted_event(struct fake *f, struct story *s)
+{
+        return put_event(f, s, "Evicted", LOW_MEMORY);
+}
+
+static bool probe_failed(struct fake *f, struct story *s)
+{
+        return put_event(f, s, "Killing", "Container app failed liveness probe, will be restarted");
+}
+
+/* The program ended with 0 on SIGTERM: the phase is Succeeded, and the condition is the only witness. */
+static bool evicted_with_0(struct fake *f, struct story *s)
+{
+        return tell_at(
+                f, s,
+                "{\"phase\":\"Succeeded\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
+                "\"reason\":"
+                "\"TerminationByKubelet\",\"message\":\"" LOW_MEMORY
+                "\",\"lastTransitionTime\":\"$NOW\"}],\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,"
+                "\"state\":{\"terminated\":{\"reason\":\"Completed\",\"exitCode\":0}}}]}");
+}
+
+static bool evicted_by_all(struct fake *f, struct story *s)
+{
+        return evicted_event(f, s) && evicted_with_0(f, s);
 }
 
 static bool killed_twice(struct fake *f, struct story *s)
 {
-        return tell_at(f, s, ENDED("2", "OOMKilled"));
+        return tell_at(f, s, ENDED("2", "OOMKilled", "137"));
 }
 
 static bool restarted_once(struct fake *f, struct story *s)
 {
-        return tell_at(f, s, ENDED("1", "Error"));
+        return tell_at(f, s, ENDED("1", "Error", "1"));
 }
 
 static bool restarted(struct fake *f, struct story *s)
 {
-        return tell_at(f, s, ENDED("2", "Error"));
+        return tell_at(f, s, ENDED("2", "Error", "1"));
 }
 
 static bool restarted_often(struct fake *f, struct story *s)
 {
-        return tell_at(f, s, ENDED("7", "Error"));
+        return tell_at(f, s, ENDED("7", "Error", "1"));
 }
 
 static bool restarted_since(struct fake *f, struct story *s)
 {
-        return tell_at(f, s, ENDED("8", "Error"));
+        return tell_at(f, s, ENDED("8", "Error", "1"));
 }
 
 static bool not_ready(struct fake *f, struct story *s)
@@ -119,9 +191,17 @@ static struct story stories[] = {
               CHECK("statefulsets/db", "spec.template." NOTE("original-resources"), "-"),
               CHECK("statefulsets/db", "metadata.generation", "3"), CYCLES(2),
               CHECK("statefulsets/db", "metadata.generation", "3")),
-        STORY("rollout-killed", BY("Rollout"), DB, ROLLED, CYCLES(2), CALL(out_of_memory),
-              EXPECT("statefulsets/db", CPU, "1"), GUARDED("OutOfMemory", "with its usage clearly under its limit"),
+        STORY("rollout-killed", BY("Rollout"), HIGH_DB, ROLLED, CYCLES(2), CALL(out_of_memory),
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("OutOfMemory", "killed for lack of room on its node"),
               PODS_BACK),
+        STORY("rollout-evicted-with-0", BY("Rollout"), DB, ROLLED, CALL(evicted_with_0),
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("Evicted", "a pod was evicted for lack of memory at"),
+              CHECK(DB_REC, "status.kills", "1")),
+        STORY("evicted-by-all-witnesses", BY("Rollout"), DB, ROLLED, CALL(evicted_by_all),
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("Evicted", "a pod was evicted for lack of memory at"),
+              CYCLES(2), CHECK(DB_REC, "status.kills", "1")),
+        STORY("evicted-by-event", BY("Rollout"), DB, ROLLED, CALL(evicted_event), EXPECT("statefulsets/db", CPU, "1"),
+              GUARDED("Evicted", "a pod was evicted for lack of memory at"), CHECK(DB_REC, "status.kills", "1")),
         STORY("rollout-restarts", BY("Rollout"), DB, ROLLED, CALL(restarted), EXPECT("statefulsets/db", CPU, "1"),
               GUARDED("Restarts", "restarted 2 times within"), PODS_BACK),
         STORY("rollout-not-ready", BY("Rollout"), DB, ROLLED, CALL(not_ready), UNGUARDED,
@@ -145,9 +225,22 @@ static struct story stories[] = {
               EXPECT("pods/db-1", NOTE("original-resources"), "-"),
               CHECK("statefulsets/db", "metadata.generation", "1"), EXPECT(DB_REC, "status.applied", "-"),
               EXPECT(DB_REC, "status.conditions[Applied].reason", "Guard")),
-        STORY("resized-killed", BY("InPlace"), DB, SET, CALL(out_of_memory), GUARDED("OutOfMemory", "clearly under"),
-              PODS_BACK, MERGE("statefulsets/db", "{spec: {replicas: 3}}"), EXPECT("pods/db-2", POD_CPU, "1")),
+        STORY("resized-killed", BY("InPlace"), HIGH_DB, SET, CALL(out_of_memory),
+              GUARDED("OutOfMemory", "lack of room"), PODS_BACK, MERGE("statefulsets/db", "{spec: {replicas: 3}}"),
+              EXPECT("pods/db-2", POD_CPU, "1")),
         STORY("resized-restarts", BY("InPlace"), DB, SET, CALL(restarted), GUARDED("Restarts", "2 times"), PODS_BACK),
+        /* the kubelet has no room to give it back: that is said, of each pod, until it is */
+        STORY("no-room-to-give-back", BY("InPlace"), DB, SET, CALL(restarted), GUARDED("Restarts", "2 times"),
+              PODS_BACK, EXPECT(DB_REC, "status.conditions[Applied].reason", "Guard"),
+              MERGE("pods/db-1/status", "{status: {conditions: [{type: PodResizePending, status: 'True', reason: "
+                                        "Deferred, message: 'Node did not have enough resource: memory'}]}}"),
+              EXPECT(DB_REC, "status.conditions[Applied].reason", "Deferred"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~1 of 2 pods wait for room"),
+              CHECK(DB_REC, "status.conditions[Guarded].message",
+                    "~given back to 1 of 2 pods, 1 wait for room on their nodes; left alone until"),
+              MERGE("pods/db-1/status", "{status: {conditions: null}}"),
+              EXPECT(DB_REC, "status.conditions[Applied].reason", "Guard"),
+              EXPECT(DB_REC, "status.conditions[Guarded].message", "~of our change; left alone until")),
         STORY("resized-not-ready", BY("InPlace"), DB, SET, CALL(not_ready), GUARDED("NotReady", "2 of 2 were"),
               PODS_BACK),
         STORY("restarted-before", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),
@@ -175,6 +268,19 @@ static struct story stories[] = {
               EXPECT("statefulsets/db", CPU, "1")),
         STORY("killed-at-its-limit", BY("Rollout"), DB, ROLLED, USE(250, 1900), CYCLES(2), CALL(out_of_memory),
               EXPECT(DB_REC, "status.kills", "1"), CALL(killed_twice), EXPECT(DB_REC, "status.kills", "2"), UNGUARDED),
+        /* memory jumped to the limit between two samples, and the node had the room for it */
+        STORY("jumped-to-its-limit", BY("InPlace"), DB, SET, CYCLES(1), CALL(out_of_memory),
+              EXPECT(DB_REC, "status.kills", "1"), UNGUARDED),
+        /* on cgroup v1 a kill marks every container of the node: whatever ends is reported OOMKilled */
+        STORY("marked-and-ended-with-1", BY("InPlace"), DB, SET, CYCLES(1), CALL(marked_1), UNGUARDED,
+              CHECK(DB_REC, "status.kills", "-")),
+        STORY("marked-and-replaced", BY("InPlace"), DB, SET, CYCLES(1), CALL(marked_0), UNGUARDED,
+              CHECK(DB_REC, "status.kills", "-")),
+        STORY("marked-and-killed-by-a-probe", BY("InPlace"),
+              WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED), SET, CYCLES(1), CALL(probe_failed),
+              CALL(out_of_memory), UNGUARDED, CHECK(DB_REC, "status.kills", "-")),
+        STORY("probed-and-killed", BY("InPlace"), WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED),
+              SET, CYCLES(1), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
         STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),
         STORY("restarted-once", BY("Rollout"), DB, ROLLED, CALL(restarted_once), UNGUARDED),
         STORY("only-recommended", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),
@@ -188,8 +294,16 @@ static struct story stories[] = {
               SET, EXPECT(DB_REC, "status.state", "Ready"), CHECK(DB_REC, "status.guard", "-")),
 };
 
+static void a_node(struct fake *f)
+{
+        fake_put(f, "kubelet",
+                 "{\"apiVersion\":\"v1\",\"kind\":\"Node\",\"metadata\":{\"name\":\"node-0\"},\"status\":{"
+                 "\"allocatable\":{"
+                 "\"cpu\":\"64\",\"memory\":\"256Gi\"},\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"}]}}");
+}
+
 int main(void)
 {
         static const char *const args[] = {"--fuse-guards", "0", NULL}; /* each harm is a story of its own */
-        return stories_main("guard", stories, sizeof stories / sizeof *stories, args, NULL);
+        return stories_main("guard", stories, sizeof stories / sizeof *stories, args, a_node);
 }

@@ -80,6 +80,14 @@ static bool changed_as_it_comes(struct fake *f, struct story *s)
         return true;
 }
 
+/* The third pod has what its template asks for, whatever we write. */
+static bool third_stays(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *pod = story_path(s, "pods/db-2");
+        fake_fault(f, &(struct fake_fault){.verb = "patch", .path = pod, .status = 403, .times = FAKE_ALWAYS});
+        return true;
+}
+
 /* Of its two pods, some cycles long. */
 static bool rarely_asked_for(struct fake *f, struct story *s)
 {
@@ -154,6 +162,13 @@ static struct story stories[] = {
               CHECK(DB_REC, "status.conditions[Applied].message", "~1 of 2 pods"),
               CHECK(DB_REC, "status.conditions[Applied].message", "~node has 2 cpu"),
               MERGE("pods/db-1/status", "{status: {conditions: null}}"), APPLIED("UpToDate")),
+        /* a replacement that no admission lowered, and the room is gone that the lowered ones left */
+        STORY("replacement-finds-no-room", IN(""), DB(POD), APPLIED("UpToDate"), CALL(third_stays),
+              MERGE("statefulsets/db", "{spec: {replicas: 3}}"), APPLIED("ResizeRefused"),
+              MERGE("pods/db-2/status", "{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', "
+                                        "reason: Unschedulable, message: '0/3 nodes are available'}]}}"),
+              APPLIED("Unschedulable"),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~1 new pods ask for the original")),
         STORY("deferred", IN(""), DB(POD), APPLIED("UpToDate"),
               KUBELET("db-0", "PodResizePending", "Deferred", "later"), APPLIED("Deferred"),
               CHECK(DB_REC, "status.conditions[Applied].message", "~later"),

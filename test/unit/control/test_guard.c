@@ -31,10 +31,10 @@ static bool look(struct guarded *s, int64_t at_ms)
         return guard_look(&s->c, &s->t, &s->plan);
 }
 
-static void killed(struct guarded *s, int64_t at_ms, bool under_limit, bool evicted)
+static void killed(struct guarded *s, int64_t at_ms, enum kill_cause cause)
 {
-        const struct oom_kill k = {.container = "app", .at = {at_ms}, .under_limit = under_limit};
-        guard_killed(&s->c, &s->t, &s->pod[0], &k, evicted);
+        const struct oom_kill k = {.container = "app", .at = {at_ms}, .cause = cause};
+        guard_killed(&s->c, &s->t, &s->pod[0], &k);
 }
 
 /* --- restarts are those since the change --- */
@@ -65,10 +65,10 @@ static void test_restarts_of_others(void **state)
         s.pod[0].ours = false;    /* of the template before */
         s.pod[1].running = false; /* on its way out */
         assert_false(look(&s, changed_ms + MINUTE_MS));
-        killed(&s, changed_ms + MINUTE_MS, false, false); /* not ours */
+        killed(&s, changed_ms + MINUTE_MS, KILL_LIMIT); /* not ours */
         s.pod[1].running = true;
         s.pod[0].ours = true;
-        killed(&s, changed_ms + MINUTE_MS, false, false); /* at its limit */
+        killed(&s, changed_ms + MINUTE_MS, KILL_LIMIT); /* at its limit */
         s.pod[2].restarts = 0;
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
         s.pod[2].restarts = 1;
@@ -137,6 +137,48 @@ static void test_readiness(void **state)
         }
 }
 
+/* A kubelet that is away: its pods are called not ready, and nobody knows. Back, it has the patience that all have. */
+static void test_a_kubelet_that_is_away(void **state)
+{
+        (void)state;
+        struct guarded s;
+        struct node node = {.name = "n-1"};
+        begin(&s, APPLY_IN_PLACE);
+        s.pod[1].node = s.pod[2].node = &node;
+        change(&s, changed_ms);
+        node.away = true;
+        node.turned_ms = changed_ms + MINUTE_MS;
+        s.pod[1].ready = s.pod[2].ready = false;
+        s.pod[1].ready_turned_s = s.pod[2].ready_turned_s = (uint32_t)((changed_ms + MINUTE_MS) / SECOND_MS);
+        for (int m = 1; m <= 30; m++)
+                assert_false(look(&s, changed_ms + m * MINUTE_MS));
+        node.away = false;
+        node.turned_ms = changed_ms + 30 * MINUTE_MS;
+        assert_false(look(&s, changed_ms + 31 * MINUTE_MS)); /* the pods are yet to be heard of */
+        assert_false(look(&s, changed_ms + 44 * MINUTE_MS));
+        assert_true(look(&s, changed_ms + 46 * MINUTE_MS)); /* they really are not */
+        assert_string_equal(guard_cause_name(s.t.deed.guard->cause), "NotReady");
+        guarded_clear(&s);
+}
+
+/* What was not known before the change is no measure of what comes after it. */
+static void test_away_at_the_change(void **state)
+{
+        (void)state;
+        struct guarded s;
+        struct node node = {.name = "n-1", .away = true};
+        begin(&s, APPLY_IN_PLACE);
+        s.pod[0].node = &node;
+        s.pod[0].restarts = 3;
+        change(&s, changed_ms);
+        assert_int_equal(s.t.deed.guard->before.count, 2);
+        node.away = false;
+        s.pod[0].restarts = 5; /* heard of once it is back: they are real */
+        assert_true(look(&s, changed_ms + 10 * MINUTE_MS));
+        assert_string_equal(guard_cause_name(s.t.deed.guard->cause), "Restarts");
+        guarded_clear(&s);
+}
+
 static void test_ready_again(void **state)
 {
         (void)state;
@@ -186,7 +228,7 @@ static void test_owners(void **state)
                 s.pod[0].restarts = 5;
                 bool restarts = look(&s, changed_ms + MINUTE_MS);
                 target_drop_guarding(&s.t);
-                killed(&s, changed_ms + MINUTE_MS, true, true);
+                killed(&s, changed_ms + MINUTE_MS, KILL_EVICTION);
                 bool evicted = look(&s, changed_ms + MINUTE_MS);
                 if (restarts != row[i].restarts || evicted != row[i].evicted)
                         fail_msg("%s: restarts %d, evicted %d", row[i].what, restarts, evicted);
@@ -201,10 +243,10 @@ static void test_at_pod(void **state)
         struct guarded s;
         begin(&s, APPLY_ON_DEPLOY);
         s.t.deed.changed_ms = 0;
-        killed(&s, changed_ms, true, true); /* it runs for a day */
+        killed(&s, changed_ms, KILL_EVICTION); /* it runs for a day */
         assert_null(s.t.deed.guard);
         s.pod[0].created_ms = changed_ms;
-        killed(&s, changed_ms + 59 * MINUTE_MS, true, true);
+        killed(&s, changed_ms + 59 * MINUTE_MS, KILL_EVICTION);
         assert_true(look(&s, changed_ms + 2 * (int64_t)HOUR_MS)); /* whenever it is heard of */
         guarded_clear(&s);
 }
@@ -220,12 +262,12 @@ static void test_steps(void **state)
         begin(&s, APPLY_IN_PLACE);
         for (int i = 0; i < 5; i++) {
                 change(&s, now);
-                killed(&s, now + MINUTE_MS, true, true);
+                killed(&s, now + MINUTE_MS, KILL_EVICTION);
                 assert_true(look(&s, now + 2 * MINUTE_MS));
                 assert_int_equal(s.t.deed.guard->step_ms, hours[i] * (int64_t)HOUR_MS);
                 change(&s, now + 3 * MINUTE_MS); /* the originals */
                 assert_false(look(&s, now + 4 * MINUTE_MS));
-                killed(&s, now + MINUTE_MS, true, true); /* the same once more */
+                killed(&s, now + MINUTE_MS, KILL_EVICTION); /* the same once more */
                 now += 2 * MINUTE_MS + hours[i] * (int64_t)HOUR_MS;
                 assert_true(guard_holds(&s.t, (struct wall){now - 1}));
                 assert_false(guard_holds(&s.t, (struct wall){now}));
@@ -245,7 +287,7 @@ static void test_turned_off(void **state)
         struct guarded s;
         begin(&s, APPLY_ROLLOUT);
         change(&s, changed_ms);
-        killed(&s, changed_ms + MINUTE_MS, true, false);
+        killed(&s, changed_ms + MINUTE_MS, KILL_ROOM);
         assert_true(look(&s, changed_ms + MINUTE_MS));
         s.t.profile = NULL; /* it may come back */
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
@@ -296,7 +338,7 @@ static void test_lives(void **state)
         life_begin(&s, path);
         s.pod[1].restarts = 4;
         assert_false(look(&s, changed_ms + MINUTE_MS));
-        killed(&s, changed_ms + MINUTE_MS, true, true);
+        killed(&s, changed_ms + MINUTE_MS, KILL_EVICTION);
         persist_deed(&s.c, &s.t); /* killed between the eviction and the guard */
         life_end(&s);
 
@@ -393,8 +435,8 @@ static void test_takes_over(void **state)
                 publish(&c.world,
                         "{\"applied\":{\"time\":\"2027-01-15T08:00:00Z\",\"mode\":\"Rollout\",\"containers\":[]}}");
                 struct target *t = shop_target(&c.world);
-                const struct oom_kill k = {.at = {changed_ms + 10 * MINUTE_MS}, .under_limit = true};
-                guard_killed(&c, t, &pod, &k, true);
+                const struct oom_kill k = {.at = {changed_ms + 10 * MINUTE_MS}, .cause = KILL_EVICTION};
+                guard_killed(&c, t, &pod, &k);
                 assert_non_null(t->deed.guard);
                 for (int n = 0; n < 2 && row[i].status[n]; n++)
                         publish(&c.world, row[i].status[n]);
@@ -450,7 +492,7 @@ static void test_followed(void **state)
 
         trial_begin(&s, now - HOUR_MS);
         canary_follow(&s.c, &s.t);
-        killed(&s, now + 30 * MINUTE_MS, true, false);
+        killed(&s, now + 30 * MINUTE_MS, KILL_ROOM);
         assert_true(look(&s, now + 2 * (int64_t)HOUR_MS));
         trial_end(&s);
 
@@ -470,7 +512,7 @@ static void test_not_followed(void **state)
         struct guarded s;
         int64_t now = now_read().wall.ms;
         trial_begin(&s, now - HOUR_MS);
-        killed(&s, now - MINUTE_MS, true, true);
+        killed(&s, now - MINUTE_MS, KILL_EVICTION);
         canary_follow(&s.c, &s.t); /* before anybody looked */
         assert_non_null(s.t.deed.trial);
         assert_true(look(&s, now));
@@ -569,6 +611,8 @@ int main(void)
                 cmocka_unit_test(test_restarts_of_others),
                 cmocka_unit_test(test_restarts_of_many),
                 cmocka_unit_test(test_readiness),
+                cmocka_unit_test(test_a_kubelet_that_is_away),
+                cmocka_unit_test(test_away_at_the_change),
                 cmocka_unit_test(test_ready_again),
                 cmocka_unit_test(test_owners),
                 cmocka_unit_test(test_at_pod),

@@ -57,11 +57,12 @@ static const struct {
 
 static void harm(struct guarded *s, enum harm h, int at_minute)
 {
-        const struct oom_kill k = {.container = "app", .at = {minute(at_minute)}, .under_limit = true};
+        const struct oom_kill k = {
+                .container = "app", .at = {minute(at_minute)}, .cause = h == EVICTED ? KILL_EVICTION : KILL_ROOM};
         if (h == RESTARTED)
                 s->pod[0].restarts = 2;
         else
-                guard_killed(&s->c, &s->t, &s->pod[0], &k, h == EVICTED);
+                guard_killed(&s->c, &s->t, &s->pod[0], &k);
 }
 
 static void test_what_the_fuse_counts(void **state)
@@ -140,7 +141,7 @@ static void test_the_newest_kill_counts(void **state)
         harm(&s, KILLED, 9); /* heard of later */
         s.plan.now.ms = minute(11);
         assert_false(guard_watch(&s.c, &s.t, &s.plan)); /* who holds no Lease looks on */
-        assert_true(s.t.deed.guard->kill.evicted);
+        assert_int_equal(s.t.deed.guard->kill.cause, KILL_EVICTION);
         assert_int_equal(s.t.deed.guard->kill.at.ms, minute(10));
         assert_true(look(&s, 12));
         s.t.deed.guard->until_ms = minute(12); /* over already */
@@ -195,23 +196,23 @@ static void test_kills_at_the_limit(void **state)
         (void)state;
         struct guarded s;
         enum { WITHIN_SECOND = 474 };
-        const struct oom_kill before = {.container = "app", .at = {changed_ms - SECOND_MS}},
-                              since = {.container = "app", .at = {changed_ms}};
+        const struct oom_kill before = {.container = "app", .at = {changed_ms - SECOND_MS}, .cause = KILL_LIMIT},
+                              since = {.container = "app", .at = {changed_ms}, .cause = KILL_LIMIT};
         begin(&s, APPLY_ROLLOUT, AT_POD);
-        guard_killed(&s.c, NULL, &s.pod[0], &since, false); /* of no target */
-        guard_killed(&s.c, &s.t, &s.pod[0], &since, false); /* nothing was changed yet */
+        guard_killed(&s.c, NULL, &s.pod[0], &since); /* of no target */
+        guard_killed(&s.c, &s.t, &s.pod[0], &since); /* nothing was changed yet */
         assert_null(s.t.deed.guard);
         target_guarding(&s.t)->cause = GUARD_EVICTED; /* and it was taken back once */
-        guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
+        guard_killed(&s.c, &s.t, &s.pod[0], &since);
         assert_int_equal(s.t.deed.guard->by_limit, 0);
         s.t.deed.changed_ms = changed_ms + WITHIN_SECOND;
         guard_changed(&s.t, guarding_survey(&s.t), (struct wall){s.t.deed.changed_ms});
-        guard_killed(&s.c, &s.t, &s.pod[0], &before, false);
+        guard_killed(&s.c, &s.t, &s.pod[0], &before);
         assert_int_equal(s.t.deed.guard->by_limit, 0);
-        guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
+        guard_killed(&s.c, &s.t, &s.pod[0], &since);
         assert_int_equal(s.t.deed.guard->by_limit, 1);
         s.t.workload = NULL;
-        guard_killed(&s.c, &s.t, &s.pod[0], &since, false);
+        guard_killed(&s.c, &s.t, &s.pod[0], &since);
         assert_int_equal(s.t.deed.guard->by_limit, 1);
         guarded_clear(&s);
 }
@@ -228,8 +229,8 @@ static void test_how_long_after(void **state)
                 begin(&s, APPLY_ROLLOUT, AT_POD);
                 guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
                 const struct oom_kill k = {
-                        .container = "app", .at = {changed_ms + row[i].seconds * SECOND_MS}, .under_limit = true};
-                guard_killed(&s.c, &s.t, &s.pod[0], &k, true);
+                        .container = "app", .at = {changed_ms + row[i].seconds * SECOND_MS}, .cause = KILL_EVICTION};
+                guard_killed(&s.c, &s.t, &s.pod[0], &k);
                 assert_true(look(&s, 60));
                 if (!strstr(s.t.deed.guard->why, row[i].want))
                         fail_msg("%d s: %s", row[i].seconds, s.t.deed.guard->why);

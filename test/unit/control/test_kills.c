@@ -21,6 +21,14 @@
         "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"" said                                              \
         "\",\"conditions\":[{\"type\":\"Ready\",\"lastTransitionTime\":\"" AT("7") "\"}],\"containerStatuses\":[" list \
                                                                                    "]"
+#define CONDITION(said)                                                                                                \
+        "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"TerminationByKubelet\","      \
+        "\"message\":\"" said "\",\"lastTransitionTime\":\"" AT("7") "\"}]"
+#define BY_CONDITION(phase, said, list) "\"phase\":\"" phase "\"," CONDITION(said) ",\"containerStatuses\":[" list "]"
+#define LOST                                                                                                           \
+        "{\"name\":\"app\",\"restartCount\":1,\"state\":{\"waiting\":{}},\"lastState\":{\"terminated\":{\"reason\":"   \
+        "\"ContainerStatusUnknown\",\"exitCode\":137,\"finishedAt\":null}}}"
+#define EVENT       "!" /* instead of a status: the Event Evicted comes */
 #define LOW         "The node was low on resource: memory. "
 #define USING(name) LOW "Container " name " was using 900Mi, request is 100Mi, has larger consumption of memory. "
 
@@ -55,6 +63,22 @@ static const struct {
         {"not let in", EVICTED("The node had condition: [MemoryPressure]. ", ""), "", false, false},
         {"a name that it has not", EVICTED(USING("nobody"), ""), "app:1@7", true, false},
         {"what ran to its end is not to blame", EVICTED(USING("init"), ""), "app:1@7", true, false},
+        /* an eviction has three witnesses: the status, a condition, an Event; it is one */
+        {"its program ended with 0, by the condition alone",
+         BY_CONDITION("Succeeded", USING("app"), OF("app", "0", ENDED("7"), "{}")), "app:1@7", true, false},
+        {"told again", BY_CONDITION("Succeeded", USING("app"), OF("app", "0", ENDED("7"), "{}")), "", false, true},
+        {"the Event comes as well", EVENT, "", false, true},
+        {"evicted for its disk, by the condition",
+         BY_CONDITION("Succeeded", "The node was low on resource: ephemeral-storage. ", ""), "", false, false},
+        {"it runs", STATUS(OF("app", "3", RUNS, "{}")), "", false, false},
+        {"by the Event alone", EVENT, "app:4@7", true, true},
+        {"by the condition, while it runs", BY_CONDITION("Running", USING("app"), OF("app", "3", RUNS, "{}")), "",
+         false, true},
+        {"and by the status", EVICTED(USING("app"), OF("app", "3", ENDED("6"), "{}")), "", false, true},
+        {"it runs, never restarted", STATUS(OF("app", "0", RUNS, "{}")), "", false, false},
+        {"the Event", EVENT, "app:1@7", true, true},
+        {"and by a status that counts a restart that was none", EVICTED(USING("app"), LOST), "", false, true},
+        {"that status alone", EVICTED(USING("app"), LOST), "app:1@7", true, false},
 };
 
 static void print_kills(struct pod *p, bool counted, char *out, size_t size)
@@ -76,6 +100,29 @@ static void print_kills(struct pod *p, bool counted, char *out, size_t size)
         }
 }
 
+static void take(struct world *w, const char *what, const char *status, int number)
+{
+        struct err err = {0};
+        AUTO(mem_free)
+        char *uid = mem_printf("00000000-0000-4000-8000-%012d", number);
+        AUTO(mem_free)
+        char *json = strcmp(status, EVENT) == 0
+                             ? mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"e\"},\"reason\":\"Evicted\","
+                                          "\"message\":\"" USING("app") "\",\"lastTimestamp\":\"" AT(
+                                                  "7") "\",\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"web\","
+                                                       "\"name\":\"p%d\",\"uid\":\"%s\"}}",
+                                          number, uid)
+                             : mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"p%d\",\"uid\":\"%s\"},"
+                                          "\"spec\":{\"initContainers\":[{\"name\":\"init\"}],\"containers\":[{"
+                                          "\"name\":\"app\"},{\"name\":\"log\",\"resources\":{\"requests\":{"
+                                          "\"memory\":\"1Gi\"}}}]},\"status\":{%s}}",
+                                          number, uid, status);
+        int rc = strcmp(status, EVENT) == 0 ? evicted_upsert(w, text_of(json), 1, &err)
+                                            : pod_upsert(w, text_of(json), 1, &err);
+        if (rc < 0)
+                fail_msg("%s: %s", what, err.text);
+}
+
 static void each_kill_is_told_once(void **state)
 {
         (void)state;
@@ -83,18 +130,9 @@ static void each_kill_is_told_once(void **state)
         int pods = 0;
         world_init(&w, "halflife", "halflife");
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                char json[3000], key[40], got[200];
-                struct err err = {0};
+                char key[40], got[200];
                 pods += !row[i].again;
-                snprintf(json, sizeof json,
-                         "{\"metadata\":{\"namespace\":\"web\",\"name\":\"p%d\",\"uid\":\"00000000-0000-4000-8000-%"
-                         "012d\"},"
-                         "\"spec\":{\"initContainers\":[{\"name\":\"init\"}],\"containers\":[{\"name\":\"app\"},{"
-                         "\"name\":"
-                         "\"log\",\"resources\":{\"requests\":{\"memory\":\"1Gi\"}}}]},\"status\":{%s}}",
-                         pods, pods, row[i].status);
-                if (pod_upsert(&w, text_of(json), 1, &err) < 0)
-                        fail_msg("%s: %s", row[i].what, err.text);
+                take(&w, row[i].what, row[i].status, pods);
                 snprintf(key, sizeof key, "web/p%d", pods);
                 struct pod *p = map_get(&w.pods, text_of(key));
                 if ((w.killed == p) != row[i].counts)

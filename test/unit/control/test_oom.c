@@ -55,7 +55,7 @@ static const char evicted[] =
 static void only_one_is_evicted(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS}};
+        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
         struct err err = {0};
         world_init(&c.world, "halflife", "halflife");
         shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
@@ -63,6 +63,7 @@ static void only_one_is_evicted(void **state)
         assert_int_equal(pod_upsert(&c.world, text_of(evicted), 1, &err), 0);
         struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
         p->container[0].last_memory = 1000 << 20;
+        p->container[0].sampled_s = (uint32_t)(p->container[0].kills->at_ms[1] / SECOND_MS) - 30;
         world_settle(&c.world, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 2);
@@ -77,7 +78,7 @@ static void only_one_is_evicted(void **state)
 static void told_by_a_clock_ahead(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS}};
+        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
         int64_t now = loop_now(c.loop).wall.ms;
         world_init(&c.world, "halflife", "halflife");
         shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
@@ -93,9 +94,95 @@ static void told_by_a_clock_ahead(void **state)
         loop_free(c.loop);
 }
 
+/* --- one judgement, with what the node and its other pods tell --- */
+
+#define NODE "{\"metadata\":{\"name\":\"n-1\"},\"status\":{\"allocatable\":{\"memory\":\"4Gi\"}}}"
+#define POD(name, owner, limit, status)                                                                                \
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"" name "\",\"uid\":\"" name "\"" owner                        \
+        "},\"spec\":{\"nodeName\":\"n-1\",\"containers\":[{\"name\":\"app\",\"resources\":{\"limits\":{\"memory\":"    \
+        "\"" limit "\"}}}]},\"status\":{\"startTime\":\"2026-07-01T08:00:00Z\"," status "}}"
+#define OWNED                                                                                                          \
+        ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":"          \
+        "\"00000000-0000-4000-8000-000000000001\",\"controller\":true}]"
+#define KILLED(code)                                                                                                   \
+        "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":1,\"lastState\":{"            \
+        "\"terminated\":{"                                                                                             \
+        "\"reason\":\"OOMKilled\",\"exitCode\":" code ",\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}]"
+#define RUNNING "\"phase\":\"Running\""
+
+enum { MIB = 1 << 20 };
+static const struct {
+        const char *what, *node; /* NULL: no node is known */
+        const char *limit, *code;
+        int64_t used, other; /* MiB, by samples of half a minute before; 0: none */
+        uint64_t kills, not_believed;
+        bool limit_blamed;
+} judged[] = {
+        {"jumped to a limit that its node has room for", NODE, "1Gi", "137", 100, 1000, 1, 0, true},
+        {"a full node, far below its limit", NODE, "2Gi", "137", 100, 3500, 1, 0, false},
+        {"a node that is not known", NULL, "1Gi", "137", 100, 1000, 1, 0, false},
+        {"the other is not measured", NODE, "1Gi", "137", 100, 0, 1, 0, false},
+        {"not measured itself", NODE, "1Gi", "137", 0, 1000, 1, 0, true},
+        {"ended with 1", NODE, "1Gi", "1", 100, 1000, 0, 1, false},
+        {"ended with 1 at its limit", NODE, "1Gi", "1", 1000, 1000, 1, 0, true},
+};
+
+static void sample(struct world *w, const char *pod, int64_t mib)
+{
+        struct wall ten;
+        assert_int_equal(wall_parse("2026-07-01T10:00:00Z", 20, &ten), 0);
+        struct pod *p = map_get(&w->pods, text_of(pod));
+        p->container[0].last_memory = mib * MIB;
+        p->container[0].sampled_s = mib ? (uint32_t)(ten.ms / SECOND_MS) - 30 : 0;
+}
+
+static void take(struct world *w, const char *pod)
+{
+        struct err err = {0};
+        if (pod_upsert(w, text_of(pod), 1, &err) < 0)
+                fail_msg("%s", err.text);
+}
+
+static void the_node_tells(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
+                struct controller c = {.loop = loop_new(),
+                                       .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+                struct err err = {0};
+                world_init(&c.world, "halflife", "halflife");
+                shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.world, "{}");
+                if (judged[i].node)
+                        assert_int_equal(node_upsert(&c.world, text_of(judged[i].node), 1, &err), 0);
+                take(&c.world, POD("other", "", "8Gi", RUNNING));
+                bool two = strcmp(judged[i].limit, "2Gi") == 0, one = strcmp(judged[i].code, "1") == 0;
+                take(&c.world, two   ? POD("web-1", OWNED, "2Gi", KILLED("137"))
+                               : one ? POD("web-1", OWNED, "1Gi", KILLED("1"))
+                                     : POD("web-1", OWNED, "1Gi", KILLED("137")));
+                sample(&c.world, "web/web-1", judged[i].used);
+                sample(&c.world, "web/other", judged[i].other);
+                world_settle(&c.world, loop_now(c.loop));
+                oom_count(&c);
+                struct target *t = shop_target(&c.world);
+                if (c.count.kills != judged[i].kills || c.count.kills_not_believed != judged[i].not_believed ||
+                    (t->limit_of != NULL) != judged[i].limit_blamed)
+                        fail_msg("%s: %llu kills, %llu not believed, limit %s", judged[i].what,
+                                 (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed,
+                                 t->limit_of ? "too low" : "not told of");
+                oom_count(&c); /* told again */
+                take(&c.world,
+                     one ? POD("web-1", OWNED, "1Gi", KILLED("1")) : POD("web-1", OWNED, "1Gi", KILLED("137")));
+                oom_count(&c);
+                assert_int_equal(c.count.kills + c.count.kills_not_believed, 1);
+                world_release(&c.world);
+                loop_free(c.loop);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(the_newest_is_kept), cmocka_unit_test(only_one_is_evicted),
-                                           cmocka_unit_test(told_by_a_clock_ahead)};
+                                           cmocka_unit_test(told_by_a_clock_ahead), cmocka_unit_test(the_node_tells)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -17,6 +17,7 @@ static const int64_t base_ms = 1763700000000, set_ms = 1763690000000;
 #define SET        "[{\"name\":\"app\",\"cpu\":\"285m\"}]"
 #define NOTES(v)   "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" v "\\\"}}}\""
 #define RAISED     ",\"halflife.dev/raised\":\"2026-01-01T00:00:00Z\""
+#define RAISED_ALL "\"halflife.dev/raised\":\"2026-01-01T00:00:00Z\""
 #define BEFORE     ",\"halflife.dev/raised\":\"2020-01-01T00:00:00Z\""
 #define SAYS(t, r) "{\"type\":\"" t "\",\"status\":\"True\",\"reason\":\"" r "\",\"message\":\"words\"}"
 
@@ -40,8 +41,10 @@ static const struct row {
         {"no such subresource", SET, "1", "2", "", "", "", false, true, false, false, "ResizeUnsupported",
          "1 of 2 pods"},
         {"raised since", SET, "700m", "2", NOTES("700m") RAISED, "", "", false, false, false, false, "UpToDate", ""},
-        {"raised before that", SET, "700m", "2", NOTES("700m") BEFORE, "", "", false, false, false, true, "Resizing",
-         ""},
+        {"raised to the original, so nothing of it is ours", SET, "1", "2", RAISED_ALL, "", "", false, false, false,
+         false, "UpToDate", ""},
+        {"raised before that, and no sample tells what it uses now", SET, "700m", "2", NOTES("700m") BEFORE, "", "",
+         false, false, false, false, "UpToDate", ""},
         {"somebody else's", SET, "700m", "2", "", "", "", false, false, false, false, "SetByOthers", "1 of 2 pods"},
         {"Guaranteed", SET, "1", "1", "", "", "", false, false, false, false, "QoS", "1 of 2 pods"},
         {"would restart", SET, "1", "2", "",
@@ -295,6 +298,39 @@ static void test_who_is_raised_comes_first(void **state)
         world_release(&w);
 }
 
+/* Raised before the last setting: the setting is for it too, once it no longer uses more than that. */
+static void test_what_is_still_used_stays(void **state)
+{
+        (void)state;
+        static const struct row before = {"raised before", SET,   "700m", "2",  NOTES("700m") BEFORE, "", "",
+                                          false,           false, false,  true, "Resizing",           ""};
+        static const struct {
+                int64_t used;
+                int64_t want;
+        } row[] = {{600, 700}, {286, 700}, {285, 285}, {0, 285}};
+        struct world w;
+        struct arena a = {0};
+        struct plan plan;
+        make_world(&w, &before);
+        world_settle(&w, now_of());
+        struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
+        learn(t);
+        t->deed.changed_ms = set_ms;
+        target_set_applied(&w, t, mem_string(SET), true);
+        struct pod *p = map_get(&w.pods, TEXT("web/db-0"));
+        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                bool other = false;
+                pod_resizing(p)->raising[CPU].sampled = true;
+                pod_resizing(p)->raising[CPU].used = row[i].used;
+                reconcile(&w, t, &facts, &a, &plan);
+                assert_int_equal(resize_want(&plan, &plan.container[0], p, 0, CPU, &other).value, row[i].want);
+                assert_false(other);
+        }
+        arena_release(&a);
+        world_release(&w);
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -303,6 +339,7 @@ int main(void)
                 cmocka_unit_test(test_settings_are_read),
                 cmocka_unit_test(test_a_pod_that_uses_more_is_raised),
                 cmocka_unit_test(test_who_is_raised_comes_first),
+                cmocka_unit_test(test_what_is_still_used_stays),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

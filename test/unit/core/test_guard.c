@@ -25,21 +25,21 @@ static const struct {
         {"nothing happened", {.now = AT(10), .changed = AT(0), .before = {3, 3}, .pods = {3, 3}}, GUARD_NONE},
         {"nothing was changed", {.now = AT(10)}, GUARD_NONE},
 
-        {"evicted", {.now = AT(10), .kill = {AT(5), AT(0), true}}, GUARD_EVICTED},
-        {"evicted at the moment of the change", {.now = AT(10), .kill = {AT(0), AT(0), true}}, GUARD_EVICTED},
-        {"evicted before it", {.now = AT(10), .kill = {AT(-1), AT(0), true}}, GUARD_NONE},
-        {"at the end of the watch time", {.now = AT(61), .kill = {AT(60), AT(0), true}}, GUARD_EVICTED},
-        {"a moment later", {.now = AT(62), .kill = {AT(61), AT(0), true}}, GUARD_NONE},
-        {"heard of a day later", {.now = AT(1440), .kill = {AT(5), AT(0), true}}, GUARD_EVICTED},
-        {"by no change that is known", {.now = AT(10), .kill = {AT(5), {0}, true}}, GUARD_NONE},
-        {"killed under its limit", {.now = AT(10), .kill = {AT(5), AT(0), false}}, GUARD_OUT_OF_MEMORY},
+        {"evicted", {.now = AT(10), .kill = {AT(5), AT(0), KILL_EVICTION}}, GUARD_EVICTED},
+        {"evicted at the moment of the change", {.now = AT(10), .kill = {AT(0), AT(0), KILL_EVICTION}}, GUARD_EVICTED},
+        {"evicted before it", {.now = AT(10), .kill = {AT(-1), AT(0), KILL_EVICTION}}, GUARD_NONE},
+        {"at the end of the watch time", {.now = AT(61), .kill = {AT(60), AT(0), KILL_EVICTION}}, GUARD_EVICTED},
+        {"a moment later", {.now = AT(62), .kill = {AT(61), AT(0), KILL_EVICTION}}, GUARD_NONE},
+        {"heard of a day later", {.now = AT(1440), .kill = {AT(5), AT(0), KILL_EVICTION}}, GUARD_EVICTED},
+        {"by no change that is known", {.now = AT(10), .kill = {AT(5), {0}, KILL_EVICTION}}, GUARD_NONE},
+        {"killed under its limit", {.now = AT(10), .kill = {AT(5), AT(0), KILL_ROOM}}, GUARD_OUT_OF_MEMORY},
         {"of a change that is no more ours alone",
-         {.now = AT(10), .changed = {0}, .kill = {AT(5), AT(0), false}, .restarts = 9},
+         {.now = AT(10), .changed = {0}, .kill = {AT(5), AT(0), KILL_ROOM}, .restarts = 9},
          GUARD_OUT_OF_MEMORY},
         {"the kill is told before its restarts",
-         {.now = AT(10), .changed = AT(0), .kill = {AT(5), AT(0), false}, .restarts = 2},
+         {.now = AT(10), .changed = AT(0), .kill = {AT(5), AT(0), KILL_ROOM}, .restarts = 2},
          GUARD_OUT_OF_MEMORY},
-        {"turned off", {.policy = &off, .now = AT(10), .kill = {AT(5), AT(0), true}}, GUARD_NONE},
+        {"turned off", {.policy = &off, .now = AT(10), .kill = {AT(5), AT(0), KILL_EVICTION}}, GUARD_NONE},
 
         {"one restart", {.now = AT(10), .changed = AT(0), .restarts = 1}, GUARD_NONE},
         {"two", {.now = AT(10), .changed = AT(0), .restarts = 2}, GUARD_RESTARTS},
@@ -103,7 +103,7 @@ static enum guard_cause model(const struct guard_facts *f)
         if (!f->policy->enabled)
                 return GUARD_NONE;
         if (f->kill.at.ms && f->kill.since.ms && until_kill >= 0 && until_kill <= watch)
-                return f->kill.evicted ? GUARD_EVICTED : GUARD_OUT_OF_MEMORY;
+                return f->kill.cause == KILL_EVICTION ? GUARD_EVICTED : GUARD_OUT_OF_MEMORY;
         if (ours && f->policy->restarts && f->restarts >= f->policy->restarts)
                 return GUARD_RESTARTS;
         if (ours && is < was && f->below.ms && f->now.ms - f->below.ms >= watch / 4)
@@ -134,7 +134,7 @@ static void test_model(void **state)
                 f.changed.ms = ONE_OF(&left, 0, MS - 41, MS - 40, MS - 1, MS + 1);
                 f.kill.at.ms = ONE_OF(&left, 0, MS - 41, MS - 40, MS);
                 f.kill.since.ms = ONE_OF(&left, 0, MS - 80, MS - 40);
-                f.kill.evicted = ONE_OF(&left, 0, 1);
+                f.kill.cause = (enum kill_cause)ONE_OF(&left, KILL_ROOM, KILL_UNKNOWN, KILL_EVICTION);
                 f.restarts = ONE_OF(&left, 0, 1, 2);
                 f.before = (struct guard_pods){ONE_OF(&left, 0, 3), ONE_OF(&left, 0, 2, 3)};
                 f.pods = (struct guard_pods){ONE_OF(&left, 0, 2, 3), ONE_OF(&left, 0, 1, 2)};

@@ -5,6 +5,10 @@ static void say_kill(struct buf *b, const char *name, const struct kill_view *k)
         char text[WALL_TEXT_MAX];
         if (k->seen)
                 say(b, " %s@%s", name, wall_print(k->at, text));
+        if (k->seen && k->exit_code != KILL_EXIT_UNTOLD)
+                say(b, "=%lld", (long long)k->exit_code);
+        if (k->lost)
+                say(b, " %s-lost", name);
 }
 
 static void say_pod(struct buf *b, const struct pod_view *p)
@@ -12,6 +16,8 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         say_meta(b, &p->meta);
         say(b, "%s%s%s", p->running ? " running" : "", p->finished ? " finished" : "",
             p->node_pressure ? " pressure" : "");
+        if (p->unschedulable)
+                say(b, " unschedulable");
         static const char *const progress[RESIZE_PROGRESSES] = {"", "goes-on", "fails", "deferred", "infeasible"};
         if (p->resize)
                 say(b, " resize=%s '%.*s'", progress[p->resize], TEXT_ARG(p->resize_message));
@@ -64,7 +70,7 @@ static const struct {
          "web/shop-7d9-x uid=u-1 version=0abc generation=3 created=2026-11-21T11:54:02Z deleted=2026-11-21T12:00:00Z "
          "owner=apps/v1/ReplicaSet/shop-7d9/u-0 annotations: apply=Never hold=why \"so\" label:app=shop label:tier= "
          "running started=2026-11-21T11:54:03Z | app main request.cpu=250 request.memory=1073741824 "
-         "limit.memory=2147483648 # app restarts=2 since=2026-11-21T11:55:00Z lastkill@2026-11-21T11:54:50Z"},
+         "limit.memory=2147483648 # app restarts=2 since=2026-11-21T11:55:00Z lastkill@2026-11-21T11:54:50Z=137"},
         /* what the kubelet says of a resize */
         {POD("", "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\","
                  "\"message\":\"no room\"}]"),
@@ -164,6 +170,37 @@ static const struct {
              "{\"reason\":\"Error\",\"finishedAt\":\"2026-11-21T11:50:00Z\"}}}],\"initContainerStatuses\":[{\"name\":"
              "\"i\",\"restartCount\":0,\"state\":{\"waiting\":{\"reason\":\"x\"}},\"lastState\":{}}]"),
          "n/p running # a restarts=1 kill@2026-11-21T11:54:50Z # i restarts=0"},
+        /* as kubelets really say it: replaced by a rollout, and marked by a kill elsewhere on its node */
+        {POD("", "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":0,\"lastState\":{},"
+                 "\"state\":{\"terminated\":{\"exitCode\":0,\"reason\":\"OOMKilled\",\"startedAt\":"
+                 "\"2026-11-23T06:53:15Z\",\"finishedAt\":\"2026-11-23T07:01:34Z\"}}}]"),
+         "n/p finished # a restarts=0 kill@2026-11-23T07:01:34Z=0"},
+        {POD("", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
+                 "\"Unschedulable\"}]"),
+         "n/p unschedulable"},
+        {POD("", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
+                 "\"SchedulingGated\"}]"),
+         "n/p"},
+        /* evicted, and the program ended with 0 on SIGTERM: the condition is the only witness */
+        {POD("", "\"phase\":\"Succeeded\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
+                 "\"lastTransitionTime\":\"2026-11-23T07:12:49Z\",\"reason\":\"TerminationByKubelet\",\"message\":"
+                 "\"The node was low on resource: memory. Threshold quantity: 100Mi, available: 5608Ki. \"},"
+                 "{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"PodCompleted\",\"lastTransitionTime\":"
+                 "\"2026-11-23T07:12:55Z\"}]"),
+         "n/p finished pressure evicted=2026-11-23T07:12:49Z by=The node was low on resource: memory. Threshold "
+         "quantity: 100Mi, available: 5608Ki.  turned=2026-11-23T07:12:55Z"},
+        {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
+                 "\"reason\":\"TerminationByKubelet\",\"message\":\"The node was low on resource: "
+                 "ephemeral-storage. \"}]"),
+         "n/p running"},
+        {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
+                 "\"reason\":\"PreemptionByScheduler\",\"message\":\"The node was low on resource: memory. \"}]"),
+         "n/p running"},
+        /* it lost sight of the process, and counted a restart that was none */
+        {POD("", "\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"state\":{"
+                 "\"waiting\":{\"reason\":\"ContainerCreating\"}},\"lastState\":{\"terminated\":{\"exitCode\":137,"
+                 "\"reason\":\"ContainerStatusUnknown\",\"startedAt\":null,\"finishedAt\":null}}}]"),
+         "n/p finished # a restarts=1 lastkill-lost"},
 };
 
 static void pods_are_read_as_the_table_says(void **state)

@@ -1,0 +1,83 @@
+/*
+ * Containers that the kubelet itself killed because a probe failed: their status does not tell, the pod's Events do.
+ * They are asked for where the answer makes a difference (oom.c), which is rare: watched, they would be many, for every
+ * container that stops has one.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "controller_private.h"
+
+enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50 };
+
+static bool has(struct text in, const char *word)
+{
+        return in.len && memmem(in.p, in.len, word, strlen(word));
+}
+
+/* "Container app failed liveness probe, will be restarted" */
+static bool is_of_probe(const struct event_view *e, const char *container)
+{
+        AUTO(mem_free) char *begin = mem_printf("Container %s failed ", container);
+        return has(e->message, begin) && (has(e->message, " liveness probe") || has(e->message, " startup probe"));
+}
+
+static void take_event(struct controller *c, struct pod *p, const json_t *event)
+{
+        struct event_view e;
+        char *text = json_dumps(event, JSON_COMPACT);
+        if (text && decode_event(text_of(text), &c->world.scratch, &e, NULL) == 0)
+                for (int i = 0; i < p->containers; i++) {
+                        struct pod_container *pc = &p->container[i];
+                        uint32_t at_s = (uint32_t)(e.at.ms / SECOND_MS);
+                        if (is_of_probe(&e, pc->name) && at_s > pc->probe_killed_s)
+                                pc->probe_killed_s = at_s;
+                }
+        arena_reset(&c->world.scratch);
+        free(text);
+}
+
+static void told(void *arg, const struct client_answer *answer)
+{
+        struct probe_question *q = arg;
+        struct controller *c = q->controller;
+        struct pod *p = map_get(&c->world.pods, text_of(q->pod));
+        AUTO(json_decref) json_t *list = NULL;
+        size_t i;
+        json_t *event;
+        if (p && memcmp(p->uid, q->uid, UID_BYTES) != 0)
+                p = NULL;
+        if (answer->err.code == 0)
+                list = json_loadb(answer->body.p, answer->body.len, 0, NULL);
+        json_array_foreach(json_object_get(list, "items"), i, event) if (p) take_event(c, p, event);
+        mem_free(q->pod);
+        *q = (struct probe_question){0};
+        if (p)
+                oom_probe_told(c, p);
+}
+
+bool probe_ask(struct controller *c, const struct pod *p)
+{
+        struct probe_question *q = c->question;
+        while (q < c->question + PROBE_QUESTIONS && q->pod)
+                q++;
+        if (q == c->question + PROBE_QUESTIONS)
+                return false;
+        *q = (struct probe_question){.controller = c, .pod = mem_string(pod_key(p))};
+        memcpy(q->uid, p->uid, UID_BYTES);
+        AUTO(mem_free) char *path = path_of("", "v1", p->ns, "events", NULL, NULL);
+        AUTO(mem_free)
+        char *fields = mem_printf("involvedObject.name=%s,involvedObject.kind=Pod,reason=Killing", p->name);
+        AUTO(mem_free) char *escaped = path_escape(fields);
+        AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
+        struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
+        client_start(c->client, &call, told, q);
+        return true;
+}
+
+void probes_release(struct controller *c)
+{
+        for (int i = 0; i < PROBE_QUESTIONS; i++)
+                mem_free(c->question[i].pod);
+}
