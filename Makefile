@@ -139,6 +139,11 @@ $(OUT)/quantity-lines: $(OUT)/test/cluster/c/quantity_lines.o $(OUT)/libhalflife
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
 
+# What the containers of a real node run: their image holds nothing else, so it is static.
+$(OUT)/burn: $(OUT)/test/node/burn.o
+	$(call say,LD,$@)
+	$(Q)$(CC) -static -pthread $(LDFLAGS) $^ -o $@
+
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
@@ -224,7 +229,7 @@ compile_commands.json: ## for editors and static analysis
 		printf '{"directory":"%s","file":"%s","command":"%s"},\n' "$(CURDIR)" "$$f" '$(CC) $(subst ",\",$(OUR_CFLAGS)) -c '$$f; \
 	done | sed '$$ s/,$$//'; echo ']'; } > $@
 
-.PHONY: bench bench-peer demo e2e cluster-up cluster-down install clean compile_commands.json
+.PHONY: bench bench-peer demo e2e e2e-node cluster-up cluster-down node-up node-down install clean compile_commands.json
 
 bench: ## one line a subject: name, value, unit, budget
 	@.ci/packages
@@ -248,6 +253,19 @@ cluster-up: ## start a real control plane on loopback and print its kubeconfig (
 
 cluster-down: ## stop it
 	@test/cluster/run down
+
+e2e-node: ## the scenarios on a real node, whose containers run, or ARGS of them (needs root, overlayfs, cgroups and Go, else it says so and skips them)
+	@.ci/packages ip
+	@$(MAKE) --no-print-directory all build/release/burn MODE=release
+	@test/cluster/run e2e-node $(ARGS)
+
+node-up: ## start a real control plane with a real node and print its kubeconfig (needs root, overlayfs, cgroups and Go)
+	@.ci/packages ip
+	@$(MAKE) --no-print-directory build/release/burn MODE=release
+	@test/cluster/run node-up
+
+node-down: ## stop both
+	@test/cluster/run node-down
 
 bench-peer: ## halflife beside the VPA recommender on the same 5 000 pods (needs Go)
 	@.ci/packages

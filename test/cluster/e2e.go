@@ -11,7 +11,6 @@ import (
 	"syscall"
 	"time"
 
-	"halflife.dev/cluster/plane"
 	"halflife.dev/cluster/programs"
 	"halflife.dev/cluster/scenario"
 )
@@ -32,9 +31,60 @@ func e2e(names []string) error {
 	})
 }
 
-// withPlanes lends work the means to begin control planes in a new temporary folder, and ends everything that was started
-// however it goes: at the end, by a signal, on a panic. The logs stay only when something failed.
-func withPlanes(work func(begin func(string) (*scenario.World, error)) error) (err error) {
+// ender is what a run started and has to end.
+type ender interface{ Stop() }
+
+// withPlanes lends work the means to begin control planes whose nodes are played.
+func withPlanes(work func(begin func(string) (*scenario.World, error)) error) error {
+	return withRun(func(r *run) error {
+		set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
+		if err != nil {
+			return err
+		}
+		return work(func(name string) (*scenario.World, error) {
+			began := time.Now()
+			pl, err := startIn(filepath.Join(r.dir, name), set, false)
+			r.ends(pl)
+			if err != nil {
+				return nil, err
+			}
+			w, err := scenario.NewWorld(r.ctx, pl, root())
+			if err == nil {
+				err = pl.WaitForMetrics()
+			}
+			fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
+			return w, err
+		})
+	})
+}
+
+// run is what a run of scenarios has: a folder, a context that a signal ends, and what it started.
+type run struct {
+	ctx context.Context
+	dir string
+
+	mu   sync.Mutex
+	list []ender
+}
+
+// ends notes what is to be ended with the run.
+func (r *run) ends(e ender) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.list = append(r.list, e)
+}
+
+func (r *run) stopAll() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.list {
+		e.Stop()
+	}
+}
+
+// withRun lends work a new temporary folder, and ends everything that was started however it goes: at the end, by a signal,
+// on a panic. The logs stay only when something failed.
+func withRun(work func(*run) error) (err error) {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
 	defer stop()
 	dir, err := os.MkdirTemp("", "halflife-e2e-")
@@ -52,38 +102,10 @@ func withPlanes(work func(begin func(string) (*scenario.World, error)) error) (e
 			fmt.Fprintln(os.Stderr, "the logs are in", dir)
 		}
 	}()
-	var mu sync.Mutex
-	var planes []*plane.Plane
-	stopAll := func() {
-		mu.Lock()
-		defer mu.Unlock()
-		for _, pl := range planes {
-			pl.Stop()
-		}
-	}
-	defer stopAll()
-	go endAfter(ctx, stopAll)
-	set, err := programs.Build(module(), programs.ControlPlane, os.Stderr)
-	if err != nil {
-		return err
-	}
-	begin := func(name string) (*scenario.World, error) {
-		began := time.Now()
-		pl, err := startIn(filepath.Join(dir, name), set, false)
-		mu.Lock()
-		planes = append(planes, pl)
-		mu.Unlock()
-		if err != nil {
-			return nil, err
-		}
-		w, err := scenario.NewWorld(ctx, pl, root())
-		if err == nil {
-			err = pl.WaitForMetrics()
-		}
-		fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
-		return w, err
-	}
-	err = work(begin)
+	r := &run{ctx: ctx, dir: dir}
+	defer r.stopAll()
+	go endAfter(ctx, r.stopAll)
+	err = work(r)
 	if ctx.Err() != nil {
 		err = errors.New("interrupted")
 	}

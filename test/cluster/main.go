@@ -10,13 +10,14 @@ import (
 	"syscall"
 
 	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/node"
 	"halflife.dev/cluster/plane"
 	"halflife.dev/cluster/programs"
 	"halflife.dev/cluster/scenario"
 	"halflife.dev/cluster/usage"
 )
 
-const misuse = "usage: build | up | down | e2e [scenario...] | peer"
+const misuse = "usage: build | up | down | e2e [scenario...] | peer | node-up | node-down | e2e-node [scenario...]"
 
 func main() {
 	if len(os.Args) < 2 {
@@ -28,6 +29,9 @@ func main() {
 		if _, err = buildAll(); err == nil {
 			err = scenario.BuildPeer(root())
 		}
+		if err == nil {
+			err = buildKubelet()
+		}
 	case "up":
 		err = up()
 	case "down":
@@ -36,6 +40,16 @@ func main() {
 		err = e2e(os.Args[2:])
 	case "peer":
 		err = peer()
+	case "node-up":
+		err = nodeUp()
+	case "node-down":
+		err = nodeDown()
+	case "e2e-node":
+		err = e2eNode(os.Args[2:])
+	case node.KeepVerb: // started by what starts a node
+		err = node.Keep(os.Args[2])
+	case node.EnterVerb: // likewise: cgroup, process, folder, command
+		err = node.Enter(os.Args[2], os.Args[3], os.Args[4], os.Args[5:])
 	case "usage": // started by up and e2e: folder of certificates, API server, port
 		err = tellUsage(os.Args[2], os.Args[3], os.Args[4])
 	default:

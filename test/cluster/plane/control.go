@@ -30,7 +30,7 @@ func (pl *Plane) startAPI(etcdPort, peerPort, apiPort int) error {
 	pl.APIServer = pl.process("kube-apiserver", pl.Set.Path("kube-apiserver"),
 		"--etcd-servers="+client, "--bind-address=127.0.0.1", "--advertise-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", apiPort), "--endpoint-reconciler-type=none",
-		"--service-cluster-ip-range=10.96.0.0/16", "--allow-privileged=true",
+		"--service-cluster-ip-range="+pl.bare.Services, "--allow-privileged=true",
 		"--tls-cert-file="+pl.path("serving.crt"), "--tls-private-key-file="+pl.path("serving.key"),
 		"--client-ca-file="+pl.path("ca.crt"), "--authorization-mode=Node,RBAC",
 		"--service-account-issuer=https://kubernetes.default.svc",
@@ -39,6 +39,8 @@ func (pl *Plane) startAPI(etcdPort, peerPort, apiPort int) error {
 		"--requestheader-extra-headers-prefix=X-Remote-Extra-", "--requestheader-group-headers=X-Remote-Group",
 		"--requestheader-username-headers=X-Remote-User", "--enable-aggregator-routing=false",
 		"--proxy-client-cert-file="+pl.path("proxy.crt"), "--proxy-client-key-file="+pl.path("proxy.key"),
+		"--kubelet-client-certificate="+pl.path("admin.crt"), "--kubelet-client-key="+pl.path("admin.key"),
+		"--kubelet-preferred-address-types=InternalIP",
 		"--audit-policy-file="+pl.path("audit.yaml"), "--audit-log-path="+pl.AuditLog(), "--audit-log-maxsize=4000",
 		"--shutdown-delay-duration=0s")
 	return pl.StartAPIServer()
@@ -64,7 +66,7 @@ func (pl *Plane) startControllers() error {
 		"--service-account-private-key-file="+pl.path("sa.key"), "--root-ca-file="+pl.path("ca.crt"),
 		"--kube-api-qps=1000", "--kube-api-burst=2000", "--concurrent-deployment-syncs=10",
 		"--concurrent-replicaset-syncs=10", "--horizontal-pod-autoscaler-sync-period=5s",
-		"--node-monitor-grace-period=1h")
+		"--node-monitor-grace-period="+pl.bare.Grace.String())
 	if err := pl.Controllers.Start(pl.detach); err != nil {
 		return err
 	}

@@ -73,8 +73,8 @@ func (pl *Plane) WaitForMetrics() error {
 		if err != nil {
 			return err
 		}
-		if got := len(list.List("items")); got != Nodes {
-			return fmt.Errorf("the usage of %d nodes of %d", got, Nodes)
+		if got := len(list.List("items")); got != pl.nodes {
+			return fmt.Errorf("the usage of %d nodes of %d", got, pl.nodes)
 		}
 		return nil
 	})

@@ -20,6 +20,8 @@ type authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
 	next int64
+
+	addresses []net.IP // beside loopback, that certificates serve on
 }
 
 func newAuthority(dir string) (*authority, error) {
@@ -58,7 +60,7 @@ func (a *authority) issue(name, user, group string) error {
 		KeyUsage:     x509.KeyUsageDigitalSignature,
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
 		DNSNames:     []string{"localhost", "kubernetes.default.svc"},
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		IPAddresses:  append([]net.IP{net.IPv4(127, 0, 0, 1)}, a.addresses...),
 	}
 	if group != "" {
 		cert.Subject.Organization = []string{group}

@@ -29,6 +29,9 @@ type Plane struct {
 	detach      bool
 	module      string
 	metricsPort int
+	nodes       int        // how many tell their usage
+	bare        Bare       // what StartBare was told
+	authority   *authority // of all certificates
 }
 
 // Nodes is how many there are; each has room for whatever the scenarios run.
@@ -37,35 +40,45 @@ const Nodes = 3
 // Start brings a control plane up in dir, ready to schedule pods and to tell their usage. module is the folder of
 // go.mod, self the program that knows the verb "usage". On an error nothing is left running.
 func Start(dir, module, self string, set programs.Set, detach bool) (pl *Plane, err error) {
-	pl = &Plane{Dir: dir, Set: set, detach: detach, module: module}
+	pl = &Plane{Dir: dir, Set: set, detach: detach, module: module, nodes: Nodes,
+		bare: Bare{Services: "10.96.0.0/16", Grace: time.Hour}}
 	defer func() {
 		if err != nil {
 			pl.Stop()
 		}
 	}()
-	port, err := FreePorts(7)
+	if err := pl.startControl(); err != nil {
+		return pl, err
+	}
+	port, err := FreePorts(2)
 	if err != nil {
 		return pl, err
 	}
-	pl.Server = fmt.Sprintf("https://127.0.0.1:%d", port[2])
-	pl.Kubeconfig = filepath.Join(dir, "kubeconfig")
-	pl.metricsPort = port[6]
-	if err := pl.issueAll(); err != nil {
-		return pl, err
-	}
-	if err := pl.startAPI(port[0], port[1], port[2]); err != nil {
-		return pl, err
-	}
-	if err := pl.startControllers(); err != nil {
-		return pl, err
-	}
-	if err := pl.startNodes(self, port[4], port[5]); err != nil {
+	if err := pl.startNodes(self, port[0], port[1]); err != nil {
 		return pl, err
 	}
 	if err := pl.startMetrics(); err != nil {
 		return pl, err
 	}
 	return pl, pl.save()
+}
+
+// startControl starts all but what plays the nodes and what measures them.
+func (pl *Plane) startControl() error {
+	port, err := FreePorts(4)
+	if err != nil {
+		return err
+	}
+	pl.Server = fmt.Sprintf("https://127.0.0.1:%d", port[2])
+	pl.Kubeconfig = filepath.Join(pl.Dir, "kubeconfig")
+	pl.metricsPort = port[3]
+	if err := pl.issueAll(); err != nil {
+		return err
+	}
+	if err := pl.startAPI(port[0], port[1], port[2]); err != nil {
+		return err
+	}
+	return pl.startControllers()
 }
 
 // Stop ends every process of the control plane, the last started first.
@@ -145,6 +158,8 @@ func (pl *Plane) issueAll() error {
 	if err != nil {
 		return err
 	}
+	a.addresses = append(a.addresses, pl.bare.Addresses...)
+	pl.authority = a
 	for _, c := range []struct{ name, user, group string }{
 		{"admin", "admin", "system:masters"},
 		{"serving", "kubernetes", ""},

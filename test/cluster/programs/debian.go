@@ -12,7 +12,10 @@ import (
 
 // Debian gives the folder of a distribution package's programs: the package is fetched and unpacked into the cache, once,
 // and not installed, so that no daemon of it starts. Two who ask at once wait for each other. Progress goes to talk.
-func Debian(name string, talk io.Writer) (string, error) {
+func Debian(name string, talk io.Writer) (string, error) { return DebianAt(name, "usr/bin", talk) }
+
+// DebianAt is Debian for a package whose programs lie in another folder.
+func DebianAt(name, folder string, talk io.Writer) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("no cache folder (set XDG_CACHE_HOME): %w", err)
@@ -29,7 +32,7 @@ func Debian(name string, talk io.Writer) (string, error) {
 	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
 		return "", fmt.Errorf("lock '%s': %w", lock.Name(), err)
 	}
-	bin := filepath.Join(dir, "usr", "bin")
+	bin := filepath.Join(dir, folder)
 	if _, err := os.Stat(bin); err == nil {
 		return bin, nil
 	}

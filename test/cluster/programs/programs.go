@@ -38,7 +38,9 @@ var (
 	}
 	// Argo rolls out what halflife patches.
 	Argo = []program{{"rollouts-controller", "github.com/argoproj/argo-rollouts/cmd/rollouts-controller"}}
-	Peer = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
+	// Kubelet makes of this machine a node.
+	Kubelet = []program{{"kubelet", "k8s.io/kubernetes/cmd/kubelet"}}
+	Peer    = []program{{"recommender", "k8s.io/autoscaler/vertical-pod-autoscaler/pkg/recommender"}}
 )
 
 // Build makes sure that all programs of a module are in the cache folder of its go.sum and gives that folder. A program

@@ -190,12 +190,13 @@ func guardRollout(t *T) {
 	t.generation("deployments", "web", 3)
 }
 
-// Resized, and one is killed with its usage clearly under its limit: all are resized to their originals, and nothing
-// restarts. One that is killed at its limit is its limit's matter.
+// Resized, and one is killed for lack of room, by a limit that its node could never give: all are resized to their
+// originals, and nothing restarts. One that is killed at its limit is its limit's matter.
 func guardInPlace(t *T) {
 	t.Namespace()
 	t.Profile(watched("InPlace", "10m"))
-	t.Apply(t.workload("StatefulSet", "db", 3, app(usedCPU, usedMemory)))
+	t.Apply(t.workload("StatefulSet", "db", 3, box{name: "app", requests: M{"cpu": "2", "memory": "1Gi"},
+		limits: M{"cpu": "4", "memory": "128Ti"}, cpu: usedCPU, memory: usedMemory}))
 	t.Apply(t.workload("StatefulSet", "full", 2, box{name: "app", requests: M{"cpu": "2", "memory": "1Gi"},
 		limits: M{"cpu": "4", "memory": "1100Mi"}, cpu: usedCPU, memory: 1000 * mi}))
 	cpu, memory := targets(usedCPU, usedMemory)
@@ -210,7 +211,7 @@ func guardInPlace(t *T) {
 		M{"op": "replace", "path": "/status/containerStatuses/0/restartCount", "value": 1},
 		M{"op": "add", "path": "/status/containerStatuses/0/lastState", "value": dead}})
 	t.Check(err)
-	t.guarded("statefulset-db", "OutOfMemory", "with its usage clearly under its limit")
+	t.guarded("statefulset-db", "OutOfMemory", "killed for lack of room on its node")
 	t.resized("db", 3, "2", "1Gi")
 	t.same("db", before)
 	t.generation("statefulsets", "db", 1)

@@ -338,6 +338,12 @@ func inPlaceRestart(t *T) {
 	t.Notef("killed with %d of %d pods resized", killed, pods)
 }
 
+// uses makes container app of a pod use so much memory from now on.
+func (t *T) uses(pod string, bytes int64) {
+	_, err := t.Merge(t.path("pods", pod), M{"metadata": M{"annotations": M{"usage.halflife.dev/memory.app": fmt.Sprint(bytes)}}})
+	t.Check(err)
+}
+
 // Memory that climbs past the request is asked for at once, in that pod alone, whatever the cooldown says; never more than
 // the original; and it stands.
 func raise(t *T) {
@@ -348,12 +354,8 @@ func raise(t *T) {
 	t.Apply(t.workload("StatefulSet", "db", 3, app(usedCPU, usedMemory)))
 	cpu, memory := targets(usedCPU, usedMemory)
 	t.resized("db", 3, cpu, memory)
-	uses := func(pod string, bytes int64) {
-		_, err := t.Merge(t.path("pods", pod), M{"metadata": M{"annotations": M{"usage.halflife.dev/memory.app": fmt.Sprint(bytes)}}})
-		t.Check(err)
-	}
-	uses("db-0", 400*mi)
-	uses("db-1", 1500*mi)
+	t.uses("db-0", 400*mi)
+	t.uses("db-1", 1500*mi)
 	asks := func(pod, want string) {
 		t.Eventually(pod+" asks for "+want, soon, func() error {
 			p, err := t.Get(t.path("pods", pod))

@@ -171,6 +171,13 @@ func oom(t *T) {
 	}
 	t.RecWhen("deployment-web", "memory before the kill", soon, memory(model.Memory.Model(300*mi)))
 	pod := t.Pods("web")[0]
+	t.uses(pod.Name(), 5*1024*mi)
+	t.RecWhen("deployment-web", "its usage near the limit", soon, func(r kube.Object) error {
+		if got := r.Named("app", "status", "containers").Text("memory", "model"); got == model.Memory.Text(model.Memory.Model(300*mi)) {
+			return fmt.Errorf("the memory model is still %s", got)
+		}
+		return nil
+	})
 	now := time.Now().UTC().Format(time.RFC3339)
 	_, err := t.Patch(t.path("pods", pod.Name())+"/status", L{
 		M{"op": "replace", "path": "/status/containerStatuses/0/restartCount", "value": 1},
@@ -178,7 +185,7 @@ func oom(t *T) {
 			"exitCode": 137, "reason": "OOMKilled", "startedAt": pod.Text("status", "startTime"), "finishedAt": now}}},
 	})
 	t.Check(err)
-	// No node pressure was seen, so the limit is what killed it: max(6Gi x 1.2, 6Gi + 100Mi), up to a whole Mi.
+	// Its last sample was near the limit, so that is what killed it: max(6Gi x 1.2, 6Gi + 100Mi), up to a whole Mi.
 	killed := int64(6*1024*mi) * 12 / 10
 	killed = (killed + mi - 1) / mi * mi
 	rec := t.RecWhen("deployment-web", "memory after the kill", soon, memory(killed))

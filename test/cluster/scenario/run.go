@@ -26,7 +26,7 @@ var without, shared, doored, alone []scenario
 // Those that take minutes, the longest first: they begin before others, so that none is left to be waited for at the end.
 var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted",
 	"hpa-limit-basis", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
-	"dimension-namespace", "uninstall"}
+	"dimension-namespace", "uninstall", "node-deferred", "node-kubelet-down", "node-evict", "node-raise", "node-startup"}
 
 const (
 	atOnce   = 12 // scenarios side by side: more only take each other's time
@@ -88,10 +88,8 @@ func (t *T) Eventually(what string, limit time.Duration, ask func() error) {
 // Run runs the scenarios whose names are asked for (none: all) and prints a line for each as it ends, then the sum. Each
 // world comes from a control plane of its own, started only when it is needed.
 func Run(names []string, begin func(plane string) (*World, error), out io.Writer) (failed int, err error) {
-	for _, name := range names {
-		if !known(name) {
-			return 0, fmt.Errorf("no scenario '%s'; there are: %s", name, strings.Join(Names(), " "))
-		}
+	if err := known(names, without, shared, doored, alone); err != nil {
+		return 0, err
 	}
 	r := &runner{out: out, names: names, queue: pick(alone, names), began: time.Now()}
 	type play struct {
@@ -181,24 +179,20 @@ func (r *runner) alone(w *World) {
 	}
 }
 
-// Names of all scenarios, in order.
-func Names() []string {
-	var names []string
-	for _, list := range [][]scenario{without, shared, doored, alone} {
+// known is an error for a name that is in none of the lists.
+func known(names []string, lists ...[]scenario) error {
+	var all []string
+	for _, list := range lists {
 		for _, s := range list {
-			names = append(names, s.name)
+			all = append(all, s.name)
 		}
 	}
-	return names
-}
-
-func known(name string) bool {
-	for _, n := range Names() {
-		if n == name {
-			return true
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return fmt.Errorf("no scenario '%s'; there are: %s", name, strings.Join(all, " "))
 		}
 	}
-	return false
+	return nil
 }
 
 // pick gives the wanted ones of a list, those that take long first; no names want all.

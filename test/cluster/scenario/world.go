@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"halflife.dev/cluster/kube"
+	"halflife.dev/cluster/node"
 	"halflife.dev/cluster/plane"
 )
 
@@ -18,6 +19,7 @@ type World struct {
 	Root  string // the repository
 	Dir   string // of this run
 	Audit *Audit
+	Node  *node.Node // where there is a real one
 	ctl   kube.Kubectl
 	ctx   context.Context
 }

@@ -1,0 +1,176 @@
+package node
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+
+	"halflife.dev/cluster/plane"
+	"halflife.dev/cluster/programs"
+)
+
+// Settings of a node.
+type Settings struct {
+	Room  int // MiB of memory that pods may have together, enforced
+	Cores int // millicores that pods may ask for together; 0: all of the machine's
+	Evict int // MiB of memory, beside that room, below which the kubelet evicts
+
+	Grace time.Duration // after which a silent kubelet makes it unready; 0: as good as never
+}
+
+// Usual is a node with room for many scenarios.
+var Usual = Settings{Room: 4096, Evict: 100}
+
+// Node is one that runs.
+type Node struct {
+	Settings
+	slot    *Slot
+	dir     string
+	runtime programs.Runtime
+
+	containerd, Kubelet *plane.Process
+	keeper              *exec.Cmd
+	life                *os.File // the keeper ends when it is closed
+
+	mu    sync.Mutex
+	ended bool
+	stays bool // outlives this process
+}
+
+// Missing says what this machine lacks for a node, "" for nothing.
+func Missing() string {
+	var list []string
+	if os.Geteuid() != 0 {
+		return "root"
+	}
+	if text, err := os.ReadFile("/proc/filesystems"); err != nil || !strings.Contains(string(text), "\toverlay\n") {
+		list = append(list, "overlayfs")
+	}
+	if err := probeCgroups(); err != nil {
+		list = append(list, "cgroups that can be made ("+err.Error()+")")
+	}
+	if _, err := exec.LookPath("ip"); err != nil {
+		list = append(list, "ip (of iproute2)")
+	} else if err := probeBridge(); err != nil {
+		list = append(list, "bridges ("+strings.TrimSpace(err.Error())+")")
+	}
+	for _, name := range []string{"apt-get", "dpkg-deb", "ldd"} {
+		if _, err := exec.LookPath(name); err != nil {
+			list = append(list, name)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+func probeCgroups() error {
+	list := hierarchies()
+	if len(list) == 0 {
+		return fmt.Errorf("nothing in %s", cgroups)
+	}
+	for _, h := range list {
+		dir := filepath.Join(h, fmt.Sprintf("halflife-probe-%d", os.Getpid()))
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			return err
+		}
+		if err := os.Remove(dir); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func probeBridge() error {
+	name := fmt.Sprintf("hl%d", os.Getpid())
+	if err := ip("link", "add", name, "type", "bridge"); err != nil {
+		return err
+	}
+	return ip("link", "del", name)
+}
+
+// Start makes the node of a slot, which it takes over, joins it to the control plane and waits until it is ready. self is the
+// program that knows the verbs of this package. On an error nothing is left.
+func Start(pl *plane.Plane, s *Slot, r programs.Runtime, self string, images []string, set Settings,
+	stays bool) (n *Node, err error) {
+	n = &Node{Settings: set, slot: s, dir: folder(pl.Dir), runtime: r}
+	defer func() {
+		if err != nil {
+			n.Stop()
+		}
+	}()
+	if err := os.MkdirAll(n.dir, 0o755); err != nil {
+		return n, err
+	}
+	if err := s.makeCgroups(); err != nil {
+		return n, err
+	}
+	if err := s.makeBridge(); err != nil {
+		return n, err
+	}
+	if err := n.startKeeper(self, pl.Server); err != nil {
+		return n, err
+	}
+	if err := n.startContainerd(self, stays); err != nil {
+		return n, err
+	}
+	for _, image := range images {
+		if err := n.Import(image); err != nil {
+			return n, err
+		}
+	}
+	if err := n.startKubelet(pl, self, stays); err != nil {
+		return n, err
+	}
+	return n, pl.WaitForNode(s.Name(), n.Kubelet, 90*time.Second)
+}
+
+// Slot names what the node has of the machine.
+func (n *Node) Slot() *Slot { return n.slot }
+
+// Stop removes the node: its keeper does, and the slot is free again.
+func (n *Node) Stop() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended {
+		return
+	}
+	n.ended = true
+	if n.keeper == nil {
+		if err := n.slot.clean(); err != nil {
+			fmt.Fprintln(os.Stderr, "node:", err)
+		}
+		n.slot.Release()
+		return
+	}
+	n.life.Close()
+	_ = n.keeper.Process.Signal(syscall.SIGTERM)
+	if err := n.keeper.Wait(); err != nil {
+		fmt.Fprintf(os.Stderr, "node: the keeper of %s: %v; see keeper.log in %s\n", n.slot.Name(), err, n.dir)
+	}
+	n.slot.Release()
+}
+
+// Leave lets the node outlive this process.
+func (n *Node) Leave() error {
+	_, err := n.life.WriteString(staying)
+	n.life.Close()
+	n.slot.Release()
+	return err
+}
+
+// inside is a program in the mount namespace and cgroup of the node: of pid's, "0" makes a new one.
+func (n *Node) inside(self, pid, name, path string, args ...string) *plane.Process {
+	return &plane.Process{Name: name, Path: self, Log: filepath.Join(n.dir, name+".log"),
+		Args: append([]string{EnterVerb, n.slot.cgroup(), pid, n.dir, path}, args...)}
+}
+
+func (n *Node) path(name string) string { return filepath.Join(n.dir, name) }
+
+// env leads the node's programs to each other.
+func (n *Node) env() string {
+	return fmt.Sprintf("PATH=%s:%s:%s:/usr/sbin:/sbin", n.runtime.Containerd, n.runtime.Runc, os.Getenv("PATH"))
+}

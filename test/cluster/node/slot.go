@@ -1,0 +1,135 @@
+// Package node makes of this machine a node of a control plane: containerd and a kubelet of its own, whose containers really
+// run, are measured, killed, evicted and resized. Several stand side by side, each in a slot that names all it has of the
+// machine; whoever takes a slot first removes what a killed one left there.
+package node
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	slots   = 16
+	lockDir = "/run/halflife-nodes" // one for the machine, as bridges and cgroups are
+)
+
+// Slot is a number, which this process and the keeper hold by a lock, and the names that follow from it.
+type Slot struct {
+	Number int
+	lock   *os.File
+}
+
+// Reserve takes the first slot that nobody holds.
+func Reserve() (*Slot, error) {
+	if err := os.MkdirAll(lockDir, 0o755); err != nil {
+		return nil, err
+	}
+	for n := range slots {
+		s, err := take(n)
+		if err != nil || s != nil {
+			return s, err
+		}
+	}
+	return nil, fmt.Errorf("all %d slots of nodes are taken (%s)", slots, lockDir)
+}
+
+// take gives nil where somebody else holds the slot.
+func take(n int) (*Slot, error) {
+	lock, err := os.OpenFile(filepath.Join(lockDir, fmt.Sprint(n)), os.O_CREATE|os.O_RDWR, 0o644)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		lock.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, nil
+		}
+		return nil, err
+	}
+	s := &Slot{n, lock}
+	if err := s.clean(); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Release lets go of the slot: the keeper, if one was started, still holds it until all is removed.
+func (s *Slot) Release() { s.lock.Close() }
+
+// Name of the node.
+func (s *Slot) Name() string     { return fmt.Sprintf("real-%d", s.Number) }
+func (s *Slot) cgroup() string   { return fmt.Sprintf("halflife-%d", s.Number) }
+func (s *Slot) bridge() string   { return fmt.Sprintf("hlnode%d", s.Number) }
+func (s *Slot) pods() string     { return fmt.Sprintf("10.251.%d.0/24", s.Number) }
+func (s *Slot) firstPod() string { return fmt.Sprintf("10.251.%d.10", s.Number) }
+
+// Address is the node's: that of its bridge, for a kubelet takes none of loopback.
+func (s *Slot) Address() string { return fmt.Sprintf("10.251.%d.1", s.Number) }
+
+// Services is the range of the Services' addresses, of which the first is the API server's.
+func (s *Slot) Services() string { return fmt.Sprintf("10.252.%d.0/24", s.Number) }
+
+// APIAddress is where pods find the API server, as Kubernetes tells them.
+func (s *Slot) APIAddress() net.IP { return net.IPv4(10, 252, byte(s.Number), 1) }
+
+// clean removes from the machine what a node in this slot has: processes by their cgroup, then cgroups, then interfaces.
+// Mounts are gone with the last process of their namespace.
+func (s *Slot) clean() error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		left := s.kill()
+		if len(left) == 0 {
+			break
+		}
+		if time.Now().After(deadline) {
+			return fmt.Errorf("processes %v of cgroup %s do not end", left, s.cgroup())
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	if err := s.removeCgroups(deadline); err != nil {
+		return err
+	}
+	return s.removeBridge()
+}
+
+// makeBridge makes the one interface of the node. No route leads on from it: pods reach each other, the node, and the API
+// server by the address of its Service.
+func (s *Slot) makeBridge() error {
+	for _, args := range [][]string{
+		{"link", "add", s.bridge(), "type", "bridge"},
+		{"addr", "add", s.Address() + "/24", "dev", s.bridge()},
+		{"addr", "add", s.APIAddress().String() + "/32", "dev", s.bridge()},
+		{"link", "set", s.bridge(), "up"},
+	} {
+		if err := ip(args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Slot) removeBridge() error {
+	class := filepath.Join("/sys/class/net", s.bridge())
+	if _, err := os.Stat(class); os.IsNotExist(err) {
+		return nil
+	}
+	ports, _ := os.ReadDir(filepath.Join(class, "brif"))
+	for _, port := range ports {
+		_ = ip("link", "del", port.Name()) // or the kernel was faster, with the pod's namespace
+	}
+	return ip("link", "del", s.bridge())
+}
+
+func ip(args ...string) error {
+	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+		return fmt.Errorf("ip %v: %w: %s", args, err, out)
+	}
+	return nil
+}

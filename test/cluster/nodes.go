@@ -1,0 +1,175 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"halflife.dev/cluster/node"
+	"halflife.dev/cluster/plane"
+	"halflife.dev/cluster/programs"
+	"halflife.dev/cluster/scenario"
+)
+
+func nodeDir() string { return filepath.Join(root(), "build", "cluster", "node") }
+
+// nodePrograms is what a control plane and its one node are made of.
+type nodePrograms struct {
+	set     programs.Set
+	runtime programs.Runtime
+	image   string // archive of what containers run
+	self    string
+}
+
+// buildKubelet is for the verb build: what a node needs beside the control plane.
+func buildKubelet() error {
+	_, err := programs.Build(module(), programs.Kubelet, os.Stderr)
+	return err
+}
+
+func buildNode(dir string) (nodePrograms, error) {
+	var p nodePrograms
+	list := append(append(programs.ControlPlane[:0:0], programs.ControlPlane...), programs.Kubelet...)
+	var err error
+	if p.set, err = programs.Build(module(), list, os.Stderr); err != nil {
+		return p, err
+	}
+	if p.runtime, err = programs.NewRuntime(os.Stderr); err != nil {
+		return p, err
+	}
+	if p.self, err = os.Executable(); err != nil {
+		return p, err
+	}
+	p.image = filepath.Join(dir, "burn.tar")
+	return p, node.BurnImages(p.image, filepath.Join(root(), "build", "release", "burn"))
+}
+
+// pair is a control plane and its node.
+type pair struct {
+	plane *plane.Plane
+	node  *node.Node
+}
+
+// Stop ends the node first, for the control plane would mind.
+func (p *pair) Stop() {
+	if p.node != nil {
+		p.node.Stop()
+	}
+	p.plane.Stop()
+}
+
+// start brings a control plane up in dir, and a node that is ready.
+func (p nodePrograms) start(dir string, set node.Settings, stays bool) (*pair, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	slot, err := node.Reserve()
+	if err != nil {
+		return nil, err
+	}
+	grace := set.Grace
+	if grace == 0 {
+		grace = time.Hour // a slow machine's late lease must not make the node unready
+	}
+	pl, err := plane.StartBare(dir, p.set, stays, plane.Bare{
+		Services: slot.Services(), Addresses: []net.IP{slot.APIAddress()}, Grace: grace, Nodes: 1})
+	if err != nil {
+		slot.Release()
+		return nil, err
+	}
+	began := time.Now()
+	both := &pair{plane: pl}
+	if both.node, err = node.Start(pl, slot, p.runtime, p.self, []string{p.image}, set, stays); err == nil {
+		fmt.Fprintf(os.Stderr, "node %s ready after %.0f s\n", slot.Name(), time.Since(began).Seconds())
+		err = pl.Measure()
+	}
+	if err != nil {
+		both.Stop()
+		return nil, err
+	}
+	return both, nil
+}
+
+func nodeUp() error {
+	if missing := node.Missing(); missing != "" {
+		return fmt.Errorf("no node can be made here: it lacks %s", missing)
+	}
+	if err := nodeDown(); err != nil {
+		return err
+	}
+	if err := os.RemoveAll(nodeDir()); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(nodeDir(), 0o700); err != nil {
+		return err
+	}
+	p, err := buildNode(nodeDir())
+	if err != nil {
+		return err
+	}
+	both, err := p.start(nodeDir(), node.Usual, true)
+	if err != nil {
+		return err
+	}
+	if err := both.plane.WaitForMetrics(); err != nil {
+		both.Stop()
+		return err
+	}
+	if err := both.node.Leave(); err != nil {
+		return err
+	}
+	fmt.Fprintf(os.Stderr, "kubectl is %s; an image is %s (imagePullPolicy: Never)\n", p.set.Path("kubectl"), node.Burn)
+	fmt.Printf("export KUBECONFIG=%s\n", both.plane.Kubeconfig)
+	return nil
+}
+
+func nodeDown() error {
+	was, err := node.StopSaved(nodeDir())
+	if err != nil {
+		return err
+	}
+	count, err := plane.StopSaved(nodeDir())
+	if err == nil && was {
+		fmt.Fprintf(os.Stderr, "the node and %d processes of its control plane ended\n", count)
+	}
+	return err
+}
+
+// e2eNode runs the scenarios of a real node of those names, or all.
+func e2eNode(names []string) error {
+	if missing := node.Missing(); missing != "" {
+		fmt.Printf("SKIPPED: no scenario of a real node was run: this machine lacks %s\n", missing)
+		return nil
+	}
+	return withRun(func(r *run) error {
+		p, err := buildNode(r.dir)
+		if err != nil {
+			return err
+		}
+		begin := func(name string, set node.Settings) (*scenario.World, func(), error) {
+			began := time.Now()
+			both, err := p.start(filepath.Join(r.dir, name), set, false)
+			if err != nil {
+				return nil, nil, err
+			}
+			r.ends(both)
+			w, err := scenario.NewWorld(r.ctx, both.plane, root())
+			if err == nil {
+				err = both.plane.WaitForMetrics()
+			}
+			fmt.Printf("control plane and node %s ready after %.0f s\n", name, time.Since(began).Seconds())
+			if err != nil {
+				return nil, nil, err
+			}
+			w.Node = both.node
+			return w, both.Stop, nil
+		}
+		failed, err := scenario.RunOnNodes(names, begin, os.Stdout)
+		if err == nil && failed > 0 {
+			err = fmt.Errorf("%d scenarios failed", failed)
+		}
+		return err
+	})
+}

@@ -1,0 +1,127 @@
+package scenario
+
+import (
+	"fmt"
+	"time"
+
+	"halflife.dev/cluster/model"
+)
+
+func init() {
+	onNode = append(onNode, scenario{"node-learn", nodeLearn}, scenario{"node-startup", nodeStartup})
+}
+
+const (
+	enough = 5    // samples of which something is said
+	spike  = 0.06 // cores: a machine that has much else to do gives less than is asked for, and measures late
+)
+
+// near is an error unless a model lies in the bucket of one of the measured usages, or in the next one.
+func near(r model.Resource, got string, used []float64) error {
+	for _, u := range used {
+		if r.Apart(amount(got), r.EdgeOf(u)) <= 1 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is %s, and what was measured is %.4g", r.Name, got, used)
+}
+
+func cpuOf(list []sample) (all []float64) {
+	for _, s := range list {
+		all = append(all, s.cpu)
+	}
+	return all
+}
+
+func memoryOf(list []sample) (all []float64) {
+	for _, s := range list {
+		all = append(all, s.memory)
+	}
+	return all
+}
+
+// A program uses what is known; the node measures it, and the recommendation is of that.
+func nodeLearn(t *T) {
+	t.Namespace()
+	seen := t.witness()
+	defer seen.stop()
+	t.Profile(quick("Recommend"))
+	t.Apply(t.burning("Deployment", "web", 1, burner{requests: M{"cpu": "300m", "memory": "400Mi"},
+		limits: M{"cpu": "1", "memory": "600Mi"}, steps: []string{"cpu=0.2,mem=120Mi"}}))
+	pod := t.oneRuns("web")
+	began, before := time.Now(), t.worked(pod)
+	var cpu, memory string
+	t.Eventually("the recommendation is of what is used", soon, func() error {
+		used := seen.of(pod.Name())
+		if len(used) < enough {
+			return fmt.Errorf("%d samples", len(used))
+		}
+		r, err := t.Rec("deployment-web")
+		if err != nil {
+			return err
+		}
+		box := r.Named("app", "status", "containers")
+		cpu, memory = box.Text("cpu", "model"), box.Text("memory", "model")
+		if err := near(model.CPU, cpu, cpuOf(used)); err != nil {
+			return err
+		}
+		return near(model.Memory, memory, memoryOf(used))
+	})
+	if got := amount(memory) / mi; got < 118 || got > 145 {
+		t.Fatalf("the program holds 120Mi, and the model is %s", memory)
+	}
+	counted := (t.worked(pod) - before) / time.Since(began).Seconds() // less than 0.2 where the machine has no more for it
+	if got := amount(cpu); got < 0.9*counted || got > 0.27 {
+		t.Fatalf("the program uses 0.2 cores, the kernel counts %.3f, and the model is %s", counted, cpu)
+	}
+	t.Notef("0.2 cores (%.3f by the kernel) and 120Mi are a model of %s and %s", counted, cpu, memory)
+}
+
+// What a program uses as it starts is in its model as long as the percentile wants it: 95 covers the start, 50 does not.
+func nodeStartup(t *T) {
+	t.Namespace()
+	seen := t.witness()
+	defer seen.stop()
+	t.Profile(quick("Recommend"))
+	median := quick("Recommend")
+	median["resources"] = M{"cpu": M{"percentile": 50}, "memory": M{"enabled": true}}
+	median["selector"], median["priority"] = M{"matchLabels": M{"app": "calm"}}, 10
+	t.ProfileNamed("e2e-node-startup-calm", median)
+	starts := burner{requests: M{"cpu": "150m", "memory": "100Mi"}, steps: []string{"cpu=0.4,mem=40Mi,for=45", "cpu=0.02,mem=40Mi"}}
+	t.Apply(t.burning("Deployment", "calm", 1, starts))
+	t.Apply(t.burning("Deployment", "keen", 1, starts))
+	calm, keen := t.oneRuns("calm").Name(), t.oneRuns("keen").Name()
+	above := func(list []float64, bound float64) (n int) {
+		for _, u := range list {
+			if u > bound {
+				n++
+			}
+		}
+		return n
+	}
+	var high, low string
+	t.Eventually("the start is covered by one of both", soon, func() error {
+		for _, pod := range []string{calm, keen} {
+			used := cpuOf(seen.of(pod))
+			if spikes := above(used, spike); spikes == 0 || len(used) < 2*spikes+enough {
+				return fmt.Errorf("pod %s used %.3g", pod, used)
+			}
+		}
+		k, err := t.Rec("deployment-keen")
+		if err != nil {
+			return err
+		}
+		c, err := t.Rec("deployment-calm")
+		if err != nil {
+			return err
+		}
+		high = k.Named("app", "status", "containers").Text("cpu", "model")
+		low = c.Named("app", "status", "containers").Text("cpu", "model")
+		if amount(high) < spike || amount(low) >= spike {
+			return fmt.Errorf("the models are %s at 95 and %s at 50; they used %.3g and %.3g", high, low,
+				cpuOf(seen.of(keen)), cpuOf(seen.of(calm)))
+		}
+		return nil
+	})
+	t.Notef("0.4 cores for 45 s, then 0.02: the model is %s at 95 per cent and %s at 50", high, low)
+}
