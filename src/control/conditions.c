@@ -78,7 +78,7 @@ static void applied_condition(struct plan *plan)
         };
         bool wanted = find_hold(plan);
         bool young = plan->state == STATE_NO_DATA || plan->state == STATE_LEARNING;
-        if ((!wanted || plan->guarded) && !plan->orphaned && resize_says(plan))
+        if ((!wanted || plan->guarded || resize_lacks_room(plan)) && !plan->orphaned && resize_says(plan))
                 return;
         if (!wanted && !plan->orphaned && (plan->carries || !young)) {
                 plan_say(plan, "Applied", plan->carries, plan->carries ? "UpToDate" : "NothingToChange");

@@ -81,7 +81,7 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
         if (!policy || !p->ours)
                 return;
         struct guarding *g = t->deed.guard;
-        if (!kill_tells_of_request(k->cause)) { /* a restart counts by when it was heard of, and this one's is */
+        if (!kill_tells_of_request(k->cause)) { /* the restart that it led to counts by the same time */
                 if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
                         g->by_limit++;
                 return;
@@ -112,7 +112,7 @@ static void follow_readiness(struct guarding *g, const struct target *t, struct 
         f->below.ms = g->below_ms;
 }
 
-static struct guard_facts facts_of(struct guarding *g, const struct target *t, const struct guard_policy *policy,
+static struct guard_facts facts_of(struct guarding *g, struct target *t, const struct guard_policy *policy,
                                    struct wall now)
 {
         struct guard_facts f = {.policy = policy, .now = now, .kill = g->kill};

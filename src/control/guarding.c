@@ -56,6 +56,11 @@ static uint32_t pod_digest(const struct pod *p)
 
 static void remember(struct guarding *g, const struct pod *p)
 {
+        for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
+                if (g->had[i].pod == pod_digest(p)) {
+                        g->had[i].restarts = p->restarts;
+                        return;
+                }
         if (g->hads++ >= GUARD_PODS_MAX)
                 return;
         g->had = mem_resize(g->had, (size_t)g->hads, sizeof *g->had);
@@ -99,10 +104,22 @@ static uint16_t restarts_before(const struct guarding *g, const struct pod *p)
         return g->hads > GUARD_PODS_MAX && p->created_ms <= g->change_ms ? p->restarts : 0;
 }
 
-int64_t guarding_restarts(const struct target *t)
+/* A restart is heard of seconds after its process ended: one that ended before the change was before it. */
+static void remember_late_ones(struct target *t)
+{
+        struct guarding *g = t->deed.guard;
+        int64_t change_s = whole_second(g->change_ms) / SECOND_MS;
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                if (p->running && p->ours && p->ended_s && p->ended_s < change_s &&
+                    p->restarts != restarts_before(g, p))
+                        remember(g, p);
+}
+
+int64_t guarding_restarts(struct target *t)
 {
         const struct guarding *g = t->deed.guard;
         int64_t sum = 0;
+        remember_late_ones(t);
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 uint16_t before = p->running && p->ours && p->restarts ? restarts_before(g, p) : p->restarts;
                 sum += p->restarts > before ? p->restarts - before : 0;

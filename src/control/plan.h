@@ -145,6 +145,9 @@ void resize_setting(const struct target *t,
 void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p);
 int64_t resize_set_ms(const struct plan *p); /* what a pod is to be resized to is since then */
 bool resize_says(struct plan *p);            /* says Applied of pods that do not have it, if any */
+/* Does a node lack the room for what a pod is to have? Who needs more and does not get it is told before what a target
+ * waits for. */
+bool resize_lacks_room(const struct plan *p);
 /* How far the originals are back in the running pods of one whose change is taken back: "; given back to 1 of 3 pods, 2
  * wait for room on their nodes"; "" : in all of them, or no pod is resized for it. */
 void resize_given_back(const struct plan *p, char *out, size_t size);

@@ -260,15 +260,19 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
 }
 
 /* Init containers that run to completion are not ours to judge. */
-static uint16_t restarts_of(const struct pod *p, const struct pod_view *v)
+static void count_restarts(struct pod *p, const struct pod_view *v)
 {
-        int64_t sum = 0;
+        int64_t sum = 0, ended_ms = 0;
         for (int i = 0; i < p->containers; i++) {
                 const struct container_status_view *s = status_of(v, v->container[i].name);
-                if (s && s->restarts > 0 && p->container[i].role != ROLE_INIT)
-                        sum = add_saturated(sum, s->restarts);
+                if (!s || s->restarts <= 0 || p->container[i].role == ROLE_INIT)
+                        continue;
+                sum = add_saturated(sum, s->restarts);
+                if (s->last.at.ms > ended_ms)
+                        ended_ms = s->last.at.ms;
         }
-        return sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
+        p->restarts = sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
+        p->ended_s = (uint32_t)(ended_ms / SECOND_MS);
 }
 
 static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
@@ -292,7 +296,7 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
                 container_set(w, &p->container[i], &v->container[i], status_of(v, v->container[i].name));
-        p->restarts = restarts_of(p, v);
+        count_restarts(p, v);
         if (v->eviction.seen)
                 pod_evicted(p, v->eviction.message, v->eviction.at);
         uint8_t owner[UID_BYTES] = {0};

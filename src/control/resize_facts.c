@@ -277,6 +277,11 @@ void resize_given_back(const struct plan *p, char *out, size_t size)
         (void)add_count(out, size, at, stay, "stay as they are");
 }
 
+bool resize_lacks_room(const struct plan *p)
+{
+        return p->resize.progress[RESIZE_DEFERRED] || p->resize.progress[RESIZE_INFEASIBLE];
+}
+
 bool resize_says(struct plan *p)
 {
         struct plan_resize *s = &p->resize;

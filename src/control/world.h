@@ -259,6 +259,7 @@ struct pod {
         uint8_t basis : 3;       /* enum basis: what its utilization is of */
         uint16_t restarts;       /* of its containers, in all; UINT16_MAX: that many or more */
         uint32_t ready_turned_s; /* since 1970: when it became ready, or ceased to be; 0: it does not tell */
+        uint32_t ended_s;        /* since 1970: when the last process of those restarts ended; 0: it does not tell */
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct pod_told *told;     /* NULL: nobody is told of it */

@@ -150,6 +150,14 @@ static bool restarted_once(struct fake *f, struct story *s)
         return tell_at(f, s, ENDED("1", "Error", "1"));
 }
 
+/* Heard of after the change, of processes that ended before it. */
+static bool restarted_late(struct fake *f, struct story *s)
+{
+        return tell(f, s, "db-0",
+                    "{\"containerStatuses\":[{\"name\":\"app\",\"ready\":true,\"restartCount\":2,\"lastState\":{"
+                    "\"terminated\":{\"reason\":\"Error\",\"exitCode\":1,\"finishedAt\":\"2026-01-01T00:00:00Z\"}}}]}");
+}
+
 static bool restarted(struct fake *f, struct story *s)
 {
         return tell_at(f, s, ENDED("2", "Error", "1"));
@@ -283,6 +291,8 @@ static struct story stories[] = {
               SET, CYCLES(1), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
         STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),
         STORY("restarted-once", BY("Rollout"), DB, ROLLED, CALL(restarted_once), UNGUARDED),
+        STORY("heard-of-late", BY("InPlace"), DB, SET, CALL(restarted_late), UNGUARDED, CALL(restarted_since),
+              GUARDED("Restarts", "restarted 6 times")),
         STORY("only-recommended", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),
               CALL(restarted_often), CALL(evicted), CYCLES(2), CHECK(DB_REC, "status.state", "Ready")),
         STORY("turned-off",

@@ -55,6 +55,31 @@ static void test_restarts(void **state)
         guarded_clear(&s);
 }
 
+/* A restart is heard of later than its process ended, by the node's clock in whole seconds. */
+static void test_restarts_heard_of_late(void **state)
+{
+        (void)state;
+        static const struct {
+                const char *what;
+                int64_t ended_s; /* after the change */
+                int64_t counted;
+        } row[] = {{"before", -1, 0}, {"within its second", 0, 1}, {"after", 1, 1}};
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct guarded s;
+                begin(&s, APPLY_IN_PLACE);
+                s.pod[0].restarts = 7;
+                change(&s, changed_ms + 300);
+                s.pod[0].restarts = 8;
+                s.pod[0].ended_s = (uint32_t)(changed_ms / SECOND_MS + row[i].ended_s);
+                if (guarding_restarts(&s.t) != row[i].counted)
+                        fail_msg("ended %s: %d", row[i].what, (int)guarding_restarts(&s.t));
+                s.pod[0].restarts = 9; /* the next is after it in any case, and the one before stays where it was */
+                s.pod[0].ended_s += 60;
+                assert_int_equal(guarding_restarts(&s.t), row[i].counted + 1);
+                guarded_clear(&s);
+        }
+}
+
 static void test_restarts_of_others(void **state)
 {
         (void)state;
@@ -608,6 +633,7 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_restarts),
+                cmocka_unit_test(test_restarts_heard_of_late),
                 cmocka_unit_test(test_restarts_of_others),
                 cmocka_unit_test(test_restarts_of_many),
                 cmocka_unit_test(test_readiness),

@@ -15,6 +15,7 @@ enum { SAMPLES = 120, MI = 1 << 20 };
 static const int64_t base_ms = 1763700000000, set_ms = 1763690000000;
 
 #define SET        "[{\"name\":\"app\",\"cpu\":\"285m\"}]"
+#define HIGHER     "[{\"name\":\"app\",\"cpu\":\"600m\"}]"
 #define NOTES(v)   "\"halflife.dev/applied-resources\":\"{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" v "\\\"}}}\""
 #define RAISED     ",\"halflife.dev/raised\":\"2026-01-01T00:00:00Z\""
 #define RAISED_ALL "\"halflife.dev/raised\":\"2026-01-01T00:00:00Z\""
@@ -52,6 +53,10 @@ static const struct row {
          false, false, "RestartRequired", "1 of 2 pods"},
         {"deferred", SET, "285m", "2", NOTES("285m"), "", SAYS("PodResizePending", "Deferred"), false, false, false,
          false, "Deferred", "words"},
+        {"deferred, while its next target waits", HIGHER, "600m", "2", NOTES("600m"), "",
+         SAYS("PodResizePending", "Deferred"), true, false, false, false, "Deferred", "words"},
+        {"under way, while its next target waits", HIGHER, "600m", "2", NOTES("600m"), "",
+         SAYS("PodResizeInProgress", ""), true, false, false, false, "Paused", ""},
         {"infeasible", SET, "285m", "2", NOTES("285m"), "", SAYS("PodResizePending", "Infeasible"), false, false, false,
          false, "Infeasible", "words"},
         {"the next setting tries it again", SET, "500m", "2", NOTES("500m"), "", SAYS("PodResizePending", "Infeasible"),
