@@ -40,15 +40,22 @@ func memoryOf(list []sample) (all []float64) {
 	return all
 }
 
-// A program uses what is known; the node measures it, and the recommendation is of that.
+// A program uses what is known; the node measures it, and the recommendation is of that. While too little is known, nothing
+// is told that would stand still.
 func nodeLearn(t *T) {
 	t.Namespace()
 	seen := t.witness()
 	defer seen.stop()
-	t.Profile(quick("Recommend"))
+	profile := quick("Recommend")
+	profile["apply"].(M)["minHistory"] = "30s"
+	t.Profile(profile)
 	t.Apply(t.burning("Deployment", "web", 1, burner{requests: M{"cpu": "300m", "memory": "400Mi"},
 		limits: M{"cpu": "1", "memory": "600Mi"}, steps: []string{"cpu=0.2,mem=120Mi"}}))
 	pod := t.oneRuns("web")
+	young := t.RecIn("deployment-web", "Learning", soon).Object("status")
+	if young.At("samples") != nil || young.At("lastSample") != nil {
+		t.Fatalf("it is learned yet, and its status tells of samples: %s", young)
+	}
 	began, before := time.Now(), t.worked(pod)
 	var cpu, memory string
 	t.Eventually("the recommendation is of what is used", soon, func() error {

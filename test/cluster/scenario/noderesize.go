@@ -2,6 +2,7 @@ package scenario
 
 import (
 	"fmt"
+	"strings"
 
 	"halflife.dev/cluster/kube"
 	"halflife.dev/cluster/node"
@@ -10,8 +11,9 @@ import (
 func init() {
 	onNode = append(onNode, scenario{"node-resize", nodeResize}, scenario{"node-rollout", nodeRollout},
 		scenario{"node-restore", nodeRestore})
-	ownNode = append(ownNode, scenario{"node-deferred", nodeDeferred})
+	ownNode = append(ownNode, scenario{"node-deferred", nodeDeferred}, scenario{"node-replaced", nodeReplaced})
 	nodeOf["node-deferred"] = node.Settings{Room: 1024, Evict: 100, Cores: 600}
+	nodeOf["node-replaced"] = nodeOf["node-deferred"]
 }
 
 // idler uses little of what its owner asks for.
@@ -98,7 +100,7 @@ func nodeRestore(t *T) {
 		return t.actual("web", "250m", "300Mi")
 	})
 	t.goesOn("web", before)
-	if pod := t.Pods("web")[0]; carries(pod) {
+	if pod := t.Pods("web")[0]; strings.Contains(pod.Object("metadata", "annotations").String(), "halflife.dev/") {
 		t.Fatalf("pod %s still carries %s", pod.Name(), pod.Object("metadata", "annotations"))
 	}
 }
@@ -131,4 +133,25 @@ func nodeDeferred(t *T) {
 		return t.hasShares("web", got)
 	})
 	t.goesOn("web", before)
+}
+
+// A pod is lowered and others take the room; its replacement, which no admission lowers, does not fit, and that is told.
+func nodeReplaced(t *T) {
+	t.Namespace()
+	t.own()
+	profile := quick("InPlace")
+	profile["selector"] = M{"matchLabels": M{"app": "web"}}
+	t.Profile(profile)
+	t.Apply(t.burning("Deployment", "web", 1, burner{requests: M{"cpu": "300m", "memory": "100Mi"},
+		steps: []string{"cpu=0.03,mem=20Mi"}}))
+	before := t.oneRuns("web")
+	t.lowered("web", "300m", 1)
+	t.Apply(t.burning("ReplicaSet", "filler", 1, burner{requests: M{"cpu": "450m"}, steps: []string{"mem=10Mi"}}))
+	t.oneRuns("filler")
+	t.Check(t.Delete(t.path("pods", before.Name())))
+	rec := t.applies("deployment-web", "False", "Unschedulable", "1 new pods ask for the original")
+	t.Notef("%s", rec.Condition("Applied").Text("message"))
+	t.Check(t.Delete(t.path("replicasets", "filler")))
+	t.lowered("web", "300m", 1)
+	t.applies("deployment-web", "True", "UpToDate", "")
 }
