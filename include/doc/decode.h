@@ -88,7 +88,7 @@ struct eviction_view {
 struct container_status_view {
         struct text name;
         int64_t restarts;
-        struct wall running_since;  /* ms 0: it does not run */
+        bool stopped;               /* its state is waiting or terminated */
         struct kill_view now, last; /* state.terminated, lastState.terminated */
 };
 
@@ -97,7 +97,7 @@ struct pod_view {
         struct text node;       /* "" : not scheduled yet */
         bool running, finished; /* phase Running; Succeeded or Failed */
         struct wall started;
-        bool unschedulable;       /* condition PodScheduled: no node has the room, or is fit */
+        bool lacks_room;          /* condition PodScheduled: it waits for a node with CPU or memory for it */
         bool ready;               /* condition Ready */
         struct wall ready_turned; /* since when it says so; ms 0: it does not tell */
         bool node_pressure;       /* evicted or condition saying the node was short of memory */

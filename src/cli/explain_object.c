@@ -9,7 +9,9 @@ static void print_samples(const struct page *p, const json_t *status)
 {
         AUTO(mem_free) char *since = page_text(status, "since"), *last = page_text(status, "lastSample");
         json_int_t samples = json_integer_value(json_object_get(status, "samples"));
-        if (samples == 0)
+        if (samples == 0 && *since)
+                page_printf(p, "samples", "learning since %s: not enough yet", since);
+        else if (samples == 0)
                 page_line(p, "samples", "nothing was learned yet");
         else
                 page_printf(p, "samples", "%lld samples since %s, the newest of %s; confidence %lld %%",

@@ -62,8 +62,8 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
         enum sample_verdict verdict = put(c, h, s);
         if (!p->target) /* else it is counted as its workload's */
                 c->count.samples[verdict]++;
-        if (verdict == SAMPLE_ACCEPTED && s->has[MEMORY])
-                pc->last_memory = (int64_t)s->value[MEMORY];
+        if (verdict == SAMPLE_ACCEPTED)
+                pod_sampled(pc, s->at, v);
         if (verdict == SAMPLE_ACCEPTED && h->original)
                 raise_see(h, p, (int)(pc - p->container), v, s->at);
 }
@@ -165,6 +165,13 @@ void dimension_polled(struct controller *c)
 }
 
 /* --- kills --- */
+
+void dimension_disbelieve(struct controller *c, const struct pod *p, const struct pod_container *pc)
+{
+        struct target *t = p->more ? p->more->single : NULL;
+        if (t && t->profile && pc->role != ROLE_INIT)
+                persist_kill(c, history_of(t, pc->name), p, pc, 0);
+}
 
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, const struct oom_kill *k)
 {

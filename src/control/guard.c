@@ -120,6 +120,7 @@ static struct guard_facts facts_of(struct guarding *g, struct target *t, const s
         if (!ours || !guard_watches(policy, (struct wall){g->change_ms}, now))
                 return f;
         f.changed.ms = g->change_ms;
+        guarding_hear(t);
         f.restarts = guarding_restarts(t);
         follow_readiness(g, t, &f);
         return f;
@@ -245,7 +246,7 @@ bool guard_watch(struct controller *c, struct target *t, const struct plan *p)
 void guard_says(struct plan *p)
 {
         const struct guarding *g = p->target->deed.guard;
-        char until[WALL_TEXT_MAX], back[80];
+        char until[WALL_TEXT_MAX], back[144];
         if (!p->guarded)
                 return;
         resize_given_back(p, back, sizeof back);

@@ -105,7 +105,7 @@ static uint16_t restarts_before(const struct guarding *g, const struct pod *p)
 }
 
 /* A restart is heard of seconds after its process ended: one that ended before the change was before it. */
-static void remember_late_ones(struct target *t)
+void guarding_hear(struct target *t)
 {
         struct guarding *g = t->deed.guard;
         int64_t change_s = whole_second(g->change_ms) / SECOND_MS;
@@ -115,13 +115,13 @@ static void remember_late_ones(struct target *t)
                         remember(g, p);
 }
 
-int64_t guarding_restarts(struct target *t)
+int64_t guarding_restarts(const struct target *t)
 {
         const struct guarding *g = t->deed.guard;
         int64_t sum = 0;
-        remember_late_ones(t);
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
-                uint16_t before = p->running && p->ours && p->restarts ? restarts_before(g, p) : p->restarts;
+                bool counts = p->running && p->ours && p->restarts && !pod_is_unheard(p);
+                uint16_t before = counts ? restarts_before(g, p) : p->restarts;
                 sum += p->restarts > before ? p->restarts - before : 0;
         }
         return sum > g->by_limit ? sum - g->by_limit : 0;

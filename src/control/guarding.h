@@ -47,7 +47,9 @@ void guarding_begin(struct target *t, struct guarding *seen);
 void guarding_end(struct target *t);
 /* Of running pods with requests of ours, the restarts whose processes ended since the change, but for those that a
  * limit caused. */
-int64_t guarding_restarts(struct target *t);
+int64_t guarding_restarts(const struct target *t);
+/* Restarts that were heard of since, of processes that ended before the change, are put with those before it. */
+void guarding_hear(struct target *t);
 /* The same pods, but for those on nodes whose kubelet is away, and those that are not ready and younger than that.
  * *ret_turned_ms: since when none of those that are not ready was, where all of them came after the change; else 0. */
 struct guard_pods guarding_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms);

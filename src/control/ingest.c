@@ -55,23 +55,16 @@ static void count_run(struct history *h, const struct pod *p)
         h->usage.runs++;
 }
 
-/* Also of pods that nothing is learned of: they use up their node's memory as well. */
-static void note_memory(struct pod_container *pc, struct wall at, const struct pod_metrics_container_view *v)
-{
-        if (!v->has[MEMORY] || v->memory_bytes <= 0)
-                return;
-        pc->last_memory = v->memory_bytes;
-        pc->sampled_s = (uint32_t)(at.ms / SECOND_MS);
-}
-
 static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
                            const struct pod_metrics_container_view *v)
 {
         struct history *h = pc->history; /* nearly always: the target, which is far off in memory, is not asked */
         if (!h)
                 h = ingest_history(c, p, pc);
-        if (!h)
-                return; /* its profile went while the answer was under way */
+        if (!h) { /* its profile went */
+                pod_sampled(pc, at, v);
+                return;
+        }
         struct sample s = {
                 .at = at,
                 .has = {v->has[CPU], v->has[MEMORY]},
@@ -82,7 +75,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
         c->count.samples[verdict]++;
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
-        note_memory(pc, at, v);
+        pod_sampled(pc, at, v);
         if (v->has[CPU] && p->told)
                 p->told->cpu[pc - p->container] = v->cpu_nano;
         if (h->original && h->target->profile)
@@ -107,7 +100,7 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
                                 if (p->target)
                                         fold_container(c, p, &p->container[k], m->at, &m->container[i]);
                                 else
-                                        note_memory(&p->container[k], m->at, &m->container[i]);
+                                        pod_sampled(&p->container[k], m->at, &m->container[i]);
                                 break;
                         }
 }

@@ -5,7 +5,7 @@
 
 static bool is_kept(const struct node *n)
 {
-        return n->known || n->pods > 0;
+        return n->known || n->first;
 }
 
 static void forget(struct world *w, struct node *n)
@@ -28,24 +28,32 @@ static struct node *node_get(struct world *w, struct text name)
         return n;
 }
 
-struct node *node_take(struct world *w, struct text name)
+void node_take(struct world *w, struct pod *p, struct text name)
 {
         struct node *n = node_get(w, name);
-        n->pods++;
-        return n;
+        p->node = n;
+        p->next_on_node = n->first;
+        p->on_node = &n->first;
+        if (n->first)
+                n->first->on_node = &p->next_on_node;
+        n->first = p;
 }
 
-void node_give(struct world *w, struct node *n)
+void node_give(struct world *w, struct pod *p)
 {
-        if (!n)
+        if (!p->node)
                 return;
-        n->pods--;
-        forget(w, n);
+        *p->on_node = p->next_on_node;
+        if (p->next_on_node)
+                p->next_on_node->on_node = p->on_node;
+        forget(w, p->node);
 }
 
+/* Its pods are there for a minute or more after it: nobody hears of them. */
 static void node_unknown(struct world *w, struct node *n)
 {
-        n->known = n->away = false;
+        n->away = n->known && n->first;
+        n->known = false;
         n->turned_ms = 0;
         n->allocatable = (struct amount){0};
         forget(w, n);
@@ -86,22 +94,25 @@ void node_swept(struct world *w, uint32_t epoch)
                         node_unknown(w, n);
 }
 
-/* By its last sample, where that is of then; what is too young to have one counts as what it asks for. */
+/* By its last sample, where that is of then; what is too young to have one counts as what it asks for. What had stopped
+ * by then used nothing; what stopped then, by the same shortage perhaps, counts. */
 static int64_t used_then(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
-        int64_t used = pod_memory_before(c, at, fresh_ms);
+        enum { SLACK_MS = 5 * SECOND_MS }; /* those of one shortage stop within it */
+        int64_t used = pod_memory_before(c, at, fresh_ms), restarted_ms = (int64_t)p->ended_s * SECOND_MS;
+        if (c->stopped_s && (int64_t)c->stopped_s * SECOND_MS + SLACK_MS < at.ms)
+                return 0;
         if (used >= 0)
                 return used;
-        return at.ms - p->started_ms <= fresh_ms ? pod_request(c, MEMORY).value : -1;
+        int64_t began_ms = p->started_ms > restarted_ms ? p->started_ms : restarted_ms;
+        return at.ms - began_ms <= fresh_ms ? pod_request(c, MEMORY).value : -1;
 }
 
-int64_t node_others_used(const struct world *w, const struct pod *p, const struct pod_container *but, struct wall at,
-                         int64_t fresh_ms)
+int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms)
 {
         int64_t sum = 0;
-        for (size_t i = 0; i < w->ordered; i++) {
-                const struct pod *other = w->order[i];
-                if (other->node != p->node || !other->running || other->started_ms > at.ms)
+        for (const struct pod *other = n->first; other; other = other->next_on_node) {
+                if (!other->started_ms || other->started_ms > at.ms)
                         continue;
                 for (int k = 0; k < other->containers; k++) {
                         const struct pod_container *c = &other->container[k];

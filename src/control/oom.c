@@ -30,23 +30,51 @@ static int64_t fresh_ms(const struct controller *c)
         return ms > MINUTE_MS ? ms : MINUTE_MS;
 }
 
+/* That a pod is being deleted or was evicted tells of its last process: what ended before was started again. */
+static struct kill_facts facts_by_status(const struct pod *p, const struct pod_container *pc, int which)
+{
+        bool present = which == 1;
+        return (struct kill_facts){
+                .evicted = present && pc->evicted,
+                .exit_code = pc->kills->exit_code[which],
+                .deleting = present && p->deleting,
+                .by_kubelet = is_probes(pc, which) || (present && any_evicted(p)),
+                .limit = pod_limit(pc, MEMORY),
+                .used = KILL_NOT_MEASURED,
+                .others = KILL_NOT_MEASURED,
+        };
+}
+
+static void add_told(struct kill_facts *f, const struct kill_told *told)
+{
+        f->used = told->used;
+        f->node_short = told->node_short;
+        f->allocatable = told->allocatable;
+        f->others = told->others;
+}
+
+/* What is asked of all pods of the node is asked only where it makes a difference. */
 static struct kill_facts facts_of(const struct controller *c, const struct pod *p, const struct pod_container *pc,
                                   int which)
 {
         const struct wall at = {pc->kills->at_ms[which]};
-        struct kill_facts f = {
-                .evicted = pc->evicted && which == 1,
-                .exit_code = pc->kills->exit_code[which],
-                .deleting = p->deleting,
-                .by_kubelet = is_probes(pc, which) || any_evicted(p),
-                .limit = pod_limit(pc, MEMORY),
+        struct kill_told *told = &pc->kills->told[which];
+        struct kill_facts f = facts_by_status(p, pc, which);
+        if (told->is) {
+                add_told(&f, told);
+                return f;
+        }
+        *told = (struct kill_told){
+                .is = true,
                 .used = pod_memory_before(pc, at, fresh_ms(c)),
                 .node_short = p->node_pressure || shortage_of(&c->world, p, at),
                 .others = KILL_NOT_MEASURED,
         };
-        if (kill_judge(&f) == KILL_UNKNOWN && p->node) { /* what is asked of all pods is asked where it tells */
-                f.allocatable = p->node->allocatable;
-                f.others = node_others_used(&c->world, p, pc, at, fresh_ms(c));
+        add_told(&f, told);
+        if (kill_judge(&f) == KILL_UNKNOWN && p->node) {
+                told->allocatable = p->node->allocatable;
+                told->others = node_others_used(p->node, pc, at, fresh_ms(c));
+                add_told(&f, told);
         }
         return f;
 }
@@ -102,6 +130,20 @@ static void learn_kill(struct controller *c, struct history *h, struct pod *p, s
         persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
 }
 
+/* Its number is stored like that of a kill: the next start has no more the samples and Events that spoke against it. */
+static void disbelieve(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
+                       int64_t exit_code)
+{
+        if (pc->role == ROLE_INIT)
+                return;
+        c->count.kills_not_believed++;
+        if (h)
+                persist_kill(c, h, p, pc, 0);
+        dimension_disbelieve(c, p, pc);
+        log_debug("reported as OOMKilled, and ended otherwise: not counted", KV("namespace", p->ns), KV("pod", p->name),
+                  KV("container", pc->name), KV_INT("exit_code", exit_code));
+}
+
 static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
 {
         struct wall at = time_of(c, pc, which);
@@ -112,19 +154,18 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         if (counted_long_ago(c, pc, at.ms))
                 return;
         const struct kill_facts f = facts_of(c, p, pc, which);
-        const struct oom_kill k = {.container = pc->name,
-                                   .at = at,
-                                   .cause = kill_judge(&f),
-                                   .limit = kill_judge(&f) == KILL_LIMIT ? (double)f.limit.value : 0};
-        if (k.cause == KILL_NOT_BELIEVED) {
-                c->count.kills_not_believed++;
-                log_debug("reported as OOMKilled, and ended otherwise: not counted", KV("namespace", p->ns),
-                          KV("pod", p->name), KV("container", pc->name), KV_INT("exit_code", f.exit_code));
+        const enum kill_cause cause = kill_judge(&f);
+        struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(c, p, pc);
+        if (cause == KILL_NOT_BELIEVED) {
+                disbelieve(c, h, p, pc, f.exit_code);
                 return;
         }
+        const struct oom_kill k = {.container = pc->name,
+                                   .at = at,
+                                   .cause = cause,
+                                   .limit = cause == KILL_LIMIT ? (double)f.limit.value : 0};
         guard_killed(c, p->more ? p->more->single : NULL, p, &k);
         bool counted = dimension_kill(c, p, pc, &k);
-        struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(c, p, pc);
         if (h)
                 learn_kill(c, h, p, pc, &k);
         if (!counted && !h)
@@ -137,8 +178,8 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
 /* Its kills wait until the answer is there; those of a pod that goes cannot. */
 static bool waits_for_probes(struct controller *c, struct pod *p)
 {
-        bool matters = false;
-        for (int i = 0; i < p->containers && !p->gone && !p->probes_told; i++)
+        bool matters = p->probes_asked && !p->gone;
+        for (int i = 0; i < p->containers && !matters && !p->gone && !p->probes_told; i++)
                 for (int which = 0; p->container[i].kills && which < 2; which++)
                         matters |= p->container[i].kills->at_ms[which] &&
                                    p->container[i].kills->restarts + which > p->container[i].kills_counted &&

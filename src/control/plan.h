@@ -36,7 +36,7 @@ struct plan_resize {
         const char *verdict_text, *refusal; /* the kubelet's words on the worst, the server's; NULL: none */
 };
 
-enum { PLAN_CONDITIONS = 20, PLAN_WORDS = 256 };
+enum { PLAN_CONDITIONS = 20, PLAN_WORDS = 320 };
 struct plan_condition {
         const char *type;
         bool status;

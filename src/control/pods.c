@@ -73,7 +73,7 @@ static void pod_free(struct world *w, struct pod *p)
         if (p->told)
                 labels_release(&p->told->labels);
         mem_free(p->told);
-        node_give(w, p->node);
+        node_give(w, p);
         if (p->owner)
                 p->owner->children--;
         intern_drop(w->names, p->original);
@@ -144,11 +144,15 @@ static void container_kill(struct pod_container *c, const struct container_statu
 {
         if (!s->now.seen && !s->last.seen)
                 return;
-        pod_kills_forget(c); /* what is not counted yet is told again, or by a later one */
+        struct pod_kills *before = c->kills;
+        c->kills = NULL; /* what is not counted yet is told again, or by a later one */
         if (s->last.seen)
                 note_kill(c, 0, s->restarts, &s->last);
         if (s->now.seen)
                 note_kill(c, 1, s->restarts + 1, &s->now);
+        if (before && c->kills && c->kills->restarts == before->restarts)
+                memcpy(c->kills->told, before->told, sizeof before->told);
+        mem_free(before);
 }
 
 static int64_t above_request(const struct pod_container *c)
@@ -157,13 +161,14 @@ static int64_t above_request(const struct pod_container *c)
 }
 
 /* Whom an eviction for memory is put down to: the container furthest above its request, by the kubelet's words, else by
- * the last samples. */
-static struct pod_container *evicted_container(struct pod *p, struct text message)
+ * the last samples. *ret_used: by those words; 0: they do not tell. */
+static struct pod_container *evicted_container(struct pod *p, struct text message, int64_t *ret_used)
 {
         struct pod_container *worst = NULL;
         struct text name;
         int64_t used;
         bool told = decode_eviction(message, &name, &used);
+        *ret_used = 0;
         for (int i = 0; i < p->containers; i++) {
                 struct pod_container *c = &p->container[i];
                 if (c->role == ROLE_INIT)
@@ -171,8 +176,7 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
                 if (c->evicted) /* as was said before */
                         return c;
                 if (told && text_is(name, c->name)) {
-                        if (used > c->last_memory)
-                                c->last_memory = used;
+                        *ret_used = used;
                         return c;
                 }
                 if (!worst || above_request(c) > above_request(worst))
@@ -181,27 +185,52 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
         return worst;
 }
 
-/* A kubelet that evicts may leave out the container's status, and an Event has none: then the last one, or what was
- * counted before, tells of its restarts. */
+/* A kubelet that evicts may leave out the container's status: then the last one, or what was counted before, tells of
+ * its restarts. */
 static int64_t restarts_before(const struct pod_container *c)
 {
         if (c->kills)
                 return c->kills->restarts;
-        return c->restart_count > 0 || c->kills_counted < 0 ? c->restart_count : c->kills_counted;
+        return c->has_status || c->kills_counted < 0 ? c->restart_count : c->kills_counted;
 }
 
-/* Its pod does not start again, so it is the end of the present process: where that was killed as well, it is one. It
- * is counted once, whichever of its witnesses (status, condition, Event) come, and in whatever order. */
+/* The pod does not start again, so its eviction is the end of the present process: a kill of that process and each
+ * witness of the eviction (status, condition, Event) have one and the same number, and are counted once. */
+static void note_eviction(struct pod_container *c, struct wall at)
+{
+        if (c->evicted && !c->kills && !c->has_status) /* nothing but what was counted of it numbers its ends */
+                return;
+        c->evicted = true;
+        if (!c->kills || !c->kills->at_ms[1])
+                note_kill(c, 1, restarts_before(c) + 1, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD});
+}
+
 static void pod_evicted(struct pod *p, struct text message, struct wall at)
 {
-        struct pod_container *c = evicted_container(p, message);
+        int64_t used;
+        struct pod_container *c = evicted_container(p, message, &used);
         if (!c)
                 return;
-        bool told = c->evicted && !c->kills;
-        c->evicted = true;
-        if (told || (c->kills && c->kills->at_ms[1]))
+        if (used > c->last_memory)
+                c->last_memory = used;
+        note_eviction(c, at);
+}
+
+/* Events may be written by whoever may write anything in the namespace: one is believed of a pod that has ended, and
+ * what it says of usage is not. */
+static void believe_events(struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].evicted_s)
+                        note_eviction(&p->container[i], (struct wall){(int64_t)p->container[i].evicted_s * SECOND_MS});
+}
+
+void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v)
+{
+        if (!v->has[MEMORY] || v->memory_bytes <= 0)
                 return;
-        note_kill(c, 1, restarts_before(c) + 1, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD});
+        c->last_memory = v->memory_bytes;
+        c->sampled_s = (uint32_t)(at.ms / SECOND_MS);
 }
 
 /* A kubelet that lost sight of a process, as of one that it evicted, counts a restart that is none. */
@@ -209,6 +238,14 @@ static uint32_t restarts_told(const struct container_status_view *s)
 {
         int64_t restarts = s->restarts - (s->last.lost ? 1 : 0);
         return restarts < 0 ? 0 : restarts > UINT32_MAX ? UINT32_MAX : (uint32_t)restarts;
+}
+
+static uint32_t stopped(const struct container_status_view *s)
+{
+        int64_t at_ms = s->now.at.ms > s->last.at.ms ? s->now.at.ms : s->last.at.ms;
+        if (!s->stopped)
+                return 0;
+        return at_ms ? (uint32_t)(at_ms / SECOND_MS) : 1;
 }
 
 static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
@@ -225,7 +262,9 @@ static void container_set(struct world *w, struct pod_container *c, const struct
         c->probed = v->probed;
         if (!s)
                 return;
+        c->has_status = true;
         c->restart_count = restarts_told(s);
+        c->stopped_s = stopped(s);
         container_kill(c, s);
 }
 
@@ -265,9 +304,9 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
         int64_t sum = 0, ended_ms = 0;
         for (int i = 0; i < p->containers; i++) {
                 const struct container_status_view *s = status_of(v, v->container[i].name);
-                if (!s || s->restarts <= 0 || p->container[i].role == ROLE_INIT)
+                if (!s || restarts_told(s) == 0 || p->container[i].role == ROLE_INIT)
                         continue;
-                sum = add_saturated(sum, s->restarts);
+                sum = add_saturated(sum, restarts_told(s));
                 if (s->last.at.ms > ended_ms)
                         ended_ms = s->last.at.ms;
         }
@@ -286,12 +325,12 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->running = running;
         p->finished = v->finished;
         p->deleting = v->meta.deleted.ms != 0;
-        p->unschedulable = v->unschedulable && !p->deleting && !v->running && !v->finished;
+        p->lacks_room = v->lacks_room && !p->deleting && !v->running && !v->finished;
         p->node_pressure = v->node_pressure;
         p->ready = v->ready;
         p->ready_turned_s = (uint32_t)(v->ready_turned.ms / SECOND_MS);
         if (v->node.len && !p->node) /* once there it stays */
-                p->node = node_take(w, v->node);
+                node_take(w, p, v->node);
         pod_describe(w, p, &v->meta);
         resize_set(p, v);
         for (int i = 0; i < v->containers; i++)
@@ -299,6 +338,8 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         count_restarts(p, v);
         if (v->eviction.seen)
                 pod_evicted(p, v->eviction.message, v->eviction.at);
+        else if (p->finished || p->deleting)
+                believe_events(p);
         uint8_t owner[UID_BYTES] = {0};
         if (v->meta.owner.kind.len)
                 uid_bytes(v->meta.owner.uid, owner);
@@ -359,6 +400,19 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
         return rc;
 }
 
+/* It comes before the status that says so, or after it. */
+static void event_evicted(struct world *w, struct pod *p, const struct event_view *e)
+{
+        int64_t used;
+        struct pod_container *c = evicted_container(p, e->message, &used);
+        if (!c || e->at.ms < p->started_ms)
+                return;
+        c->evicted_s = (uint32_t)(e->at.ms / SECOND_MS);
+        if (p->finished || p->deleting)
+                believe_events(p);
+        note_killed(w, p);
+}
+
 int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct event_view e;
@@ -372,10 +426,8 @@ int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err
         struct pod *p = tells ? map_get(&w->pods, key_of_object(w, &of)) : NULL;
         if (p)
                 uid_bytes(e.uid, uid);
-        if (p && memcmp(uid, p->uid, UID_BYTES) == 0) {
-                pod_evicted(p, e.message, e.at);
-                note_killed(w, p);
-        }
+        if (p && memcmp(uid, p->uid, UID_BYTES) == 0)
+                event_evicted(w, p, &e);
         arena_reset(&w->scratch);
         return rc;
 }

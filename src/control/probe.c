@@ -16,6 +16,14 @@ static bool has(struct text in, const char *word)
         return in.len && memmem(in.p, in.len, word, strlen(word));
 }
 
+/* A pod that was made again has the name of the one before. */
+static bool is_of_pod(const struct event_view *e, const struct pod *p)
+{
+        uint8_t uid[UID_BYTES];
+        uid_bytes(e->uid, uid);
+        return text_is(e->kind, "Pod") && memcmp(uid, p->uid, UID_BYTES) == 0;
+}
+
 /* "Container app failed liveness probe, will be restarted" */
 static bool is_of_probe(const struct event_view *e, const char *container)
 {
@@ -27,7 +35,7 @@ static void take_event(struct controller *c, struct pod *p, const json_t *event)
 {
         struct event_view e;
         char *text = json_dumps(event, JSON_COMPACT);
-        if (text && decode_event(text_of(text), &c->world.scratch, &e, NULL) == 0)
+        if (text && decode_event(text_of(text), &c->world.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
                 for (int i = 0; i < p->containers; i++) {
                         struct pod_container *pc = &p->container[i];
                         uint32_t at_s = (uint32_t)(e.at.ms / SECOND_MS);

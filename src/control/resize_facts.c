@@ -206,7 +206,7 @@ static bool any_ours(const struct target *t)
 /* A new pod that no admission set: it asks for more than those that run, and the room may be gone that they left. */
 static bool is_unplaced(const struct plan *p, const struct pod *pod)
 {
-        if (!pod->unschedulable || pod->ours)
+        if (!pod->lacks_room || pod->ours)
                 return false;
         for (int i = 0; i < pod->containers; i++) {
                 const struct plan_container *of = planned(p, pod->container[i].name);
@@ -289,8 +289,8 @@ bool resize_says(struct plan *p)
         if (s->unplaced) {
                 struct plan_condition *c = plan_say(p, "Applied", false, "Unschedulable");
                 snprintf(c->message, sizeof c->message,
-                         "%d new pods ask for the original and find no node with room for it: without the admission "
-                         "webhook (manifests/overlays/admission) only running pods are lowered",
+                         "%d new pods came with the original, and no node has the room: the admission webhook "
+                         "(manifests/overlays/admission) is not installed, or did not see them",
                          s->unplaced);
                 s->stuck = true;
                 return true;

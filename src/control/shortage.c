@@ -1,12 +1,13 @@
 /*
  * Nodes that were short of memory, as their Events tell (SystemOOM of the kubelet, OOMKilling of the node problem
- * detector). They name no pod, so they count no kill: they only say that it need not have been a limit.
+ * detector). They name no pod, so they count no kill: they only say that it need not have been a limit. Those of nodes
+ * lie in namespace default; whoever may write Events elsewhere says nothing of a node.
  */
 #include "world.h"
 
 enum {
         ABOUT_MS = 5 * MINUTE_MS,
-        NODES_MAX = 4096, /* whoever may write Events names them */
+        NODES_MAX = 4096, /* whoever may write Events there names them */
 };
 
 struct shortage {
@@ -41,7 +42,7 @@ int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct er
         struct event_view e;
         (void)epoch;
         int rc = decode_event(json, &w->scratch, &e, err);
-        bool tells = rc == 0 && text_is(e.kind, "Node") && e.name.len && e.at.ms &&
+        bool tells = rc == 0 && text_is(e.meta.ns, "default") && text_is(e.kind, "Node") && e.name.len && e.at.ms &&
                      (text_is(e.reason, "SystemOOM") || text_is(e.reason, "OOMKilling"));
         struct shortage *s = tells ? shortage_get(w, e.name, e.at) : NULL;
         if (s && e.at.ms > s->at_ms)

@@ -180,10 +180,10 @@ struct workload {
 struct node {
         const char *name; /* interned */
         uint32_t epoch;
-        bool known; /* the watch has it; else only pods on it were seen */
-        bool away;  /* its kubelet is not heard of: NotReady, or unreachable */
-        int pods;
-        int64_t turned_ms;         /* since when it is away, or is not; 0: it does not tell */
+        bool known;        /* the watch has it; else only pods on it were seen */
+        bool away;         /* NotReady or unreachable; or the watch had it, has it no more, and pods are on it still */
+        struct pod *first; /* of the pods on it, by next_on_node; NULL: none */
+        int64_t turned_ms; /* since when it is away, or is not; 0: it does not tell */
         struct amount allocatable; /* memory, bytes; unset: not known */
 };
 
@@ -192,6 +192,12 @@ struct pod_kills {
         int64_t at_ms[2], started_ms[2]; /* when that process ended, and began */
         int64_t exit_code[2];
         int64_t restarts; /* the count that the first of them led to; the second's is one more */
+        struct kill_told {
+                bool is; /* what was known when it was seen first: samples that come later tell of others */
+                bool node_short;
+                int64_t used, others;
+                struct amount allocatable;
+        } told[2];
 };
 
 struct pod_container {
@@ -206,9 +212,12 @@ struct pod_container {
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
         bool evicted : 1;         /* its pod was, for lack of memory, and this is put down to it */
         bool probed : 1;          /* a probe that fails makes the kubelet kill it */
-        uint32_t sampled_s;       /* when last_memory was measured, since 1970; 0: never */
+        bool has_status : 1;      /* restart_count was told */
         uint32_t restart_count;   /* by its last status */
+        uint32_t sampled_s;       /* the next are seconds since 1970. When last_memory was measured; 0: never */
+        uint32_t stopped_s;       /* since when no process of it runs; 1: that is not told; 0: one does */
         uint32_t probe_killed_s;  /* when a probe had it killed last, as far as that was asked for; 0: never */
+        uint32_t evicted_s;       /* when an Event says that its pod was evicted for it; 0: none does */
 };
 
 /* What is kept of a pod that runs under InPlace, once there is something to keep. */
@@ -245,13 +254,14 @@ struct pod {
         struct pod *next_of_target;
         struct pod_more *more; /* dimension.h; NULL: most have none */
         int64_t created_ms, started_ms;
-        struct node *node; /* counted in pods; NULL: it is on none */
+        struct node *node;                   /* NULL: it is on none */
+        struct pod *next_on_node, **on_node; /* on_node: what points to it */
         bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
         bool admitted : 1; /* came with requests of ours, and nobody was told yet */
         bool ours : 1;     /* its annotations record requests of ours */
         bool ready : 1;
         bool deleting : 1;
-        bool unschedulable : 1;  /* it waits for a node with room */
+        bool lacks_room : 1;     /* it waits for a node with room */
         bool probes_asked : 1;   /* whether probes had its containers killed: the answer is under way */
         bool probes_told : 1;    /* and it is there */
         bool canary : 1;         /* it comes first, while its target has a trial */
@@ -517,21 +527,20 @@ bool shortage_of(const struct world *w, const struct pod *p, struct wall at);
 int node_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void node_remove(struct world *w, struct text json);
 void node_swept(struct world *w, uint32_t epoch);
-struct node *node_take(struct world *w, struct text name); /* for one more pod of it; made when unknown */
-void node_give(struct world *w, struct node *n);           /* a pod of it goes; NULL: nothing */
-void nodes_release(struct world *w);                       /* after the pods */
+void node_take(struct world *w, struct pod *p, struct text name); /* a pod is on it; made when unknown */
+void node_give(struct world *w, struct pod *p);                   /* a pod goes; one of no node: nothing */
+void nodes_release(struct world *w);                              /* after the pods */
 /*
- * Bytes that all other containers of p's node used together, by their last samples before that time and at most
+ * Bytes that all containers of a node but one used together, by their last samples before that time and at most
  * fresh_ms older. -1: some of them were not measured.
  */
-int64_t node_others_used(const struct world *w, const struct pod *p, const struct pod_container *but, struct wall at,
-                         int64_t fresh_ms);
+int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms);
 /* The kubelet of a pod's node is away: what its status says is of before. */
 static inline bool pod_is_unheard(const struct pod *p)
 {
         return p->node && p->node->away;
 }
-/* An Event that a pod was evicted: a witness as good as its status. */
+/* An Event that a pod was evicted: believed once the pod has ended. */
 int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void evicted_remove(struct world *w, struct text json); /* what it told stands */
 void evicted_swept(struct world *w, uint32_t epoch);
@@ -587,7 +596,8 @@ void pod_set_raised(struct pod *p, struct text annotation); /* when it was raise
 struct record_set record_set_read(struct world *w, struct text annotation);
 void record_set_release(struct world *w, struct record_set *s);
 
-bool pod_tells_of_kill(const struct pod *p);                             /* of one that is not counted */
+bool pod_tells_of_kill(const struct pod *p); /* of one that is not counted */
+void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v); /* memory */
 void pod_kills_forget(struct pod_container *c);                          /* they are counted, or told of otherwise */
 struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
 void pod_remember(struct world *w, struct pod *p, struct text original); /* its annotation original-resources */

@@ -25,31 +25,21 @@ static void read_terminated(struct decoder *d, struct kill_view *ret)
         ret->lost = text_is(reason, "ContainerStatusUnknown");
 }
 
-static void read_running(struct decoder *d, struct wall *ret_since)
+static void read_state(struct decoder *d, bool *ret_stopped, struct kill_view *ret_kill)
 {
         struct text key;
-        DECODER_EACH (d, key)
-                if (text_is(key, "startedAt"))
-                        *ret_since = decoder_time(d, "startedAt");
-                else
-                        json_skip(&d->j);
-}
-
-static void read_state(struct decoder *d, struct wall *ret_since, struct kill_view *ret_kill)
-{
-        struct text key;
-        DECODER_EACH (d, key)
+        DECODER_EACH (d, key) {
+                *ret_stopped |= !text_is(key, "running");
                 if (text_is(key, "terminated"))
                         read_terminated(d, ret_kill);
-                else if (text_is(key, "running"))
-                        read_running(d, ret_since);
                 else
                         json_skip(&d->j);
+        }
 }
 
 static void read_container_status(struct decoder *d, struct container_status_view *ret)
 {
-        struct wall ignored;
+        bool ignored = false;
         struct text key;
         *ret = (struct container_status_view){.name = {"", 0}};
         DECODER_EACH (d, key)
@@ -58,7 +48,7 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                 else if (text_is(key, "restartCount"))
                         ret->restarts = json_int(&d->j);
                 else if (text_is(key, "state"))
-                        read_state(d, &ret->running_since, &ret->now);
+                        read_state(d, &ret->stopped, &ret->now);
                 else if (text_is(key, "lastState"))
                         read_state(d, &ignored, &ret->last);
                 else
@@ -121,7 +111,9 @@ static void read_condition(struct decoder *d, struct pod_view *pod)
                 pod->ready_turned = at;
         }
         if (text_is(type, "PodScheduled"))
-                pod->unschedulable = text_is(status, "False") && text_is(reason, "Unschedulable");
+                pod->lacks_room =
+                        text_is(status, "False") && text_is(reason, "Unschedulable") &&
+                        (text_holds(message, "Insufficient cpu") || text_holds(message, "Insufficient memory"));
         if (text_is(status, "True"))
                 read_resize(pod, type, reason, message);
         bool kubelet = text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet");

@@ -146,7 +146,8 @@ static void write_status(struct writer *w, const struct view_target *t, const st
         writer_close(w, '}');
         if (t->quota)
                 write_quota(w, t->quota);
-        writer_int(w, "samples", t->samples);
+        if (t->samples > 0 || !t->since_ms) /* a Recommendation does not tell while too few are there */
+                writer_int(w, "samples", t->samples);
         writer_time(w, "since", t->since_ms);
         writer_time(w, "lastSample", t->last_ms);
         writer_int(w, "confidencePercent", t->confidence_percent);

@@ -97,7 +97,8 @@ static bool marked_1(struct fake *f, struct story *s)
         return tell_at(f, s, ENDED("1", "OOMKilled", "1"));
 }
 
-static bool put_event(struct fake *f, struct story *s, const char *reason, const char *message)
+/* uid NULL: the pod's own. */
+static bool put_event_of(struct fake *f, struct story *s, const char *reason, const char *message, const char *uid)
 {
         char at[WALL_TEXT_MAX];
         AUTO(mem_free) char *path = story_path(s, "pods/db-0"), *text = fake_get(f, path);
@@ -107,10 +108,15 @@ static bool put_event(struct fake *f, struct story *s, const char *reason, const
                 mem_printf("{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"db-0.17\",\"namespace\":"
                            "\"%s\"},\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"%s\",\"name\":\"db-0\","
                            "\"uid\":\"%s\"},\"reason\":\"%s\",\"message\":\"%s\",\"lastTimestamp\":\"%s\"}",
-                           s->name, s->name, pick_text(pod, "metadata.uid"), reason, message,
+                           s->name, s->name, uid ? uid : pick_text(pod, "metadata.uid"), reason, message,
                            wall_print((struct wall){now_read().wall.ms + SECOND_MS}, at));
         fake_put(f, "kubelet", event);
         return true;
+}
+
+static bool put_event(struct fake *f, struct story *s, const char *reason, const char *message)
+{
+        return put_event_of(f, s, reason, message, NULL);
 }
 
 static bool evicted_event(struct fake *f, struct story *s)
@@ -123,6 +129,13 @@ static bool probe_failed(struct fake *f, struct story *s)
         return put_event(f, s, "Killing", "Container app failed liveness probe, will be restarted");
 }
 
+/* Of the pod before, which had the same name. */
+static bool probe_failed_before(struct fake *f, struct story *s)
+{
+        return put_event_of(f, s, "Killing", "Container app failed liveness probe, will be restarted",
+                            "00000000-0000-4000-9000-000000000001");
+}
+
 /* The program ended with 0 on SIGTERM: the phase is Succeeded, and the condition is the only witness. */
 static bool evicted_with_0(struct fake *f, struct story *s)
 {
@@ -133,6 +146,11 @@ static bool evicted_with_0(struct fake *f, struct story *s)
                 "\"TerminationByKubelet\",\"message\":\"" LOW_MEMORY
                 "\",\"lastTransitionTime\":\"$NOW\"}],\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,"
                 "\"state\":{\"terminated\":{\"reason\":\"Completed\",\"exitCode\":0}}}]}");
+}
+
+static bool ended_with_0(struct fake *f, struct story *s)
+{
+        return tell(f, s, "db-0", "{\"phase\":\"Succeeded\"}");
 }
 
 static bool evicted_by_all(struct fake *f, struct story *s)
@@ -208,8 +226,9 @@ static struct story stories[] = {
         STORY("evicted-by-all-witnesses", BY("Rollout"), DB, ROLLED, CALL(evicted_by_all),
               EXPECT("statefulsets/db", CPU, "1"), GUARDED("Evicted", "a pod was evicted for lack of memory at"),
               CYCLES(2), CHECK(DB_REC, "status.kills", "1")),
-        STORY("evicted-by-event", BY("Rollout"), DB, ROLLED, CALL(evicted_event), EXPECT("statefulsets/db", CPU, "1"),
-              GUARDED("Evicted", "a pod was evicted for lack of memory at"), CHECK(DB_REC, "status.kills", "1")),
+        STORY("evicted-by-event", BY("Rollout"), DB, ROLLED, CALL(evicted_event), CALL(ended_with_0),
+              EXPECT("statefulsets/db", CPU, "1"), GUARDED("Evicted", "a pod was evicted for lack of memory at"),
+              CHECK(DB_REC, "status.kills", "1")),
         STORY("rollout-restarts", BY("Rollout"), DB, ROLLED, CALL(restarted), EXPECT("statefulsets/db", CPU, "1"),
               GUARDED("Restarts", "restarted 2 times within"), PODS_BACK),
         STORY("rollout-not-ready", BY("Rollout"), DB, ROLLED, CALL(not_ready), UNGUARDED,
@@ -287,6 +306,11 @@ static struct story stories[] = {
         STORY("marked-and-killed-by-a-probe", BY("InPlace"),
               WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED), SET, CYCLES(1), CALL(probe_failed),
               CALL(out_of_memory), UNGUARDED, CHECK(DB_REC, "status.kills", "-")),
+        STORY("killed-and-its-namesake-by-a-probe", BY("InPlace"),
+              WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED), SET, CYCLES(1),
+              CALL(probe_failed_before), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
+        STORY("event-of-a-pod-that-runs", BY("Rollout"), DB, ROLLED, CALL(evicted_event), UNGUARDED,
+              CHECK(DB_REC, "status.kills", "-")),
         STORY("probed-and-killed", BY("InPlace"), WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED),
               SET, CYCLES(1), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
         STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),

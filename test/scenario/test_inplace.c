@@ -165,10 +165,11 @@ static struct story stories[] = {
         /* a replacement that no admission lowered, and the room is gone that the lowered ones left */
         STORY("replacement-finds-no-room", IN(""), DB(POD), APPLIED("UpToDate"), CALL(third_stays),
               MERGE("statefulsets/db", "{spec: {replicas: 3}}"), APPLIED("ResizeRefused"),
-              MERGE("pods/db-2/status", "{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', "
-                                        "reason: Unschedulable, message: '0/3 nodes are available'}]}}"),
+              MERGE("pods/db-2/status",
+                    "{status: {phase: Pending, conditions: [{type: PodScheduled, status: 'False', "
+                    "reason: Unschedulable, message: '0/3 nodes are available: 3 Insufficient cpu.'}]}}"),
               APPLIED("Unschedulable"),
-              CHECK(DB_REC, "status.conditions[Applied].message", "~1 new pods ask for the original")),
+              CHECK(DB_REC, "status.conditions[Applied].message", "~1 new pods came with the original")),
         STORY("deferred", IN(""), DB(POD), APPLIED("UpToDate"),
               KUBELET("db-0", "PodResizePending", "Deferred", "later"), APPLIED("Deferred"),
               CHECK(DB_REC, "status.conditions[Applied].message", "~later"),

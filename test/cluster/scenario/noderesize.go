@@ -149,7 +149,7 @@ func nodeReplaced(t *T) {
 	t.Apply(t.burning("ReplicaSet", "filler", 1, burner{requests: M{"cpu": "450m"}, steps: []string{"mem=10Mi"}}))
 	t.oneRuns("filler")
 	t.Check(t.Delete(t.path("pods", before.Name())))
-	rec := t.applies("deployment-web", "False", "Unschedulable", "1 new pods ask for the original")
+	rec := t.applies("deployment-web", "False", "Unschedulable", "1 new pods came with the original")
 	t.Notef("%s", rec.Condition("Applied").Text("message"))
 	t.Check(t.Delete(t.path("replicasets", "filler")))
 	t.lowered("web", "300m", 1)

@@ -71,13 +71,31 @@ static void test_restarts_heard_of_late(void **state)
                 change(&s, changed_ms + 300);
                 s.pod[0].restarts = 8;
                 s.pod[0].ended_s = (uint32_t)(changed_ms / SECOND_MS + row[i].ended_s);
+                guarding_hear(&s.t);
                 if (guarding_restarts(&s.t) != row[i].counted)
                         fail_msg("ended %s: %d", row[i].what, (int)guarding_restarts(&s.t));
                 s.pod[0].restarts = 9; /* the next is after it in any case, and the one before stays where it was */
                 s.pod[0].ended_s += 60;
+                guarding_hear(&s.t);
                 assert_int_equal(guarding_restarts(&s.t), row[i].counted + 1);
                 guarded_clear(&s);
         }
+}
+
+/* What its status says of restarts while its kubelet is away is not looked at. */
+static void test_restarts_on_a_node_that_is_away(void **state)
+{
+        (void)state;
+        struct guarded s;
+        struct node gone = {.away = true};
+        begin(&s, APPLY_IN_PLACE);
+        change(&s, changed_ms);
+        s.pod[0].node = &gone;
+        s.pod[0].restarts = 5;
+        assert_int_equal(guarding_restarts(&s.t), 0);
+        gone.away = false;
+        assert_int_equal(guarding_restarts(&s.t), 5);
+        guarded_clear(&s);
 }
 
 static void test_restarts_of_others(void **state)
@@ -634,6 +652,7 @@ int main(void)
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_restarts),
                 cmocka_unit_test(test_restarts_heard_of_late),
+                cmocka_unit_test(test_restarts_on_a_node_that_is_away),
                 cmocka_unit_test(test_restarts_of_others),
                 cmocka_unit_test(test_restarts_of_many),
                 cmocka_unit_test(test_readiness),

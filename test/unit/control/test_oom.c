@@ -109,23 +109,42 @@ static void told_by_a_clock_ahead(void **state)
         "\"terminated\":{"                                                                                             \
         "\"reason\":\"OOMKilled\",\"exitCode\":" code ",\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}]"
 #define RUNNING "\"phase\":\"Running\""
+#define STATE(phase, state)                                                                                            \
+        "\"phase\":\"" phase "\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":9,\"state\":{" state "}}]"
+#define ENDED_AT(s) "\"terminated\":{\"reason\":\"Error\",\"exitCode\":1,\"finishedAt\":\"2026-07-01T" s "Z\"}"
+#define LOOPING     STATE("Running", "\"waiting\":{\"reason\":\"CrashLoopBackOff\"}")
+
+#define DELETED  "deleted"
+#define DELETION ",\"deletionTimestamp\":\"2026-07-01T10:00:00Z\""
 
 enum { MIB = 1 << 20 };
 static const struct {
         const char *what, *node; /* NULL: no node is known */
         const char *limit, *code;
         int64_t used, other; /* MiB, by samples of half a minute before; 0: none */
+        const char *others;  /* status of the other pod; NULL: it runs */
         uint64_t kills, not_believed;
         bool limit_blamed;
 } judged[] = {
-        {"jumped to a limit that its node has room for", NODE, "1Gi", "137", 100, 1000, 1, 0, true},
-        {"a full node, far below its limit", NODE, "2Gi", "137", 100, 3500, 1, 0, false},
-        {"a node that is not known", NULL, "1Gi", "137", 100, 1000, 1, 0, false},
-        {"the other is not measured", NODE, "1Gi", "137", 100, 0, 1, 0, false},
-        {"not measured itself", NODE, "1Gi", "137", 0, 1000, 1, 0, true},
-        {"ended with 1", NODE, "1Gi", "1", 100, 1000, 0, 1, false},
-        {"ended with 1 at its limit", NODE, "1Gi", "1", 1000, 1000, 1, 0, true},
+        {"jumped to a limit that its node has room for", NODE, "1Gi", "137", 100, 1000, NULL, 1, 0, true},
+        {"a full node, far below its limit", NODE, "2Gi", "137", 100, 3500, NULL, 1, 0, false},
+        {"a node that is not known", NULL, "1Gi", "137", 100, 1000, NULL, 1, 0, false},
+        {"the other is not measured", NODE, "1Gi", "137", 100, 0, NULL, 1, 0, false},
+        {"not measured itself", NODE, "1Gi", "137", 0, 1000, NULL, 1, 0, true},
+        {"ended with 1", NODE, "1Gi", "1", 100, 1000, NULL, 0, 1, false},
+        {"ended with 1 at its limit", NODE, "1Gi", "1", 1000, 1000, NULL, 1, 0, true},
+        {"the other does not run just then", NODE, "1Gi", "137", 100, 0, LOOPING, 1, 0, true},
+        {"the other had ended before", NODE, "2Gi", "137", 100, 3500, STATE("Failed", ENDED_AT("09:59:50")), 1, 0,
+         true},
+        {"the other ended of the same", NODE, "2Gi", "137", 100, 3500, STATE("Failed", ENDED_AT("09:59:58")), 1, 0,
+         false},
+        {"the other is being deleted, and runs", NODE, "2Gi", "137", 100, 3500, DELETED, 1, 0, false},
 };
+
+static bool is_deleted(size_t i)
+{
+        return judged[i].others && strcmp(judged[i].others, DELETED) == 0;
+}
 
 static void sample(struct world *w, const char *pod, int64_t mib)
 {
@@ -155,7 +174,10 @@ static void the_node_tells(void **state)
                 shop_deployment(&c.world, "{}");
                 if (judged[i].node)
                         assert_int_equal(node_upsert(&c.world, text_of(judged[i].node), 1, &err), 0);
-                take(&c.world, POD("other", "", "8Gi", RUNNING));
+                AUTO(mem_free)
+                char *other = mem_printf(POD("other", "%s", "8Gi", "%s"), is_deleted(i) ? DELETION : "",
+                                         is_deleted(i) || !judged[i].others ? RUNNING : judged[i].others);
+                take(&c.world, other);
                 bool two = strcmp(judged[i].limit, "2Gi") == 0, one = strcmp(judged[i].code, "1") == 0;
                 take(&c.world, two   ? POD("web-1", OWNED, "2Gi", KILLED("137"))
                                : one ? POD("web-1", OWNED, "1Gi", KILLED("1"))
@@ -180,9 +202,101 @@ static void the_node_tells(void **state)
         }
 }
 
+static void count_one(const char *pod, uint64_t kills)
+{
+        struct controller c = {.loop = loop_new(),
+                               .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+        world_init(&c.world, "halflife", "halflife");
+        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.world, "{}");
+        take(&c.world, pod);
+        sample(&c.world, "web/web-1", 100);
+        world_settle(&c.world, loop_now(c.loop));
+        oom_count(&c);
+        assert_int_equal(c.count.kills, kills);
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
+/* That a pod is being deleted tells of the process that runs, or ended last; one before it was started again. */
+static void one_before_the_last(void **state)
+{
+        (void)state;
+        count_one(POD("web-1", OWNED DELETION, "1Gi", KILLED("137")), 1);
+        count_one(POD("web-1", OWNED DELETION, "1Gi",
+                      STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":"
+                                       "\"2026-07-01T10:00:00Z\"}")),
+                  0);
+}
+
+/* Kept while its answer is awaited: what was measured before the kill. */
+static void facts_are_of_the_first_look(void **state)
+{
+        (void)state;
+        struct controller c = {.loop = loop_new(),
+                               .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+        static const char killed[] = POD("web-1", OWNED, "1Gi", KILLED("137"));
+        world_init(&c.world, "halflife", "halflife");
+        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.world, "{}");
+        assert_int_equal(node_upsert(&c.world, TEXT(NODE), 1, &(struct err){0}), 0);
+        take(&c.world, killed);
+        sample(&c.world, "web/web-1", 100);
+        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        p->container[0].probed = true;
+        p->probes_asked = true; /* by the first look */
+        p->container[0].kills->told[0] = (struct kill_told){.is = true, .used = 1000 * MIB, .others = -1};
+        world_settle(&c.world, loop_now(c.loop));
+        oom_count(&c);
+        assert_int_equal(c.count.kills, 0); /* it waits */
+        take(&c.world, killed);             /* told again */
+        p->container[0].last_memory = 100 * MIB;
+        p->container[0].sampled_s += 60; /* after the kill */
+        oom_probe_told(&c, p);
+        assert_int_equal(c.count.kills, 1);
+        assert_string_equal(shop_target(&c.world)->limit_of, "app");
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
+/* A node that was deleted has pods for a minute or more: nobody hears of them. */
+static void a_node_that_is_gone(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        take(&w, POD("a", OWNED, "1Gi", RUNNING));
+        take(&w, POD("b", OWNED, "1Gi", RUNNING));
+        const struct pod *a = map_get(&w.pods, TEXT("web/a")), *b = map_get(&w.pods, TEXT("web/b"));
+        assert_ptr_equal(a->node, b->node);
+        node_remove(&w, TEXT(NODE)); /* of which nobody knew, as without the rule to watch nodes */
+        assert_false(pod_is_unheard(a));
+        for (int by_list = 0; by_list < 2; by_list++) {
+                assert_int_equal(node_upsert(&w, TEXT(NODE), 1, &(struct err){0}), 0);
+                assert_false(pod_is_unheard(a));
+                if (by_list)
+                        node_swept(&w, 2);
+                else
+                        node_remove(&w, TEXT(NODE));
+                assert_true(pod_is_unheard(a) && pod_is_unheard(b));
+        }
+        pod_remove(&w, TEXT(POD("b", OWNED, "1Gi", RUNNING)));
+        pods_settle(&w);
+        pods_free_dropped(&w);
+        assert_int_equal(w.nodes.count, 1);
+        pod_remove(&w, TEXT(POD("a", OWNED, "1Gi", RUNNING)));
+        pods_settle(&w);
+        pods_free_dropped(&w);
+        assert_int_equal(w.nodes.count, 0);
+        world_release(&w);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(the_newest_is_kept), cmocka_unit_test(only_one_is_evicted),
-                                           cmocka_unit_test(told_by_a_clock_ahead), cmocka_unit_test(the_node_tells)};
+        const struct CMUnitTest tests[] = {
+                cmocka_unit_test(the_newest_is_kept),    cmocka_unit_test(only_one_is_evicted),
+                cmocka_unit_test(told_by_a_clock_ahead), cmocka_unit_test(the_node_tells),
+                cmocka_unit_test(one_before_the_last),   cmocka_unit_test(facts_are_of_the_first_look),
+                cmocka_unit_test(a_node_that_is_gone)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -94,6 +94,33 @@ static void test_kill_with_its_doors(void **state)
         life_end(&c);
 }
 
+static const char marked[] =
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"web-1\",\"uid\":\"00000000-0000-4000-8001-000000000001\","
+        "\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":"
+        "\"00000000-0000-4000-8000-000000000001\",\"controller\":true}]},\"spec\":{\"containers\":[{\"name\":\"app\"}]}"
+        ","
+        "\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":1,\"state\":{"
+        "\"running\":{}},\"lastState\":{\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":1,\"finishedAt\":\"%s\"}}"
+        "}]}}";
+
+/* What was not believed is not judged again by the next start, which knows less of that time. */
+static void test_disbelieved_once(void **state)
+{
+        (void)state;
+        struct controller c;
+        char at[WALL_TEXT_MAX];
+        AUTO(mem_free) char *path = fresh_path("disbelieved.db");
+        AUTO(mem_free) char *pod = mem_printf(marked, wall_print(now_read().wall, at));
+        for (int life = 0; life < 2; life++) {
+                life_begin(&c, path);
+                assert_int_equal(pod_upsert(&c.world, text_of(pod), 1, &(struct err){0}), 0);
+                look(&c);
+                assert_int_equal(c.count.kills, 0);
+                assert_int_equal(c.count.kills_not_believed, life == 0);
+                life_end(&c);
+        }
+}
+
 /* A pod goes on telling of its last kill when the retention time has taken the kill's identity. */
 static void test_old_kill_of_a_running_pod(void **state)
 {
@@ -369,6 +396,7 @@ int main(void)
                 cmocka_unit_test(test_old_kill_not_yet_seen),
                 cmocka_unit_test(test_no_recall_while_usage_is_away),
                 cmocka_unit_test(test_damaged_while_open),
+                cmocka_unit_test(test_disbelieved_once),
         };
         return cmocka_run_group_tests_name("persist", tests, NULL, NULL);
 }

@@ -25,6 +25,10 @@ static const struct {
         {EVENT("Node", "n-1", "NodeReady", TEN), 0, false},
         {EVENT("Pod", "n-1", "SystemOOM", TEN), 0, false},
         {EVENT("Node", "n-1", "SystemOOM", "null"), 0, false},
+        {"{\"metadata\":{\"name\":\"e\",\"namespace\":\"web\"},\"involvedObject\":{\"kind\":\"Node\",\"namespace\":"
+         "\"web\","
+         "\"name\":\"n-1\"},\"reason\":\"SystemOOM\",\"lastTimestamp\":" TEN "}",
+         0, false}, /* by somebody of that namespace */
         {EVENT("Node", "n-1", "SystemOOM", TEN), 0, true},
         {NULL, 5 * 60 * MS, true},
         {NULL, -5 * 60 * MS, true},

@@ -16,8 +16,8 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         say_meta(b, &p->meta);
         say(b, "%s%s%s", p->running ? " running" : "", p->finished ? " finished" : "",
             p->node_pressure ? " pressure" : "");
-        if (p->unschedulable)
-                say(b, " unschedulable");
+        if (p->lacks_room)
+                say(b, " lacks_room");
         static const char *const progress[RESIZE_PROGRESSES] = {"", "goes-on", "fails", "deferred", "infeasible"};
         if (p->resize)
                 say(b, " resize=%s '%.*s'", progress[p->resize], TEXT_ARG(p->resize_message));
@@ -34,7 +34,8 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         for (int i = 0; i < p->statuses; i++) {
                 const struct container_status_view *s = &p->status[i];
                 say(b, " # %.*s restarts=%lld", TEXT_ARG(s->name), (long long)s->restarts);
-                say_time(b, "since", s->running_since);
+                if (s->stopped)
+                        say(b, " stopped");
                 say_kill(b, "kill", &s->now);
                 say_kill(b, "lastkill", &s->last);
         }
@@ -70,7 +71,7 @@ static const struct {
          "web/shop-7d9-x uid=u-1 version=0abc generation=3 created=2026-11-21T11:54:02Z deleted=2026-11-21T12:00:00Z "
          "owner=apps/v1/ReplicaSet/shop-7d9/u-0 annotations: apply=Never hold=why \"so\" label:app=shop label:tier= "
          "running started=2026-11-21T11:54:03Z | app main request.cpu=250 request.memory=1073741824 "
-         "limit.memory=2147483648 # app restarts=2 since=2026-11-21T11:55:00Z lastkill@2026-11-21T11:54:50Z=137"},
+         "limit.memory=2147483648 # app restarts=2 lastkill@2026-11-21T11:54:50Z=137"},
         /* what the kubelet says of a resize */
         {POD("", "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\","
                  "\"message\":\"no room\"}]"),
@@ -169,15 +170,19 @@ static const struct {
              "{\"reason\":\"OOMKilled\",\"finishedAt\":\"2026-11-21T11:54:50Z\"}},\"lastState\":{\"terminated\":"
              "{\"reason\":\"Error\",\"finishedAt\":\"2026-11-21T11:50:00Z\"}}}],\"initContainerStatuses\":[{\"name\":"
              "\"i\",\"restartCount\":0,\"state\":{\"waiting\":{\"reason\":\"x\"}},\"lastState\":{}}]"),
-         "n/p running # a restarts=1 kill@2026-11-21T11:54:50Z # i restarts=0"},
+         "n/p running # a restarts=1 stopped kill@2026-11-21T11:54:50Z # i restarts=0 stopped"},
         /* as kubelets really say it: replaced by a rollout, and marked by a kill elsewhere on its node */
         {POD("", "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":0,\"lastState\":{},"
                  "\"state\":{\"terminated\":{\"exitCode\":0,\"reason\":\"OOMKilled\",\"startedAt\":"
                  "\"2026-11-23T06:53:15Z\",\"finishedAt\":\"2026-11-23T07:01:34Z\"}}}]"),
-         "n/p finished # a restarts=0 kill@2026-11-23T07:01:34Z=0"},
+         "n/p finished # a restarts=0 stopped kill@2026-11-23T07:01:34Z=0"},
         {POD("", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
-                 "\"Unschedulable\"}]"),
-         "n/p unschedulable"},
+                 "\"Unschedulable\",\"message\":\"0/3 nodes are available: 1 node(s) had untolerated taint(s), 2 "
+                 "Insufficient memory. preemption: 0/3 nodes are available\"}]"),
+         "n/p lacks_room"},
+        {POD("", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
+                 "\"Unschedulable\",\"message\":\"0/3 nodes are available: 3 node(s) had untolerated taint(s).\"}]"),
+         "n/p"},
         {POD("", "\"phase\":\"Pending\",\"conditions\":[{\"type\":\"PodScheduled\",\"status\":\"False\",\"reason\":"
                  "\"SchedulingGated\"}]"),
          "n/p"},
@@ -200,7 +205,7 @@ static const struct {
         {POD("", "\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"state\":{"
                  "\"waiting\":{\"reason\":\"ContainerCreating\"}},\"lastState\":{\"terminated\":{\"exitCode\":137,"
                  "\"reason\":\"ContainerStatusUnknown\",\"startedAt\":null,\"finishedAt\":null}}}]"),
-         "n/p finished # a restarts=1 lastkill-lost"},
+         "n/p finished # a restarts=1 stopped lastkill-lost"},
 };
 
 static void pods_are_read_as_the_table_says(void **state)
