@@ -1,0 +1,24 @@
+/*
+ * Nodes: any text gives a view, the same twice, or one clear error.
+ */
+#include "doc/decode.h"
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+        struct arena a = {0};
+        struct node_view first, second;
+        struct err err = {0};
+        struct text in = {(const char *)data, size};
+        int rc = decode_node(in, &a, &first, &err);
+        MUST(rc == 0 || rc == ERR_INVALID || rc == ERR_TOOBIG);
+        MUST(rc == 0 || (err.code == rc && err.text[0]));
+        if (rc == 0) {
+                MUST(decode_node(in, &a, &second, NULL) == 0);
+                MUST(first.ready == second.ready && first.turned.ms == second.turned.ms);
+                MUST(first.tells || !first.ready);
+                MUST(!first.allocatable.set || first.allocatable.value >= 0);
+        }
+        arena_release(&a);
+        return 0;
+}
