@@ -101,6 +101,7 @@ struct pod_view {
         bool ready;               /* condition Ready */
         struct wall ready_turned; /* since when it says so; ms 0: it does not tell */
         bool node_pressure;       /* evicted or condition saying the node was short of memory */
+        bool stopped;             /* its kubelet ended it as a whole: an eviction of any kind, its deadline */
         struct eviction_view eviction;
         struct amount pod_asks[RESOURCES]; /* as of a workload */
         enum resize_progress resize;       /* the kubelet's word on the spec's requests */

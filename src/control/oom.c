@@ -15,12 +15,13 @@ static bool is_probes(const struct pod_container *pc, int which)
         return asked_ms && asked_ms >= pc->kills->started_ms[which] && asked_ms <= pc->kills->at_ms[which] + SLACK_MS;
 }
 
-static bool any_evicted(const struct pod *p)
+/* Did the kubelet end the whole pod? Of an eviction the Event may come first. */
+static bool is_kubelets(const struct pod *p)
 {
+        bool stopped = p->stopped;
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].evicted)
-                        return true;
-        return false;
+                stopped |= p->container[i].evicted;
+        return stopped;
 }
 
 /* How old a sample may be to tell of a moment: two cycles, and no less than usage itself takes to come. */
@@ -38,7 +39,7 @@ static struct kill_facts facts_by_status(const struct pod *p, const struct pod_c
                 .evicted = present && pc->evicted,
                 .exit_code = pc->kills->exit_code[which],
                 .deleting = present && p->deleting,
-                .by_kubelet = is_probes(pc, which) || (present && any_evicted(p)),
+                .by_kubelet = is_probes(pc, which) || (present && is_kubelets(p)),
                 .limit = pod_limit(pc, MEMORY),
                 .used = KILL_NOT_MEASURED,
                 .others = KILL_NOT_MEASURED,

@@ -327,6 +327,7 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->deleting = v->meta.deleted.ms != 0;
         p->lacks_room = v->lacks_room && !p->deleting && !v->running && !v->finished;
         p->node_pressure = v->node_pressure;
+        p->stopped = v->stopped;
         p->ready = v->ready;
         p->ready_turned_s = (uint32_t)(v->ready_turned.ms / SECOND_MS);
         if (v->node.len && !p->node) /* once there it stays */

@@ -261,6 +261,7 @@ struct pod {
         bool ours : 1;     /* its annotations record requests of ours */
         bool ready : 1;
         bool deleting : 1;
+        bool stopped : 1;        /* its kubelet ended it as a whole */
         bool lacks_room : 1;     /* it waits for a node with room */
         bool probes_asked : 1;   /* whether probes had its containers killed: the answer is under way */
         bool probes_told : 1;    /* and it is there */

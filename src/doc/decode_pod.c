@@ -117,9 +117,10 @@ static void read_condition(struct decoder *d, struct pod_view *pod)
         if (text_is(status, "True"))
                 read_resize(pod, type, reason, message);
         bool kubelet = text_is(type, "DisruptionTarget") && text_is(reason, "TerminationByKubelet");
-        if (kubelet && text_holds(message, "memory"))
-                pod->node_pressure = true;
-        if (kubelet && text_is(status, "True") && decode_eviction_is_for_memory(message))
+        bool for_memory = kubelet && decode_eviction_is_for_memory(message);
+        pod->node_pressure |= for_memory;
+        pod->stopped |= kubelet && text_is(status, "True");
+        if (for_memory && text_is(status, "True"))
                 pod->eviction =
                         (struct eviction_view){.seen = true, .by_condition = true, .at = at, .message = message};
         else if (!pod->eviction.by_condition && at.ms > pod->eviction.at.ms)
@@ -131,6 +132,16 @@ static void read_statuses(struct decoder *d, const char *list, struct pod_view *
         if (json_enter(&d->j, '['))
                 while (decoder_item(d, list, pod->statuses, VIEW_CONTAINERS))
                         read_container_status(d, &pod->status[pod->statuses++]);
+}
+
+/* status.reason of a pod that its kubelet ended; "Terminated" is a node that shuts down. */
+static bool is_of_kubelet(struct text reason)
+{
+        static const char *const reasons[] = {"Evicted", "DeadlineExceeded", "Preempting", "Terminated"};
+        for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+                if (text_is(reason, reasons[i]))
+                        return true;
+        return false;
 }
 
 static void read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_observed)
@@ -160,9 +171,9 @@ static void read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_ob
                                 read_condition(d, pod);
         pod->running = text_is(phase, "Running");
         pod->finished = text_is(phase, "Succeeded") || text_is(phase, "Failed");
-        if (text_is(reason, "Evicted") && text_holds(message, "memory"))
-                pod->node_pressure = true;
+        pod->stopped |= is_of_kubelet(reason);
         if (text_is(reason, "Evicted") && decode_eviction_is_for_memory(message)) {
+                pod->node_pressure = true;
                 pod->eviction.seen = true;
                 pod->eviction.message = message;
         }

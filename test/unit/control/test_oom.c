@@ -291,12 +291,67 @@ static void a_node_that_is_gone(void **state)
         world_release(&w);
 }
 
+/* --- what the kubelet ended itself is no kill, though its container is marked by one of another --- */
+
+#define MARKED     "{\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"2026-07-01T10:00:00Z\"}}"
+#define DEAD(more) more ",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,\"state\":" MARKED "}]"
+#define TARGETED(said)                                                                                                 \
+        "\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\",\"reason\":\"TerminationByKubelet\","      \
+        "\"message\":\"" said "\"}]"
+#define FAILED(reason, said) "\"phase\":\"Failed\",\"reason\":\"" reason "\",\"message\":\"" said "\""
+#define DISK                                                                                                           \
+        "The node was low on resource: ephemeral-storage. Container memory-log was using 20Mi, request is 0, has "     \
+        "larger consumption of ephemeral-storage. "
+static const struct {
+        const char *what, *status;
+        uint64_t kills;
+} stopped[] = {
+        {"it ended by itself", DEAD("\"phase\":\"Failed\""), 1},
+        {"evicted for its node's disk", DEAD(FAILED("Evicted", DISK) "," TARGETED(DISK)), 0},
+        {"by the condition alone", DEAD("\"phase\":\"Running\"," TARGETED(DISK)), 0},
+        {"evicted for its own limit of disk",
+         DEAD(FAILED("Evicted", "Pod ephemeral local storage usage exceeds the total limit of containers 1Ki. ")), 0},
+        {"its time was over",
+         DEAD(FAILED("DeadlineExceeded", "Pod was active on the node longer than the specified deadline")), 0},
+        {"room for a critical pod",
+         DEAD(FAILED("Preempting", "Preempted in order to admit critical pod") "," TARGETED("Preempted")), 0},
+        {"its node shuts down", DEAD(FAILED("Terminated", "Pod was terminated in response to imminent node shutdown.")),
+         0},
+        {"killed, and evicted for its node's disk after that",
+         FAILED("Evicted", DISK) "," TARGETED(DISK) ",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":1,"
+                                                    "\"state\":{\"terminated\":{\"reason\":\"Error\",\"exitCode\":"
+                                                    "137}},\"lastState\":" MARKED "}]",
+         1},
+};
+
+static void stopped_by_the_kubelet(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
+                struct controller c = {.loop = loop_new(),
+                                       .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+                world_init(&c.world, "halflife", "halflife");
+                shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.world, "{}");
+                AUTO(mem_free) char *pod = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), stopped[i].status);
+                take(&c.world, pod);
+                sample(&c.world, "web/web-1", 100);
+                world_settle(&c.world, loop_now(c.loop));
+                oom_count(&c);
+                if (c.count.kills != stopped[i].kills || c.count.kills_not_believed != 1 - stopped[i].kills)
+                        fail_msg("%s: %llu kills, %llu not believed", stopped[i].what,
+                                 (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed);
+                world_release(&c.world);
+                loop_free(c.loop);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(the_newest_is_kept),    cmocka_unit_test(only_one_is_evicted),
                 cmocka_unit_test(told_by_a_clock_ahead), cmocka_unit_test(the_node_tells),
                 cmocka_unit_test(one_before_the_last),   cmocka_unit_test(facts_are_of_the_first_look),
-                cmocka_unit_test(a_node_that_is_gone)};
+                cmocka_unit_test(a_node_that_is_gone),   cmocka_unit_test(stopped_by_the_kubelet)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

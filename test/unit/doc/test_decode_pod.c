@@ -16,6 +16,8 @@ static void say_pod(struct buf *b, const struct pod_view *p)
         say_meta(b, &p->meta);
         say(b, "%s%s%s", p->running ? " running" : "", p->finished ? " finished" : "",
             p->node_pressure ? " pressure" : "");
+        if (p->stopped)
+                say(b, " stopped");
         if (p->lacks_room)
                 say(b, " lacks_room");
         static const char *const progress[RESIZE_PROGRESSES] = {"", "goes-on", "fails", "deferred", "infeasible"};
@@ -144,15 +146,17 @@ static const struct {
         {"{\"metadata\":{\"name\":\"\xff\"}}", "!pod"},
         /* states and kills */
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \""),
-         "n/p finished pressure by=The node was low on resource: memory. "},
+         "n/p finished pressure stopped by=The node was low on resource: memory. "},
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \","
                  "\"conditions\":[{\"type\":\"Ready\",\"lastTransitionTime\":\"2026-07-01T10:00:02Z\"},{\"type\":"
                  "\"DisruptionTarget\",\"lastTransitionTime\":\"2026-07-01T10:00:01Z\"}]"),
-         "n/p finished pressure evicted=2026-07-01T10:00:02Z by=The node was low on resource: memory.  "
+         "n/p finished pressure stopped evicted=2026-07-01T10:00:02Z by=The node was low on resource: memory.  "
          "turned=2026-07-01T10:00:02Z"},
         {POD("", "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: "
                  "ephemeral-storage.\""),
-         "n/p finished"},
+         "n/p finished stopped"},
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"DeadlineExceeded\""), "n/p finished stopped"},
+        {POD("", "\"phase\":\"Failed\",\"reason\":\"NodeLost\""), "n/p finished"},
         {POD("", "\"phase\":\"Succeeded\""), "n/p finished"},
         {POD("", "\"phase\":\"Pending\""), "n/p"},
         {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\"},{\"type\":"
@@ -192,12 +196,13 @@ static const struct {
                  "\"The node was low on resource: memory. Threshold quantity: 100Mi, available: 5608Ki. \"},"
                  "{\"type\":\"Ready\",\"status\":\"False\",\"reason\":\"PodCompleted\",\"lastTransitionTime\":"
                  "\"2026-11-23T07:12:55Z\"}]"),
-         "n/p finished pressure evicted=2026-11-23T07:12:49Z by=The node was low on resource: memory. Threshold "
+         "n/p finished pressure stopped evicted=2026-11-23T07:12:49Z by=The node was low on resource: memory. "
+         "Threshold "
          "quantity: 100Mi, available: 5608Ki.  turned=2026-11-23T07:12:55Z"},
         {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
                  "\"reason\":\"TerminationByKubelet\",\"message\":\"The node was low on resource: "
-                 "ephemeral-storage. \"}]"),
-         "n/p running"},
+                 "ephemeral-storage. Container memory was using 20Mi\"}]"),
+         "n/p running stopped"},
         {POD("", "\"phase\":\"Running\",\"conditions\":[{\"type\":\"DisruptionTarget\",\"status\":\"True\","
                  "\"reason\":\"PreemptionByScheduler\",\"message\":\"The node was low on resource: memory. \"}]"),
          "n/p running"},
