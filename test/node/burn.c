@@ -7,6 +7,7 @@
 //                      grow=20     seconds in which mem is reached, instead of at once
 //                      exit=1      ends the program after this step, with that code
 //                      term=143    from now on SIGTERM ends it with that code, else with 0
+//                      deaf=1      from now on SIGTERM does not end it
 //   burn pause       does nothing: the first process of a pod's sandbox
 //   burn cat FILE    prints a file: there is nothing else in its image
 //
@@ -37,7 +38,7 @@ struct step {
 
 static _Atomic double cores_each;
 static atomic_int busy;
-static volatile sig_atomic_t term_code;
+static volatile sig_atomic_t term_code, deaf;
 
 static double now(clockid_t clock)
 {
@@ -136,6 +137,8 @@ static struct step parse_step(char *text)
                         step.code = (int)strtol(value, NULL, 10);
                 else if (strncmp(word, "term", name) == 0)
                         term_code = (int)strtol(value, NULL, 10);
+                else if (strncmp(word, "deaf", name) == 0)
+                        deaf = (int)strtol(value, NULL, 10);
                 else
                         bad(word);
         }
@@ -180,8 +183,8 @@ static void play(const struct step *step, size_t before, bool last)
 
 static void on_term(int number)
 {
-        (void)number;
-        _exit(term_code);
+        if (number != SIGTERM || !deaf)
+                _exit(term_code);
 }
 
 static int print(const char *path)
