@@ -25,10 +25,10 @@ enum kill_cause {
 };
 
 struct kill_facts {
-        bool evicted;              /* the pod was, for memory, and this container is what it is put down to */
-        int64_t exit_code;         /* KILL_EXIT_UNTOLD: the status has none */
-        bool deleting;             /* the pod is being deleted */
-        bool by_kubelet;           /* the kubelet killed it itself: a probe failed, or it ended the whole pod */
+        bool evicted;      /* the pod was, for memory, and this container is what it is put down to */
+        int64_t exit_code; /* KILL_EXIT_UNTOLD: the status has none */
+        bool deleting;     /* the pod is being deleted */
+        bool by_kubelet;   /* the kubelet killed it itself: for a probe, a hook, a resize; or it ended the whole pod */
         struct amount limit;       /* of memory; 0 is none */
         int64_t used;              /* by its last sample before; KILL_NOT_MEASURED: none that is fresh */
         bool node_short;           /* an Event says that its node ran out of memory about then */

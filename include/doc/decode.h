@@ -65,7 +65,7 @@ struct container_view {
         enum container_role role; /* MAIN, SIDECAR (init with restartPolicy Always), INIT */
         struct amount request[RESOURCES], limit[RESOURCES];
         bool restarts[RESOURCES]; /* resizePolicy RestartContainer */
-        bool probed;              /* a failing liveness or startup probe of it makes the kubelet kill it */
+        bool probed; /* it has what may make the kubelet kill it while its pod stays: probes, a hook after its start */
 };
 
 /* How a process ended, by state or lastState. */
@@ -243,6 +243,7 @@ int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct e
 struct event_view {
         struct object_view meta;
         struct text kind, ns, name, uid; /* of what it is about */
+        struct text field;               /* of that: "spec.containers{app}" */
         struct text reason, message;
         struct wall at; /* the newest that it tells of; ms 0: none */
 };

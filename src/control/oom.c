@@ -8,7 +8,7 @@
 /* A kubelet notes a process' end within a second or two of what it says of it elsewhere. */
 enum { SLACK_MS = 5 * SECOND_MS };
 
-/* Did a probe have this very process killed? */
+/* Did the kubelet kill this very process, for a probe or the like? */
 static bool is_probes(const struct pod_container *pc, int which)
 {
         int64_t asked_ms = (int64_t)pc->probe_killed_s * SECOND_MS;
@@ -80,7 +80,7 @@ static struct kill_facts facts_of(const struct controller *c, const struct pod *
         return f;
 }
 
-/* Would it be another matter if a probe had it killed? */
+/* Would it be another matter if the kubelet had killed it by itself? */
 static bool depends_on_probe(const struct controller *c, const struct pod *p, const struct pod_container *pc, int which)
 {
         struct kill_facts f = facts_of(c, p, pc, which);

@@ -259,7 +259,7 @@ static void container_set(struct world *w, struct pod_container *c, const struct
                 c->limit[r] = amount_pack(v->limit[r]);
         }
         memcpy(c->restarts, v->restarts, sizeof c->restarts);
-        c->probed = v->probed;
+        c->probed = v->probed || v->restarts[CPU] || v->restarts[MEMORY] || v->role == ROLE_SIDECAR;
         if (!s)
                 return;
         c->has_status = true;

@@ -1,7 +1,7 @@
 /*
- * Containers that the kubelet itself killed because a probe failed: their status does not tell, the pod's Events do.
- * They are asked for where the answer makes a difference (oom.c), which is rare: watched, they would be many, for every
- * container that stops has one.
+ * Containers that the kubelet itself killed: because a probe or a hook failed, for a resize that restarts, a sidecar
+ * whose pod is done. Their status does not tell, the pod's Events do. They are asked for where the answer makes a
+ * difference (oom.c), which is rare: watched, they would be many, for every container that stops has one.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +11,12 @@
 
 enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50 };
 
-static bool has(struct text in, const char *word)
+/* "spec.containers{app}", "spec.initContainers{app}" */
+static bool is_of(struct text field, const char *container)
 {
-        return in.len && memmem(in.p, in.len, word, strlen(word));
+        size_t len = strlen(container);
+        return field.len > len + 2 && field.p[field.len - 1] == '}' && field.p[field.len - len - 2] == '{' &&
+               memcmp(field.p + field.len - len - 1, container, len) == 0;
 }
 
 /* A pod that was made again has the name of the one before. */
@@ -24,13 +27,6 @@ static bool is_of_pod(const struct event_view *e, const struct pod *p)
         return text_is(e->kind, "Pod") && memcmp(uid, p->uid, UID_BYTES) == 0;
 }
 
-/* "Container app failed liveness probe, will be restarted" */
-static bool is_of_probe(const struct event_view *e, const char *container)
-{
-        AUTO(mem_free) char *begin = mem_printf("Container %s failed ", container);
-        return has(e->message, begin) && (has(e->message, " liveness probe") || has(e->message, " startup probe"));
-}
-
 static void take_event(struct controller *c, struct pod *p, const json_t *event)
 {
         struct event_view e;
@@ -39,7 +35,7 @@ static void take_event(struct controller *c, struct pod *p, const json_t *event)
                 for (int i = 0; i < p->containers; i++) {
                         struct pod_container *pc = &p->container[i];
                         uint32_t at_s = (uint32_t)(e.at.ms / SECOND_MS);
-                        if (is_of_probe(&e, pc->name) && at_s > pc->probe_killed_s)
+                        if (is_of(e.field, pc->name) && at_s > pc->probe_killed_s)
                                 pc->probe_killed_s = at_s;
                 }
         arena_reset(&c->world.scratch);

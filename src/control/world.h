@@ -211,13 +211,13 @@ struct pod_container {
         uint8_t role;             /* enum container_role */
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
         bool evicted : 1;         /* its pod was, for lack of memory, and this is put down to it */
-        bool probed : 1;          /* a probe that fails makes the kubelet kill it */
-        bool has_status : 1;      /* restart_count was told */
-        uint32_t restart_count;   /* by its last status */
-        uint32_t sampled_s;       /* the next are seconds since 1970. When last_memory was measured; 0: never */
-        uint32_t stopped_s;       /* since when no process of it runs; 1: that is not told; 0: one does */
-        uint32_t probe_killed_s;  /* when a probe had it killed last, as far as that was asked for; 0: never */
-        uint32_t evicted_s;       /* when an Event says that its pod was evicted for it; 0: none does */
+        bool probed : 1; /* the kubelet may kill it while its pod stays: a probe, a hook, a resize; or is a sidecar */
+        bool has_status : 1;     /* restart_count was told */
+        uint32_t restart_count;  /* by its last status */
+        uint32_t sampled_s;      /* the next are seconds since 1970. When last_memory was measured; 0: never */
+        uint32_t stopped_s;      /* since when no process of it runs; 1: that is not told; 0: one does */
+        uint32_t probe_killed_s; /* when the kubelet killed it by itself, as far as that was asked for; 0: never */
+        uint32_t evicted_s;      /* when an Event says that its pod was evicted for it; 0: none does */
 };
 
 /* What is kept of a pod that runs under InPlace, once there is something to keep. */
@@ -263,7 +263,7 @@ struct pod {
         bool deleting : 1;
         bool stopped : 1;        /* its kubelet ended it as a whole */
         bool lacks_room : 1;     /* it waits for a node with room */
-        bool probes_asked : 1;   /* whether probes had its containers killed: the answer is under way */
+        bool probes_asked : 1;   /* whether the kubelet killed containers: the answer is under way */
         bool probes_told : 1;    /* and it is there */
         bool canary : 1;         /* it comes first, while its target has a trial */
         uint8_t resize : 3;      /* enum resize_progress */

@@ -1,5 +1,5 @@
 /*
- * Events (core/v1): that a node was short of memory, that a pod was evicted, that a probe had a container killed.
+ * Events (core/v1): that a node was short of memory, that a pod was evicted, that a kubelet killed a container itself.
  */
 #include "decoder.h"
 
@@ -15,6 +15,8 @@ static void read_object(struct decoder *d, struct event_view *e)
                         e->name = json_text(&d->j, d->arena);
                 else if (text_is(key, "uid"))
                         e->uid = json_text(&d->j, d->arena);
+                else if (text_is(key, "fieldPath"))
+                        e->field = json_text(&d->j, d->arena);
                 else
                         json_skip(&d->j);
 }

@@ -321,6 +321,18 @@ static bool decoder_present(struct decoder *d)
         return present;
 }
 
+static bool has_start_hook(struct decoder *d)
+{
+        bool has = false;
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "postStart"))
+                        has = decoder_present(d);
+                else
+                        json_skip(&d->j);
+        return has;
+}
+
 static void decoder_container(struct decoder *d, bool init, struct container_view *ret)
 {
         bool always = false;
@@ -337,6 +349,8 @@ static void decoder_container(struct decoder *d, bool init, struct container_vie
                         decoder_resize_policy(d, ret->restarts);
                 else if (text_is(key, "livenessProbe") || text_is(key, "startupProbe"))
                         ret->probed |= decoder_present(d);
+                else if (text_is(key, "lifecycle"))
+                        ret->probed |= has_start_hook(d);
                 else
                         json_skip(&d->j);
         ret->role = !init ? ROLE_MAIN : always ? ROLE_SIDECAR : ROLE_INIT;

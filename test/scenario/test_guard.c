@@ -16,6 +16,10 @@
 #define PROBED                                                                                                         \
         "{containers: [{name: app, livenessProbe: {tcpSocket: {port: 80}}, resources: {requests: {cpu: '1', memory: "  \
         "1Gi}, limits: {cpu: '2', memory: 2Gi}}}]}"
+#define STOPPED(how) /* a container that its kubelet may stop by itself */                                             \
+        WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}",                                                    \
+             "{containers: [{name: app, " how ", resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', "   \
+             "memory: 2Gi}}}]}")
 #define LOW_MEMORY                                                                                                     \
         "The node was low on resource: memory. Threshold quantity: 100Mi, available: 53Mi. Container app was using "   \
         "2Gi, request is 1Gi, has larger consumption of memory. "
@@ -107,7 +111,8 @@ static bool put_event_of(struct fake *f, struct story *s, const char *reason, co
         char *event =
                 mem_printf("{\"apiVersion\":\"v1\",\"kind\":\"Event\",\"metadata\":{\"name\":\"db-0.17\",\"namespace\":"
                            "\"%s\"},\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"%s\",\"name\":\"db-0\","
-                           "\"uid\":\"%s\"},\"reason\":\"%s\",\"message\":\"%s\",\"lastTimestamp\":\"%s\"}",
+                           "\"uid\":\"%s\",\"fieldPath\":\"spec.containers{app}\"},\"reason\":\"%s\",\"message\":\"%"
+                           "s\",\"lastTimestamp\":\"%s\"}",
                            s->name, s->name, uid ? uid : pick_text(pod, "metadata.uid"), reason, message,
                            wall_print((struct wall){now_read().wall.ms + SECOND_MS}, at));
         fake_put(f, "kubelet", event);
@@ -134,6 +139,16 @@ static bool probe_failed_before(struct fake *f, struct story *s)
 {
         return put_event_of(f, s, "Killing", "Container app failed liveness probe, will be restarted",
                             "00000000-0000-4000-9000-000000000001");
+}
+
+static bool resize_restarts(struct fake *f, struct story *s)
+{
+        return put_event(f, s, "Killing", "Container app resize requires restart");
+}
+
+static bool hook_failed(struct fake *f, struct story *s)
+{
+        return put_event(f, s, "Killing", "FailedPostStartHook");
 }
 
 /* The program ended with 0 on SIGTERM: the phase is Succeeded, and the condition is the only witness. */
@@ -311,6 +326,12 @@ static struct story stories[] = {
               CALL(probe_failed_before), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
         STORY("event-of-a-pod-that-runs", BY("Rollout"), DB, ROLLED, CALL(evicted_event), UNGUARDED,
               CHECK(DB_REC, "status.kills", "-")),
+        STORY("marked-and-restarted-by-a-resize", BY("InPlace"),
+              STOPPED("resizePolicy: [{resourceName: memory, restartPolicy: RestartContainer}]"), SET, CYCLES(1),
+              CALL(resize_restarts), CALL(out_of_memory), UNGUARDED, CHECK(DB_REC, "status.kills", "-")),
+        STORY("marked-and-killed-for-its-hook", BY("InPlace"),
+              STOPPED("lifecycle: {postStart: {exec: {command: [begin]}}}"), SET, CYCLES(1), CALL(hook_failed),
+              CALL(out_of_memory), UNGUARDED, CHECK(DB_REC, "status.kills", "-")),
         STORY("probed-and-killed", BY("InPlace"), WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED),
               SET, CYCLES(1), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
         STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),

@@ -96,6 +96,8 @@ static inline void say_containers(struct buf *b, const struct container_view *c,
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         if (c[i].restarts[r])
                                 say(b, " restarts.%s", resource_name(r));
+                if (c[i].probed)
+                        say(b, " probed");
         }
 }
 

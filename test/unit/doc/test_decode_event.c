@@ -17,6 +17,9 @@ static const struct {
         {EVENT(",\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"web\",\"name\":\"p\",\"uid\":\"u\"},\"reason\":"
                "\"Evicted\""),
          "default/e Evicted 'm' of Pod web/p u"},
+        {EVENT(",\"involvedObject\":{\"kind\":\"Pod\",\"namespace\":\"web\",\"name\":\"p\",\"uid\":\"u\",\"fieldPath\":"
+               "\"spec.containers{app}\"},\"reason\":\"Killing\""),
+         "default/e Killing 'm' of Pod web/p u field=spec.containers{app}"},
         {EVENT(""), "default/e  'm' of  / "},
         {EVENT(",\"lastTimestamp\":\"now\""), "!Event 'default/e': lastTimestamp 'now' is not a time"},
 };
@@ -36,6 +39,8 @@ static void events_are_read_as_the_table_says(void **state)
                         say_meta(&got, &e.meta);
                         say(&got, " %.*s '%.*s' of %.*s %.*s/%.*s %.*s", TEXT_ARG(e.reason), TEXT_ARG(e.message),
                             TEXT_ARG(e.kind), TEXT_ARG(e.ns), TEXT_ARG(e.name), TEXT_ARG(e.uid));
+                        if (e.field.len)
+                                say_text(&got, "field", e.field);
                         say_time(&got, "at", e.at);
                 }
                 expect(row[i].in, row[i].want, rc, &err, &got);

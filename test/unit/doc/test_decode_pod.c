@@ -102,7 +102,10 @@ static const struct {
                     "\"RestartContainer\"},"
                     "{\"resourceName\":\"cpu\",\"restartPolicy\":\"NotRequired\"}]}"),
          "n/p | a main restarts.memory"},
-        {CONTAINERS("{\"name\":\"a\",\"resizePolicy\":null}"), "n/p | a main"},
+        {CONTAINERS("{\"name\":\"a\",\"resizePolicy\":null,\"lifecycle\":null}"), "n/p | a main"},
+        {CONTAINERS("{\"name\":\"a\",\"lifecycle\":{\"postStart\":{\"sleep\":{\"seconds\":1}}}},{\"name\":\"b\","
+                    "\"lifecycle\":{\"preStop\":{\"sleep\":{\"seconds\":1}}}},{\"name\":\"c\",\"startupProbe\":{}}"),
+         "n/p | a main probed | b main | c main probed"},
         /* roles */
         {POD("\"initContainers\":[{\"name\":\"setup\"},{\"name\":\"proxy\",\"restartPolicy\":\"Always\"}],"
              "\"containers\":"
