@@ -72,6 +72,7 @@ struct container_view {
 struct kill_view {
         bool seen;               /* for lack of memory, by its reason OOMKilled */
         bool lost;               /* the kubelet does not know how (ContainerStatusUnknown), and counted a restart */
+        bool node_down;          /* its node went down under it, as containerd says: reason Unknown, code 255 */
         int64_t exit_code;       /* KILL_EXIT_UNTOLD: it has none */
         struct wall started, at; /* ms 0: it does not tell */
 };

@@ -298,6 +298,17 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
         labels_set(&pod_tell(p)->labels, pair, (size_t)meta->labels);
 }
 
+/* Less those because its node went down, which lastState tells of until the next: seen again, it is the same one. */
+static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
+{
+        uint32_t restarts = restarts_told(s);
+        if (s->last.node_down && restarts > c->node_restarted) {
+                c->node_restarts++;
+                c->node_restarted = restarts;
+        }
+        return restarts > c->node_restarts ? restarts - c->node_restarts : 0;
+}
+
 /* Init containers that run to completion are not ours to judge. */
 static void count_restarts(struct pod *p, const struct pod_view *v)
 {
@@ -306,7 +317,7 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
                 const struct container_status_view *s = status_of(v, v->container[i].name);
                 if (!s || restarts_told(s) == 0 || p->container[i].role == ROLE_INIT)
                         continue;
-                sum = add_saturated(sum, restarts_told(s));
+                sum = add_saturated(sum, own_restarts(&p->container[i], s));
                 if (s->last.at.ms > ended_ms)
                         ended_ms = s->last.at.ms;
         }

@@ -212,8 +212,9 @@ struct pod_container {
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
         bool evicted : 1;         /* its pod was, for lack of memory, and this is put down to it */
         bool probed : 1; /* the kubelet may kill it while its pod stays: a probe, a hook, a resize; or is a sidecar */
-        bool has_status : 1;     /* restart_count was told */
-        uint32_t restart_count;  /* by its last status */
+        bool has_status : 1;                    /* restart_count was told */
+        uint32_t node_restarts, node_restarted; /* so many because its node went down; the count that the last led to */
+        uint32_t restart_count;                 /* by its last status */
         uint32_t sampled_s;      /* the next are seconds since 1970. When last_memory was measured; 0: never */
         uint32_t stopped_s;      /* since when no process of it runs; 1: that is not told; 0: one does */
         uint32_t probe_killed_s; /* when the kubelet killed it by itself, as far as that was asked for; 0: never */
@@ -268,7 +269,7 @@ struct pod {
         bool canary : 1;         /* it comes first, while its target has a trial */
         uint8_t resize : 3;      /* enum resize_progress */
         uint8_t basis : 3;       /* enum basis: what its utilization is of */
-        uint16_t restarts;       /* of its containers, in all; UINT16_MAX: that many or more */
+        uint16_t restarts;       /* of its containers, in all, but for their node's; UINT16_MAX: that many or more */
         uint32_t ready_turned_s; /* since 1970: when it became ready, or ceased to be; 0: it does not tell */
         uint32_t ended_s;        /* since 1970: when the last process of those restarts ended; 0: it does not tell */
         /* Its annotation original-resources (interned); NULL: none. */

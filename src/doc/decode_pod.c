@@ -5,6 +5,8 @@ static bool text_holds(struct text t, const char *word)
         return t.len > 0 && memmem(t.p, t.len, word, strlen(word)) != NULL;
 }
 
+enum { NODE_DOWN = 255 };
+
 /* {"reason":"OOMKilled","exitCode":137,"startedAt":…,"finishedAt":…}: of state or lastState */
 static void read_terminated(struct decoder *d, struct kill_view *ret)
 {
@@ -23,6 +25,7 @@ static void read_terminated(struct decoder *d, struct kill_view *ret)
                         json_skip(&d->j);
         ret->seen = text_is(reason, "OOMKilled");
         ret->lost = text_is(reason, "ContainerStatusUnknown");
+        ret->node_down = text_is(reason, "Unknown") && ret->exit_code == NODE_DOWN;
 }
 
 static void read_state(struct decoder *d, bool *ret_stopped, struct kill_view *ret_kill)

@@ -191,6 +191,12 @@ static bool restarted_late(struct fake *f, struct story *s)
                     "\"terminated\":{\"reason\":\"Error\",\"exitCode\":1,\"finishedAt\":\"2026-01-01T00:00:00Z\"}}}]}");
 }
 
+/* As containerd reports what ran when its node went down. */
+static bool node_restarted(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("1", "Unknown", "255"));
+}
+
 static bool restarted(struct fake *f, struct story *s)
 {
         return tell_at(f, s, ENDED("2", "Error", "1"));
@@ -336,6 +342,10 @@ static struct story stories[] = {
               SET, CYCLES(1), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
         STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),
         STORY("restarted-once", BY("Rollout"), DB, ROLLED, CALL(restarted_once), UNGUARDED),
+        STORY("its-node-restarted",
+              TEAM("{apply: {mode: InPlace, minHistory: 2s, maxDecreasePercent: 90, guard: {watch: 1m, restarts: 1}}}"),
+              DB, SET, CYCLES(1), CALL(node_restarted), UNGUARDED, CALL(restarted),
+              GUARDED("Restarts", "restarted 1 times")),
         STORY("heard-of-late", BY("InPlace"), DB, SET, CALL(restarted_late), UNGUARDED, CALL(restarted_since),
               GUARDED("Restarts", "restarted 6 times")),
         STORY("only-recommended", TEAM("{apply: {minHistory: 2s}}"), DB, EXPECT(DB_REC, "status.state", "Ready"),

@@ -9,6 +9,8 @@ static void say_kill(struct buf *b, const char *name, const struct kill_view *k)
                 say(b, "=%lld", (long long)k->exit_code);
         if (k->lost)
                 say(b, " %s-lost", name);
+        if (k->node_down)
+                say(b, " %s-node-down", name);
 }
 
 static void say_pod(struct buf *b, const struct pod_view *p)
@@ -178,6 +180,10 @@ static const struct {
              "{\"reason\":\"Error\",\"finishedAt\":\"2026-11-21T11:50:00Z\"}}}],\"initContainerStatuses\":[{\"name\":"
              "\"i\",\"restartCount\":0,\"state\":{\"waiting\":{\"reason\":\"x\"}},\"lastState\":{}}]"),
          "n/p running # a restarts=1 stopped kill@2026-11-21T11:54:50Z # i restarts=0 stopped"},
+        {POD("", "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"lastState\":{"
+                 "\"terminated\":{\"exitCode\":255,\"reason\":\"Unknown\",\"startedAt\":\"2026-11-23T14:34:51Z\","
+                 "\"finishedAt\":\"2026-11-23T14:45:32Z\"}}}]"),
+         "n/p running # a restarts=1 lastkill-node-down"},
         /* as kubelets really say it: replaced by a rollout, and marked by a kill elsewhere on its node */
         {POD("", "\"phase\":\"Succeeded\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":0,\"lastState\":{},"
                  "\"state\":{\"terminated\":{\"exitCode\":0,\"reason\":\"OOMKilled\",\"startedAt\":"
