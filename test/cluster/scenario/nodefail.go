@@ -15,11 +15,12 @@ func init() {
 	ownNode = append(ownNode, scenario{"node-evict", func(t *T) { nodeEvict(t, 143, "Failed") }},
 		scenario{"node-evict-exit0", func(t *T) { nodeEvict(t, 0, "Succeeded") }},
 		scenario{"node-kubelet-down", nodeKubeletDown}, scenario{"node-oom-room", nodeOOMRoom},
-		scenario{"node-oom-marked", nodeOOMMarked}, scenario{"node-guard-deferred", nodeGuardDeferred})
+		scenario{"node-oom-marked", nodeOOMMarked}, scenario{"node-oom-marked-resize", nodeOOMMarkedResize}, scenario{"node-guard-deferred", nodeGuardDeferred})
 	small := node.Settings{Room: 512, Evict: 200} // together more than the hog takes: it is not killed before it is evicted
 	nodeOf["node-evict"], nodeOf["node-evict-exit0"] = small, small
 	tight := node.Settings{Room: 512, Evict: 10}
 	nodeOf["node-oom-room"], nodeOf["node-oom-marked"], nodeOf["node-guard-deferred"] = tight, tight, tight
+	nodeOf["node-oom-marked-resize"] = tight
 	nodeOf["node-kubelet-down"] = node.Settings{Room: 2048, Evict: 100, Grace: 20 * time.Second}
 }
 
@@ -257,6 +258,54 @@ func nodeOOMMarked(t *T) {
 		if rec.Int("status", "kills") != 0 || rec.Condition("Guarded").Text("status") != "" {
 			t.Fatalf("%s was not killed, and its status is %s", name, rec.Object("status"))
 		}
+	}
+	if dead.Text("reason") == "OOMKilled" && h.counted("halflife_oom_kills_not_believed_total") == 0 {
+		t.Fatalf("what was not believed is not counted")
+	}
+}
+
+// An owner's resize restarts a container that ignores SIGTERM, so that the kubelet kills it. On cgroup v1 it was marked by a kill
+// elsewhere on the node, and is reported as OOMKilled with 137: that is no kill for lack of memory, and nothing is taken back.
+func nodeOOMMarkedResize(t *T) {
+	t.Namespace()
+	h := t.own()
+	profile := quick("InPlace")
+	profile["selector"] = M{"matchLabels": M{"app": "web"}}
+	profile["apply"].(M)["guard"] = M{"watch": "10m", "restarts": 9}
+	t.Profile(profile)
+	web := t.burning("Deployment", "web", 1, burner{requests: M{"cpu": "60m", "memory": "100Mi"}, limits: M{"memory": "200Mi"},
+		steps: []string{"cpu=0.01,mem=40Mi,deaf=1"}})
+	pod := web["spec"].(M)["template"].(M)["spec"].(M)
+	pod["containers"].(L)[0].(M)["resizePolicy"] = L{M{"resourceName": "memory", "restartPolicy": "RestartContainer"}}
+	t.Apply(web)
+	name := t.oneRuns("web").Name()
+	t.Eventually("its CPU is lowered", soon, func() error {
+		if got := containerOf(t.oneRuns("web")).Text("resources", "requests", "cpu"); amount(got) >= 0.06 {
+			return fmt.Errorf("it has %s", got)
+		}
+		return nil
+	})
+	t.Apply(t.burning("Deployment", "hog", 1, burner{requests: M{"cpu": "20m", "memory": "60Mi"}, limits: M{"memory": "2Gi"},
+		steps: []string{"cpu=0.01,mem=900Mi,grow=3"}}))
+	t.killedAgain("hog")
+	t.Check(t.Delete(t.path("deployments", "hog")))
+	t.Ctl("-n", t.NS, "patch", "pod", name, "--subresource", "resize", "-p",
+		`{"spec":{"containers":[{"name":"app","resources":{"requests":{"memory":"90Mi"}}}]}}`)
+	var dead kube.Object
+	t.Eventually("the resize restarts it", soon, func() error {
+		if list := deaths(t.Pods("web")[0]); len(list) > 0 {
+			dead = list[0]
+			return nil
+		}
+		return fmt.Errorf("it runs")
+	})
+	t.Notef("ended with %d, reason %s", dead.Int("exitCode"), dead.Text("reason"))
+	t.Cycles(h, 3)
+	t.unguarded("deployment-web")
+	rec, err := t.Rec("deployment-web")
+	t.Check(err)
+	if kills := rec.Int("status", "kills"); kills != 0 {
+		t.Fatalf("%d kills are counted of a container that its kubelet restarted for a resize", kills)
 	}
 	if dead.Text("reason") == "OOMKilled" && h.counted("halflife_oom_kills_not_believed_total") == 0 {
 		t.Fatalf("what was not believed is not counted")
