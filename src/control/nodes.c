@@ -94,8 +94,17 @@ void node_swept(struct world *w, uint32_t epoch)
                         node_unknown(w, n);
 }
 
-/* By its last sample, where that is of then; what is too young to have one counts as what it asks for. What had stopped
- * by then used nothing; what stopped then, by the same shortage perhaps, counts. */
+/* metrics-server leaves out a pod for as long as one of its containers is down. */
+static bool is_left_out(const struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                if (p->container[i].role != ROLE_INIT && p->container[i].stopped_s)
+                        return true;
+        return false;
+}
+
+/* By its last sample, where that is of then, or none can have come since; what is too young to have one counts as what
+ * it asks for. What had stopped by then used nothing; what stopped then, by the same shortage perhaps, counts. */
 static int64_t used_then(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         enum { SLACK_MS = 5 * SECOND_MS }; /* those of one shortage stop within it */
@@ -104,6 +113,8 @@ static int64_t used_then(const struct pod *p, const struct pod_container *c, str
                 return 0;
         if (used >= 0)
                 return used;
+        if (!c->stopped_s && is_left_out(p))
+                return c->sampled_s ? c->last_memory : pod_request(c, MEMORY).value;
         int64_t began_ms = p->started_ms > restarted_ms ? p->started_ms : restarted_ms;
         return at.ms - began_ms <= fresh_ms ? pod_request(c, MEMORY).value : -1;
 }

@@ -202,6 +202,46 @@ static void the_node_tells(void **state)
         }
 }
 
+/* metrics-server leaves out a pod for as long as one of its containers is down: what runs beside it is as it was. */
+static void beside_one_that_is_down(void **state)
+{
+        (void)state;
+        static const char other[] =
+                "{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"other\"},\"spec\":{\"nodeName\":\"n-"
+                "1\","
+                "\"containers\":[{\"name\":\"app\"},{\"name\":\"log\"}]},\"status\":{\"phase\":\"Running\","
+                "\"startTime\":"
+                "\"2026-07-01T08:00:00Z\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,\"state\":{"
+                "\"running\":{}}},{\"name\":\"log\",\"restartCount\":9,\"state\":{\"waiting\":{\"reason\":"
+                "\"CrashLoopBackOff\"}},\"lastState\":{" ENDED_AT("09:57:00") "}}]}}";
+        static const struct {
+                int64_t used; /* MiB, four minutes before */
+                bool limit_blamed;
+        } was[] = {{1000, true}, {3500, false}, {0, true}};
+        for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
+                struct controller c = {.loop = loop_new(),
+                                       .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+                world_init(&c.world, "halflife", "halflife");
+                shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.world, "{}");
+                assert_int_equal(node_upsert(&c.world, TEXT(NODE), 1, &(struct err){0}), 0);
+                take(&c.world, other);
+                take(&c.world, POD("web-1", OWNED, "1Gi", KILLED("137")));
+                sample(&c.world, "web/web-1", 100);
+                sample(&c.world, "web/other", was[i].used);
+                struct pod *p = map_get(&c.world.pods, TEXT("web/other"));
+                p->container[0].sampled_s -= p->container[0].sampled_s ? 210 : 0;
+                world_settle(&c.world, loop_now(c.loop));
+                oom_count(&c);
+                assert_int_equal(c.count.kills, 1);
+                if ((shop_target(&c.world)->limit_of != NULL) != was[i].limit_blamed)
+                        fail_msg("%d Mi beside it: limit %sblamed", (int)was[i].used,
+                                 was[i].limit_blamed ? "not " : "");
+                world_release(&c.world);
+                loop_free(c.loop);
+        }
+}
+
 static void count_one(const char *pod, uint64_t kills)
 {
         struct controller c = {.loop = loop_new(),
@@ -349,9 +389,10 @@ static void stopped_by_the_kubelet(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_newest_is_kept),    cmocka_unit_test(only_one_is_evicted),
-                cmocka_unit_test(told_by_a_clock_ahead), cmocka_unit_test(the_node_tells),
-                cmocka_unit_test(one_before_the_last),   cmocka_unit_test(facts_are_of_the_first_look),
-                cmocka_unit_test(a_node_that_is_gone),   cmocka_unit_test(stopped_by_the_kubelet)};
+                cmocka_unit_test(the_newest_is_kept),     cmocka_unit_test(only_one_is_evicted),
+                cmocka_unit_test(told_by_a_clock_ahead),  cmocka_unit_test(the_node_tells),
+                cmocka_unit_test(one_before_the_last),    cmocka_unit_test(facts_are_of_the_first_look),
+                cmocka_unit_test(a_node_that_is_gone),    cmocka_unit_test(stopped_by_the_kubelet),
+                cmocka_unit_test(beside_one_that_is_down)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
