@@ -31,8 +31,36 @@ func e2e(names []string) error {
 	})
 }
 
-// ender is what a run started and has to end.
+// ender is what a run starts and has to end. Stop ends it also while it starts, which fails then, and returns when it is
+// gone, whoever else ends it too.
 type ender interface{ Stop() }
+
+var errInterrupted = errors.New("interrupted")
+
+// starting starts e, or ends what there is of it: on an error, and as soon as ctx is done.
+func starting(ctx context.Context, e ender, start func() error) error {
+	leave := context.AfterFunc(ctx, e.Stop)
+	err := start()
+	if !leave() {
+		err = errInterrupted
+	}
+	if err != nil {
+		e.Stop()
+	}
+	return err
+}
+
+// untilSignal starts what outlives this program. A signal that comes before it is whole ends what there is of it.
+func untilSignal(e ender, start func() error) error {
+	ctx, stop := onSignal()
+	defer stop()
+	return starting(ctx, e, start)
+}
+
+// onSignal is a context that ends when this program is asked to.
+func onSignal() (context.Context, context.CancelFunc) {
+	return signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+}
 
 // withPlanes lends work the means to begin control planes whose nodes are played.
 func withPlanes(work func(begin func(string) (*scenario.World, error)) error) error {
@@ -43,15 +71,14 @@ func withPlanes(work func(begin func(string) (*scenario.World, error)) error) er
 		}
 		return work(func(name string) (*scenario.World, error) {
 			began := time.Now()
-			pl, err := startIn(filepath.Join(r.dir, name), set, false)
-			r.ends(pl)
+			pl, start, err := planeIn(filepath.Join(r.dir, name), set, false)
+			if err == nil {
+				err = r.starts(pl, start)
+			}
 			if err != nil {
 				return nil, err
 			}
 			w, err := scenario.NewWorld(r.ctx, pl, root())
-			if err == nil {
-				err = pl.WaitForMetrics()
-			}
 			fmt.Printf("control plane %s ready after %.0f s\n", name, time.Since(began).Seconds())
 			return w, err
 		})
@@ -67,7 +94,15 @@ type run struct {
 	list []ender
 }
 
-// ends notes what is to be ended with the run.
+// starts starts what ends with the run. It is noted first: whoever ends the run ends this too, however far it is.
+func (r *run) starts(e ender, start func() error) error {
+	r.mu.Lock()
+	r.list = append(r.list, e)
+	r.mu.Unlock()
+	return starting(r.ctx, e, start)
+}
+
+// ends notes what was started and is to be ended with the run.
 func (r *run) ends(e ender) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +120,7 @@ func (r *run) stopAll() {
 // withRun lends work a new temporary folder, and ends everything that was started however it goes: at the end, by a signal,
 // on a panic. The logs stay only when something failed.
 func withRun(work func(*run) error) (err error) {
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	ctx, stop := onSignal()
 	defer stop()
 	dir, err := os.MkdirTemp("", "halflife-e2e-")
 	if err != nil {
@@ -104,18 +139,23 @@ func withRun(work func(*run) error) (err error) {
 	}()
 	r := &run{ctx: ctx, dir: dir}
 	defer r.stopAll()
-	go endAfter(ctx, r.stopAll)
+	worked := make(chan struct{})
+	go r.endAfter(worked)
 	err = work(r)
+	close(worked)
 	if ctx.Err() != nil {
-		err = errors.New("interrupted")
+		err = errInterrupted
 	}
 	return err
 }
 
 // endAfter ends what a signal did not: a scenario that computes rather than waits.
-func endAfter(ctx context.Context, stopAll func()) {
-	<-ctx.Done()
-	time.Sleep(10 * time.Second)
-	stopAll()
-	fail(1, "interrupted")
+func (r *run) endAfter(worked <-chan struct{}) {
+	<-r.ctx.Done()
+	select {
+	case <-worked:
+	case <-time.After(10 * time.Second):
+		r.stopAll()
+		fail(1, errInterrupted.Error())
+	}
 }

@@ -88,12 +88,11 @@ func up() error {
 	if err != nil {
 		return err
 	}
-	pl, err := startIn(upDir(), set, true)
-	if err != nil {
-		return err
+	pl, start, err := planeIn(upDir(), set, true)
+	if err == nil {
+		err = untilSignal(pl, start)
 	}
-	if err := pl.WaitForMetrics(); err != nil {
-		pl.Stop()
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "kubectl is %s\n", pl.Set.Path("kubectl"))
@@ -118,15 +117,22 @@ func buildAll() (programs.Set, error) {
 	return set, err
 }
 
-func startIn(dir string, set programs.Set, detach bool) (*plane.Plane, error) {
+// planeIn is a control plane that will lie in dir, and what starts it and waits until usage is measured.
+func planeIn(dir string, set programs.Set, detach bool) (*plane.Plane, func() error, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return plane.Start(dir, module(), self, set, detach)
+	pl := plane.New(dir, set, detach)
+	return pl, func() error {
+		if err := pl.Start(module(), self); err != nil {
+			return err
+		}
+		return pl.WaitForMetrics()
+	}, nil
 }
 
 func tellUsage(dir, server, port string) error {

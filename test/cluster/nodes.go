@@ -73,9 +73,9 @@ func (p nodePrograms) start(dir string, set node.Settings, stays bool) (*pair, e
 	if grace == 0 {
 		grace = time.Hour // a slow machine's late lease must not make the node unready
 	}
-	pl, err := plane.StartBare(dir, p.set, stays, plane.Bare{
-		Services: slot.Services(), Addresses: []net.IP{slot.APIAddress()}, Grace: grace, Nodes: 1})
-	if err != nil {
+	pl := plane.New(dir, p.set, stays)
+	if err := pl.StartBare(plane.Bare{
+		Services: slot.Services(), Addresses: []net.IP{slot.APIAddress()}, Grace: grace, Nodes: 1}); err != nil {
 		slot.Release()
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func nodeDown() error {
 		return err
 	}
 	count, err := plane.StopSaved(nodeDir())
-	if err == nil && was {
+	if err == nil && (was || count > 0) {
 		fmt.Fprintf(os.Stderr, "the node and %d processes of its control plane ended\n", count)
 	}
 	return err

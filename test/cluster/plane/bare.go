@@ -5,8 +5,6 @@ import (
 	"net"
 	"os"
 	"time"
-
-	"halflife.dev/cluster/programs"
 )
 
 // Bare is what a control plane for real nodes has to know of them.
@@ -18,26 +16,17 @@ type Bare struct {
 }
 
 // StartBare brings a control plane up that has no node: real ones join it, and metrics-server is started then.
-func StartBare(dir string, set programs.Set, detach bool, bare Bare) (pl *Plane, err error) {
-	pl = &Plane{Dir: dir, Set: set, detach: detach, nodes: bare.Nodes, bare: bare}
-	defer func() {
-		if err != nil {
-			pl.Stop()
-		}
-	}()
-	if err := pl.startControl(); err != nil {
-		return pl, err
+func (pl *Plane) StartBare(bare Bare) error {
+	pl.nodes, pl.bare = bare.Nodes, bare
+	err := pl.startControl()
+	if err != nil {
+		pl.Stop()
 	}
-	return pl, pl.save()
+	return err
 }
 
 // Measure starts metrics-server, once the nodes have joined.
-func (pl *Plane) Measure() error {
-	if err := pl.startMetrics(); err != nil {
-		return err
-	}
-	return pl.save()
-}
+func (pl *Plane) Measure() error { return pl.startMetrics() }
 
 // Admit issues the certificate of a node and gives the kubeconfig by which its kubelet joins.
 func (pl *Plane) Admit(node string) (string, error) {

@@ -13,11 +13,11 @@ func (pl *Plane) StartBeside(name, path string, ports int, args func(port []int)
 // StartAt starts a program of others at a port of the caller's, and waits until it listens there.
 func (pl *Plane) StartAt(name, path string, port int, args ...string) error {
 	p := pl.process(name, path, args...)
-	if err := p.Start(pl.detach, "HOME="+pl.Dir); err != nil {
-		return err
-	}
 	pl.mu.Lock()
 	pl.beside = append(pl.beside, p)
 	pl.mu.Unlock()
+	if err := pl.start(p, "HOME="+pl.Dir); err != nil {
+		return err
+	}
 	return ready(p, patience, func() error { return listening(port) })
 }

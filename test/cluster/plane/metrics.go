@@ -10,13 +10,13 @@ const metricsAPI = "v1beta1.metrics.k8s.io"
 
 // startMetrics starts metrics-server and registers its API; usage itself appears two scrapes later.
 func (pl *Plane) startMetrics() error {
-	pl.Metrics = pl.process("metrics-server", pl.Set.Path("metrics-server"),
+	pl.has(&pl.Metrics, pl.process("metrics-server", pl.Set.Path("metrics-server"),
 		"--kubeconfig="+pl.Kubeconfig, "--authentication-kubeconfig="+pl.Kubeconfig,
 		"--authorization-kubeconfig="+pl.Kubeconfig, "--bind-address=127.0.0.1",
 		fmt.Sprintf("--secure-port=%d", pl.metricsPort), "--cert-dir="+pl.path("metrics-server-certs"),
 		"--kubelet-insecure-tls", "--kubelet-use-node-status-port", "--kubelet-preferred-address-types=InternalIP",
-		"--metric-resolution=10s", "--kubelet-request-timeout=5s")
-	if err := pl.Metrics.Start(pl.detach); err != nil {
+		"--metric-resolution=10s", "--kubelet-request-timeout=5s"))
+	if err := pl.start(pl.Metrics); err != nil {
 		return err
 	}
 	return pl.RegisterMetricsAPI()

@@ -27,19 +27,19 @@ func (pl *Plane) startNodes(self string, kwokPort, usagePort int) error {
 	if err != nil {
 		return err
 	}
-	pl.Usage = pl.process("usage", self, "usage", pl.Dir, pl.Server, fmt.Sprint(usagePort))
-	if err := pl.Usage.Start(pl.detach); err != nil {
+	pl.has(&pl.Usage, pl.process("usage", self, "usage", pl.Dir, pl.Server, fmt.Sprint(usagePort)))
+	if err := pl.start(pl.Usage); err != nil {
 		return err
 	}
 	if err := ready(pl.Usage, patience, func() error { return listening(usagePort) }); err != nil {
 		return err
 	}
-	pl.Kwok = pl.process("kwok", pl.Set.Path("kwok"),
+	pl.has(&pl.Kwok, pl.process("kwok", pl.Set.Path("kwok"),
 		"--kubeconfig="+pl.Kubeconfig, "--manage-all-nodes", "--config="+config, "--node-ip=127.0.0.1",
 		fmt.Sprintf("--node-port=%d", usagePort), fmt.Sprintf("--server-address=127.0.0.1:%d", kwokPort),
 		"--node-lease-duration-seconds=40", "--tls-cert-file="+pl.path("serving.crt"),
-		"--tls-private-key-file="+pl.path("serving.key"))
-	if err := pl.Kwok.Start(pl.detach, "HOME="+pl.Dir); err != nil {
+		"--tls-private-key-file="+pl.path("serving.key")))
+	if err := pl.start(pl.Kwok, "HOME="+pl.Dir); err != nil {
 		return err
 	}
 	return pl.createNodes()

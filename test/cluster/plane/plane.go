@@ -25,42 +25,44 @@ type Plane struct {
 	Etcd, APIServer, Controllers, Scheduler, Kwok, Usage, Metrics *Process
 
 	mu          sync.Mutex
+	ended       bool       // nothing is started any more
 	beside      []*Process // controllers of others, started later
 	detach      bool
 	module      string
 	metricsPort int
 	nodes       int        // how many tell their usage
-	bare        Bare       // what StartBare was told
+	bare        Bare       // what StartBare was told, or what the played nodes need
 	authority   *authority // of all certificates
 }
 
 // Nodes is how many there are; each has room for whatever the scenarios run.
 const Nodes = 3
 
-// Start brings a control plane up in dir, ready to schedule pods and to tell their usage. module is the folder of
-// go.mod, self the program that knows the verb "usage". On an error nothing is left running.
-func Start(dir, module, self string, set programs.Set, detach bool) (pl *Plane, err error) {
-	pl = &Plane{Dir: dir, Set: set, detach: detach, module: module, nodes: Nodes,
-		bare: Bare{Services: "10.96.0.0/16", Grace: time.Hour}}
+// New is a control plane that lies in dir, of which nothing runs yet. One that stays (detach) outlives this program.
+func New(dir string, set programs.Set, detach bool) *Plane {
+	return &Plane{Dir: dir, Set: set, detach: detach}
+}
+
+// Start brings it up, ready to schedule pods and to tell their usage. module is the folder of go.mod, self the program that
+// knows the verb "usage". On an error nothing is left running.
+func (pl *Plane) Start(module, self string) (err error) {
+	pl.module, pl.nodes, pl.bare = module, Nodes, Bare{Services: "10.96.0.0/16", Grace: time.Hour}
 	defer func() {
 		if err != nil {
 			pl.Stop()
 		}
 	}()
 	if err := pl.startControl(); err != nil {
-		return pl, err
+		return err
 	}
 	port, err := FreePorts(2)
 	if err != nil {
-		return pl, err
+		return err
 	}
 	if err := pl.startNodes(self, port[0], port[1]); err != nil {
-		return pl, err
+		return err
 	}
-	if err := pl.startMetrics(); err != nil {
-		return pl, err
-	}
-	return pl, pl.save()
+	return pl.startMetrics()
 }
 
 // startControl starts all but what plays the nodes and what measures them.
@@ -81,8 +83,32 @@ func (pl *Plane) startControl() error {
 	return pl.startControllers()
 }
 
-// Stop ends every process of the control plane, the last started first.
+// start starts a process of the control plane, unless that has been stopped meanwhile. One that outlives this program is
+// written down at once: whoever comes after a killed one ends it.
+func (pl *Plane) start(p *Process, env ...string) error {
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	if pl.ended {
+		return fmt.Errorf("the control plane in '%s' was stopped before %s was started", pl.Dir, p.Name)
+	}
+	if err := p.Start(pl.detach, env...); err != nil || !pl.detach {
+		return err
+	}
+	return pl.save()
+}
+
+// has takes note of a process before it is started.
+func (pl *Plane) has(where **Process, p *Process) {
+	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	*where = p
+}
+
+// Stop ends every process of the control plane, the last started first, also while it starts.
 func (pl *Plane) Stop() {
+	pl.mu.Lock()
+	pl.ended = true
+	pl.mu.Unlock()
 	for _, p := range pl.all() {
 		p.Signal(15)
 	}
@@ -93,8 +119,13 @@ func (pl *Plane) Stop() {
 
 func (pl *Plane) all() []*Process {
 	pl.mu.Lock()
+	defer pl.mu.Unlock()
+	return pl.list()
+}
+
+// list is for who holds the lock.
+func (pl *Plane) list() []*Process {
 	list := append([]*Process(nil), pl.beside...)
-	pl.mu.Unlock()
 	for _, p := range []*Process{pl.Metrics, pl.Kwok, pl.Usage, pl.Scheduler, pl.Controllers, pl.APIServer, pl.Etcd} {
 		if p != nil {
 			list = append(list, p)
@@ -121,11 +152,19 @@ type state struct {
 }
 
 func (pl *Plane) save() error {
-	data, err := json.Marshal(state{pl.all()})
+	return WriteState(pl.path("state.json"), state{pl.list()})
+}
+
+// WriteState writes the state of what outlives this program, whole or not at all.
+func WriteState(path string, value any) error {
+	data, err := json.Marshal(value)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(pl.path("state.json"), data, 0o600)
+	if err := os.WriteFile(path+".new", data, 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // StopSaved ends what an earlier run left running in dir, as its state tells, and says how many processes that were.
