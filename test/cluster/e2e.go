@@ -102,13 +102,6 @@ func (r *run) starts(e ender, start func() error) error {
 	return starting(r.ctx, e, start)
 }
 
-// ends notes what was started and is to be ended with the run.
-func (r *run) ends(e ender) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.list = append(r.list, e)
-}
-
 func (r *run) stopAll() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

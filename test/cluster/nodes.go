@@ -54,14 +54,12 @@ type pair struct {
 
 // Stop ends the node first, for the control plane would mind.
 func (p *pair) Stop() {
-	if p.node != nil {
-		p.node.Stop()
-	}
+	p.node.Stop()
 	p.plane.Stop()
 }
 
-// start brings a control plane up in dir, and a node that is ready.
-func (p nodePrograms) start(dir string, set node.Settings, stays bool) (*pair, error) {
+// pair is a control plane that will lie in dir and its node, of which nothing runs yet.
+func (p nodePrograms) pair(dir string, set node.Settings, stays bool) (*pair, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
@@ -69,27 +67,28 @@ func (p nodePrograms) start(dir string, set node.Settings, stays bool) (*pair, e
 	if err != nil {
 		return nil, err
 	}
-	grace := set.Grace
+	return &pair{plane.New(dir, p.set, stays), node.New(dir, slot, p.runtime, p.self, set, stays)}, nil
+}
+
+// start brings the control plane up, then the node, until its usage is measured. On an error the caller stops the pair.
+func (p *pair) start(image string) error {
+	slot, grace := p.node.Slot(), p.node.Grace
 	if grace == 0 {
 		grace = time.Hour // a slow machine's late lease must not make the node unready
 	}
-	pl := plane.New(dir, p.set, stays)
-	if err := pl.StartBare(plane.Bare{
+	if err := p.plane.StartBare(plane.Bare{
 		Services: slot.Services(), Addresses: []net.IP{slot.APIAddress()}, Grace: grace, Nodes: 1}); err != nil {
-		slot.Release()
-		return nil, err
+		return err
 	}
 	began := time.Now()
-	both := &pair{plane: pl}
-	if both.node, err = node.Start(pl, slot, p.runtime, p.self, []string{p.image}, set, stays); err == nil {
-		fmt.Fprintf(os.Stderr, "node %s ready after %.0f s\n", slot.Name(), time.Since(began).Seconds())
-		err = pl.Measure()
+	if err := p.node.Start(p.plane, []string{image}); err != nil {
+		return err
 	}
-	if err != nil {
-		both.Stop()
-		return nil, err
+	fmt.Fprintf(os.Stderr, "node %s ready after %.0f s\n", slot.Name(), time.Since(began).Seconds())
+	if err := p.plane.Measure(); err != nil {
+		return err
 	}
-	return both, nil
+	return p.plane.WaitForMetrics()
 }
 
 func nodeUp() error {
@@ -109,15 +108,17 @@ func nodeUp() error {
 	if err != nil {
 		return err
 	}
-	both, err := p.start(nodeDir(), node.Usual, true)
+	both, err := p.pair(nodeDir(), node.Usual, true)
 	if err != nil {
 		return err
 	}
-	if err := both.plane.WaitForMetrics(); err != nil {
-		both.Stop()
-		return err
-	}
-	if err := both.node.Leave(); err != nil {
+	err = untilSignal(both, func() error {
+		if err := both.start(p.image); err != nil {
+			return err
+		}
+		return both.node.Leave()
+	})
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "kubectl is %s; an image is %s (imagePullPolicy: Never)\n", p.set.Path("kubectl"), node.Burn)
@@ -150,15 +151,14 @@ func e2eNode(names []string) error {
 		}
 		begin := func(name string, set node.Settings) (*scenario.World, func(), error) {
 			began := time.Now()
-			both, err := p.start(filepath.Join(r.dir, name), set, false)
+			both, err := p.pair(filepath.Join(r.dir, name), set, false)
 			if err != nil {
 				return nil, nil, err
 			}
-			r.ends(both)
-			w, err := scenario.NewWorld(r.ctx, both.plane, root())
-			if err == nil {
-				err = both.plane.WaitForMetrics()
+			if err := r.starts(both, func() error { return both.start(p.image) }); err != nil {
+				return nil, nil, err
 			}
+			w, err := scenario.NewWorld(r.ctx, both.plane, root())
 			fmt.Printf("control plane and node %s ready after %.0f s\n", name, time.Since(began).Seconds())
 			if err != nil {
 				return nil, nil, err

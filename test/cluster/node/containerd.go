@@ -33,7 +33,7 @@ state = "/run/containerd"
         SystemdCgroup = false
 `
 
-func (n *Node) startContainerd(self string, stays bool) error {
+func (n *Node) startContainerd() error {
 	if err := n.writeNetwork(); err != nil {
 		return err
 	}
@@ -41,9 +41,9 @@ func (n *Node) startContainerd(self string, stays bool) error {
 	if err := os.WriteFile(n.path("containerd.toml"), []byte(config), 0o644); err != nil {
 		return err
 	}
-	n.containerd = n.inside(self, "0", "containerd", filepath.Join(n.runtime.Containerd, "containerd"),
+	n.containerd = n.inside("0", "containerd", filepath.Join(n.runtime.Containerd, "containerd"),
 		"--config", n.path("containerd.toml"))
-	if err := n.containerd.Start(stays, n.env()); err != nil {
+	if err := n.containerd.Start(n.stays, n.env()); err != nil {
 		return err
 	}
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {

@@ -14,6 +14,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"halflife.dev/cluster/plane"
 )
 
 // KeepVerb is the verb of this program that keeps a node.
@@ -22,7 +24,8 @@ const KeepVerb = "node-keep"
 // The keeper's files, after the three that everybody has.
 const (
 	lockFD = 3
-	lifeFD = 4
+	lifeFD = 4 // to read from
+	madeFD = 5 // to write to
 )
 
 // kept is what the keeper, and who ends the node later, know of it.
@@ -41,15 +44,54 @@ func folder(dir string) string { return filepath.Join(dir, "node") }
 
 func stateFile(dir string) string { return filepath.Join(dir, "node.json") }
 
-// startKeeper starts the process that holds the slot, leads pods to the API server, and removes the node: when it is asked
-// to, or when the pipe to whoever started the node breaks without a word, be he killed.
-func (n *Node) startKeeper(self, server string) error {
-	state := kept{Slot: n.slot.Number, Dir: n.dir, Server: server}
+// made is what the keeper says when the node's part of the machine is there.
+const made = "made"
+
+// startKeeper starts the process that makes the node's cgroups and bridge, holds the slot, leads pods to the API server, and
+// removes the node: when it is asked to, or when the pipe to whoever started the node breaks without a word, be he killed.
+func (n *Node) startKeeper(server string) error {
+	said, err := n.forkKeeper(kept{Slot: n.slot.Number, Dir: n.dir, Server: server})
+	if err != nil {
+		return err
+	}
+	defer said.Close()
+	if text, _ := io.ReadAll(said); string(text) != made {
+		log, _ := os.ReadFile(filepath.Join(n.dir, "keeper.log"))
+		return fmt.Errorf("the keeper of node %s ended:\n%s", n.slot.Name(), log)
+	}
+	return nil
+}
+
+// forkKeeper gives the pipe by which the keeper tells what it has made. A node that was stopped meanwhile gets no keeper.
+func (n *Node) forkKeeper(state kept) (*os.File, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.ended {
+		return nil, fmt.Errorf("node %s was stopped before it was made", n.slot.Name())
+	}
+	said, say, err := os.Pipe()
+	if err != nil {
+		return nil, err
+	}
+	defer say.Close()
+	if err := n.execKeeper(state, say); err != nil {
+		said.Close()
+		return nil, err
+	}
+	return said, nil
+}
+
+func (n *Node) execKeeper(state kept, say *os.File) error {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return err
 	}
 	defer read.Close()
+	defer func() {
+		if n.keeper == nil {
+			write.Close()
+		}
+	}()
 	log, err := os.Create(filepath.Join(n.dir, "keeper.log"))
 	if err != nil {
 		return err
@@ -59,38 +101,23 @@ func (n *Node) startKeeper(self, server string) error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(self, KeepVerb, string(data))
+	cmd := exec.Command(n.self, KeepVerb, string(data))
 	cmd.Stdout, cmd.Stderr = log, log
-	cmd.ExtraFiles = []*os.File{n.slot.lock, read}
+	cmd.ExtraFiles = []*os.File{n.slot.lock, read, say}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	n.keeper, n.life = cmd, write
+	n.keeper, n.life, n.gone = cmd, write, make(chan struct{})
+	go func() {
+		n.kept = cmd.Wait()
+		close(n.gone)
+	}()
 	state.Keeper = cmd.Process.Pid
-	if data, err = json.Marshal(state); err != nil {
-		return err
-	}
-	if err := os.WriteFile(stateFile(n.dir), data, 0o600); err != nil {
-		return err
-	}
-	return n.waitForDoor()
+	return plane.WriteState(stateFile(n.dir), state)
 }
 
 func door(s *Slot) string { return net.JoinHostPort(s.APIAddress().String(), "443") }
-
-func (n *Node) waitForDoor() error {
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		c, err := net.DialTimeout("tcp", door(n.slot), time.Second)
-		if err == nil {
-			return c.Close()
-		}
-		if time.Now().After(deadline) {
-			log, _ := os.ReadFile(filepath.Join(n.dir, "keeper.log"))
-			return fmt.Errorf("the keeper of node %s does not listen: %w\n%s", n.slot.Name(), err, log)
-		}
-	}
-}
 
 // Keep is the keeper's life.
 func Keep(text string) error {
@@ -101,12 +128,14 @@ func Keep(text string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	signal.Ignore(syscall.SIGINT, syscall.SIGHUP, syscall.SIGPIPE)
-	s := &Slot{state.Slot, os.NewFile(lockFD, "lock")}
+	for _, fd := range []int{lockFD, lifeFD, madeFD} {
+		syscall.CloseOnExec(fd) // what makes the bridge has no part in it
+	}
+	s := &Slot{Number: state.Slot, lock: os.NewFile(lockFD, "lock")}
 	defer s.Release()
-	listener, err := net.Listen("tcp", door(s))
+	err := s.make()
 	if err == nil {
-		go forward(listener, state.Server)
-		waitForEnd(ctx)
+		err = serve(ctx, s, state.Server)
 	}
 	if bad := s.clean(); err == nil {
 		err = bad
@@ -115,6 +144,20 @@ func Keep(text string) error {
 		_ = os.RemoveAll(filepath.Join(state.Dir, name))
 	}
 	return err
+}
+
+// serve leads pods to the API server until the keeper is to end.
+func serve(ctx context.Context, s *Slot, server string) error {
+	listener, err := net.Listen("tcp", door(s))
+	if err != nil {
+		return err
+	}
+	go forward(listener, server)
+	say := os.NewFile(madeFD, "made")
+	_, _ = say.WriteString(made)
+	say.Close()
+	waitForEnd(ctx)
+	return nil
 }
 
 // waitForEnd returns when the keeper is asked to end, or when who holds the other end of its pipe is gone and has not said

@@ -9,7 +9,7 @@ import (
 	"halflife.dev/cluster/plane"
 )
 
-func (n *Node) startKubelet(pl *plane.Plane, self string, stays bool) error {
+func (n *Node) startKubelet(pl *plane.Plane) error {
 	port, err := plane.FreePorts(1)
 	if err != nil {
 		return err
@@ -25,10 +25,9 @@ func (n *Node) startKubelet(pl *plane.Plane, self string, stays bool) error {
 	if err := os.WriteFile(n.path("kubelet.json"), config, 0o644); err != nil {
 		return err
 	}
-	n.Kubelet = n.inside(self, fmt.Sprint(n.containerd.PID), "kubelet", pl.Set.Path("kubelet"),
+	n.Kubelet = n.inside(fmt.Sprint(n.containerd.PID), "kubelet", pl.Set.Path("kubelet"),
 		"--config="+n.path("kubelet.json"), "--kubeconfig="+kubeconfig, "--root-dir="+n.path("kubelet"),
 		"--cert-dir="+n.path("kubelet-pki"), "--hostname-override="+n.slot.Name(), "--node-ip="+n.slot.Address())
-	n.stays = stays
 	return n.StartKubelet()
 }
 

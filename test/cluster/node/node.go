@@ -34,12 +34,15 @@ type Node struct {
 	runtime programs.Runtime
 
 	containerd, Kubelet *plane.Process
-	keeper              *exec.Cmd
-	life                *os.File // the keeper ends when it is closed
+	self                string        // the program that knows the verbs of this package
+	stays               bool          // outlives this process
+	life                *os.File      // the keeper ends when it is closed
+	gone                chan struct{} // closed when the keeper has ended
 
-	mu    sync.Mutex
-	ended bool
-	stays bool // outlives this process
+	mu     sync.Mutex // held while the keeper is started and while it is ended
+	ended  bool
+	keeper *exec.Cmd
+	kept   error // how the keeper ended
 }
 
 // Missing says what this machine lacks for a node, "" for nothing.
@@ -92,46 +95,43 @@ func probeBridge() error {
 	return ip("link", "del", name)
 }
 
-// Start makes the node of a slot, which it takes over, joins it to the control plane and waits until it is ready. self is the
-// program that knows the verbs of this package. On an error nothing is left.
-func Start(pl *plane.Plane, s *Slot, r programs.Runtime, self string, images []string, set Settings,
-	stays bool) (n *Node, err error) {
-	n = &Node{Settings: set, slot: s, dir: folder(pl.Dir), runtime: r}
+// New is the node of a slot, which it takes over, beside the control plane in dir; nothing of it is there yet. self is the
+// program that knows the verbs of this package. A node that stays outlives this process once Leave was called.
+func New(dir string, s *Slot, r programs.Runtime, self string, set Settings, stays bool) *Node {
+	return &Node{Settings: set, slot: s, dir: folder(dir), runtime: r, self: self, stays: stays}
+}
+
+// Start makes the node, joins it to the control plane and waits until it is ready. On an error nothing is left.
+func (n *Node) Start(pl *plane.Plane, images []string) (err error) {
 	defer func() {
 		if err != nil {
 			n.Stop()
 		}
 	}()
 	if err := os.MkdirAll(n.dir, 0o755); err != nil {
-		return n, err
+		return err
 	}
-	if err := s.makeCgroups(); err != nil {
-		return n, err
+	if err := n.startKeeper(pl.Server); err != nil {
+		return err
 	}
-	if err := s.makeBridge(); err != nil {
-		return n, err
-	}
-	if err := n.startKeeper(self, pl.Server); err != nil {
-		return n, err
-	}
-	if err := n.startContainerd(self, stays); err != nil {
-		return n, err
+	if err := n.startContainerd(); err != nil {
+		return err
 	}
 	for _, image := range images {
 		if err := n.Import(image); err != nil {
-			return n, err
+			return err
 		}
 	}
-	if err := n.startKubelet(pl, self, stays); err != nil {
-		return n, err
+	if err := n.startKubelet(pl); err != nil {
+		return err
 	}
-	return n, pl.WaitForNode(s.Name(), n.Kubelet, 90*time.Second)
+	return pl.WaitForNode(n.slot.Name(), n.Kubelet, 90*time.Second)
 }
 
 // Slot names what the node has of the machine.
 func (n *Node) Slot() *Slot { return n.slot }
 
-// Stop removes the node: its keeper does, and the slot is free again.
+// Stop removes the node, also while it starts: its keeper does, and the slot is free again when this returns.
 func (n *Node) Stop() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -139,19 +139,16 @@ func (n *Node) Stop() {
 		return
 	}
 	n.ended = true
+	defer n.slot.Release()
 	if n.keeper == nil {
-		if err := n.slot.clean(); err != nil {
-			fmt.Fprintln(os.Stderr, "node:", err)
-		}
-		n.slot.Release()
 		return
 	}
 	n.life.Close()
 	_ = n.keeper.Process.Signal(syscall.SIGTERM)
-	if err := n.keeper.Wait(); err != nil {
-		fmt.Fprintf(os.Stderr, "node: the keeper of %s: %v; see keeper.log in %s\n", n.slot.Name(), err, n.dir)
+	<-n.gone
+	if n.kept != nil {
+		fmt.Fprintf(os.Stderr, "node: the keeper of %s: %v; see keeper.log in %s\n", n.slot.Name(), n.kept, n.dir)
 	}
-	n.slot.Release()
 }
 
 // Leave lets the node outlive this process.
@@ -163,8 +160,8 @@ func (n *Node) Leave() error {
 }
 
 // inside is a program in the mount namespace and cgroup of the node: of pid's, "0" makes a new one.
-func (n *Node) inside(self, pid, name, path string, args ...string) *plane.Process {
-	return &plane.Process{Name: name, Path: self, Log: filepath.Join(n.dir, name+".log"),
+func (n *Node) inside(pid, name, path string, args ...string) *plane.Process {
+	return &plane.Process{Name: name, Path: n.self, Log: filepath.Join(n.dir, name+".log"),
 		Args: append([]string{EnterVerb, n.slot.cgroup(), pid, n.dir, path}, args...)}
 }
 

@@ -52,7 +52,7 @@ func take(n int) (*Slot, error) {
 		}
 		return nil, err
 	}
-	s := &Slot{n, lock}
+	s := &Slot{Number: n, lock: lock}
 	if err := s.clean(); err != nil {
 		lock.Close()
 		return nil, err
@@ -78,6 +78,14 @@ func (s *Slot) Services() string { return fmt.Sprintf("10.252.%d.0/24", s.Number
 
 // APIAddress is where pods find the API server, as Kubernetes tells them.
 func (s *Slot) APIAddress() net.IP { return net.IPv4(10, 252, byte(s.Number), 1) }
+
+// make makes what a node has of the machine before its processes.
+func (s *Slot) make() error {
+	if err := s.makeCgroups(); err != nil {
+		return err
+	}
+	return s.makeBridge()
+}
 
 // clean removes from the machine what a node in this slot has: processes by their cgroup, then cgroups, then interfaces.
 // Mounts are gone with the last process of their namespace.
