@@ -35,8 +35,8 @@ func hierarchies() []string {
 	return list
 }
 
-// makeCgroups makes the node's own: "system" for containerd, the shims and the kubelet, beside what the kubelet makes for
-// pods.
+// makeCgroups makes the node's own, of which the first is there and locked: "system" for containerd, the shims and the kubelet,
+// beside what the kubelet makes for pods.
 func (s *Slot) makeCgroups() error {
 	if Unified() {
 		if err := delegate(cgroups); err != nil {
@@ -45,7 +45,7 @@ func (s *Slot) makeCgroups() error {
 	}
 	for _, h := range hierarchies() {
 		dir := filepath.Join(h, s.cgroup())
-		if err := os.Mkdir(dir, 0o755); err != nil {
+		if err := os.Mkdir(dir, 0o755); err != nil && !(os.IsExist(err) && dir == s.first.Name()) {
 			return err
 		}
 		if Unified() {
@@ -62,7 +62,8 @@ func (s *Slot) makeCgroups() error {
 	return nil
 }
 
-// delegate gives the children of a cgroup (v2) its controllers.
+// delegate gives the children of a cgroup (v2) its controllers. The root's are not taken back: others may have come to need
+// them.
 func delegate(dir string) error {
 	for _, controller := range []string{"cpuset", "cpu", "memory", "pids", "io"} {
 		path := filepath.Join(dir, "cgroup.subtree_control")
@@ -101,7 +102,7 @@ func enter(cgroup string) error {
 	return nil
 }
 
-// folders of the slot's cgroups, children first.
+// folders of the slot's cgroups, children first, and last of all the one that is locked.
 func (s *Slot) folders() []string {
 	var list []string
 	for _, h := range hierarchies() {
@@ -139,11 +140,13 @@ func (s *Slot) removeCgroups(deadline time.Time) error {
 		for _, dir := range s.folders() {
 			if err := os.Remove(dir); err != nil && !os.IsNotExist(err) {
 				last = err
+				break
 			}
 		}
 		if last == nil || time.Now().After(deadline) {
 			return last
 		}
+		s.kill() // who was just about to enter
 		time.Sleep(50 * time.Millisecond)
 	}
 }

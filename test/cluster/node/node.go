@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -54,13 +55,10 @@ func Missing() string {
 	if text, err := os.ReadFile("/proc/filesystems"); err != nil || !strings.Contains(string(text), "\toverlay\n") {
 		list = append(list, "overlayfs")
 	}
-	if err := probeCgroups(); err != nil {
-		list = append(list, "cgroups that can be made ("+err.Error()+")")
-	}
 	if _, err := exec.LookPath("ip"); err != nil {
 		list = append(list, "ip (of iproute2)")
-	} else if err := probeBridge(); err != nil {
-		list = append(list, "bridges ("+strings.TrimSpace(err.Error())+")")
+	} else if err := probe(); err != nil {
+		list = append(list, "what a node is made of ("+strings.TrimSpace(err.Error())+")")
 	}
 	for _, name := range []string{"apt-get", "dpkg-deb", "ldd"} {
 		if _, err := exec.LookPath(name); err != nil {
@@ -70,29 +68,16 @@ func Missing() string {
 	return strings.Join(list, ", ")
 }
 
-func probeCgroups() error {
-	list := hierarchies()
-	if len(list) == 0 {
-		return fmt.Errorf("nothing in %s", cgroups)
-	}
-	for _, h := range list {
-		dir := filepath.Join(h, fmt.Sprintf("halflife-probe-%d", os.Getpid()))
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			return err
-		}
-		if err := os.Remove(dir); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func probeBridge() error {
-	name := fmt.Sprintf("hl%d", os.Getpid())
-	if err := ip("link", "add", name, "type", "bridge"); err != nil {
+// probe makes what a node has of the machine, and removes it: what it leaves when it is killed, the slot's next user removes.
+func probe() error {
+	s, err := Reserve()
+	if errors.Is(err, errTaken) {
+		return nil // whoever took them all could
+	} else if err != nil {
 		return err
 	}
-	return ip("link", "del", name)
+	defer s.Release()
+	return undisturbed(func() error { return errors.Join(s.make(), s.clean()) })
 }
 
 // New is the node of a slot, which it takes over, beside the control plane in dir; nothing of it is there yet. self is the

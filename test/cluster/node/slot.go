@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -16,14 +17,17 @@ import (
 
 const (
 	slots   = 16
-	lockDir = "/run/halflife-nodes" // one for the machine, as bridges and cgroups are
+	lockDir = "/run/halflife-nodes" // one for the machine, as bridges and cgroups are; but see Slot.hold
 )
 
 // Slot is a number, which this process and the keeper hold by a lock, and the names that follow from it.
 type Slot struct {
 	Number int
 	lock   *os.File
+	first  *os.File // the first of its cgroups, locked by whoever makes or removes what the slot has of the machine
 }
+
+var errTaken = errors.New("taken")
 
 // Reserve takes the first slot that nobody holds.
 func Reserve() (*Slot, error) {
@@ -36,7 +40,7 @@ func Reserve() (*Slot, error) {
 			return s, err
 		}
 	}
-	return nil, fmt.Errorf("all %d slots of nodes are taken (%s)", slots, lockDir)
+	return nil, fmt.Errorf("all %d slots of nodes are %w (%s)", slots, errTaken, lockDir)
 }
 
 // take gives nil where somebody else holds the slot.
@@ -45,19 +49,76 @@ func take(n int) (*Slot, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+	s := &Slot{Number: n, lock: lock}
+	if err = flock(lock); err == nil {
+		err = undisturbed(func() error {
+			if err := s.hold(); err != nil {
+				return err
+			}
+			return s.clean()
+		})
+	}
+	if err != nil {
 		lock.Close()
-		if errors.Is(err, syscall.EWOULDBLOCK) {
+		if errors.Is(err, errTaken) {
 			return nil, nil
 		}
 		return nil, err
 	}
-	s := &Slot{Number: n, lock: lock}
-	if err := s.clean(); err != nil {
-		lock.Close()
-		return nil, err
-	}
 	return s, nil
+}
+
+func flock(f *os.File) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		return errTaken
+	}
+	return err
+}
+
+// hold locks the first of the slot's cgroups, and makes it if need be. Containers with a /run each may share the machine's
+// cgroups: to them this lock is the one that counts. Who removes the folder holds it, so after locking it must still be there.
+func (s *Slot) hold() error {
+	trees := hierarchies()
+	if len(trees) == 0 {
+		return fmt.Errorf("no cgroups in %s", cgroups)
+	}
+	dir := filepath.Join(trees[0], s.cgroup())
+	for {
+		if err := os.Mkdir(dir, 0o755); err != nil && !os.IsExist(err) {
+			return err
+		}
+		f, err := os.Open(dir)
+		if os.IsNotExist(err) {
+			continue
+		} else if err != nil {
+			return err
+		}
+		if err := flock(f); err != nil {
+			f.Close()
+			return fmt.Errorf("%s: %w", dir, err)
+		}
+		ours, _ := f.Stat()
+		if there, err := os.Stat(dir); err == nil && os.SameFile(ours, there) {
+			s.first = f
+			return nil
+		}
+		f.Close()
+	}
+}
+
+// undisturbed lets no signal that asks end this program while do has something of the machine in hand: it comes after.
+func undisturbed(do func() error) error {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	err := do()
+	signal.Stop(asked)
+	select {
+	case sig := <-asked:
+		_ = syscall.Kill(os.Getpid(), sig.(syscall.Signal))
+	default:
+	}
+	return err
 }
 
 // Release lets go of the slot: the keeper, if one was started, still holds it until all is removed.
@@ -81,15 +142,25 @@ func (s *Slot) APIAddress() net.IP { return net.IPv4(10, 252, byte(s.Number), 1)
 
 // make makes what a node has of the machine before its processes.
 func (s *Slot) make() error {
+	if err := s.hold(); err != nil {
+		return err
+	}
 	if err := s.makeCgroups(); err != nil {
 		return err
 	}
 	return s.makeBridge()
 }
 
-// clean removes from the machine what a node in this slot has: processes by their cgroup, then cgroups, then interfaces.
-// Mounts are gone with the last process of their namespace.
+// clean removes from the machine what a node in this slot has: processes by their cgroup, then interfaces, then cgroups.
+// Mounts are gone with the last process of their namespace. Without a hold on it nothing is removed: it may be another's.
 func (s *Slot) clean() error {
+	if s.first == nil {
+		return nil
+	}
+	defer func() {
+		s.first.Close()
+		s.first = nil
+	}()
 	deadline := time.Now().Add(30 * time.Second)
 	for {
 		left := s.kill()
@@ -101,10 +172,10 @@ func (s *Slot) clean() error {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	if err := s.removeCgroups(deadline); err != nil {
+	if err := s.removeBridge(); err != nil {
 		return err
 	}
-	return s.removeBridge()
+	return s.removeCgroups(deadline) // of which the last is the one that is locked
 }
 
 // makeBridge makes the one interface of the node. No route leads on from it: pods reach each other, the node, and the API
@@ -136,7 +207,9 @@ func (s *Slot) removeBridge() error {
 }
 
 func ip(args ...string) error {
-	if out, err := exec.Command("ip", args...).CombinedOutput(); err != nil {
+	cmd := exec.Command("ip", args...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // an interrupt of the terminal's is not for it
+	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("ip %v: %w: %s", args, err, out)
 	}
 	return nil
