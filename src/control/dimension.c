@@ -324,9 +324,9 @@ void dimension_link(struct pod *p)
         for (int k = 0; k < t->kills; k++)
                 for (int i = 0; i < p->containers; i++) {
                         struct pod_container *c = &p->container[i];
-                        if (t->killed[k].container == c->name && t->killed[k].restarts > c->kills_counted &&
+                        if (t->killed[k].container == c->name && t->killed[k].restarts > pod_ended(c).kills_counted &&
                             memcmp(t->killed[k].uid, p->uid, UID_BYTES) == 0)
-                                c->kills_counted = t->killed[k].restarts;
+                                pod_ends(c)->kills_counted = t->killed[k].restarts;
                 }
 }
 

@@ -95,11 +95,11 @@ static int64_t runs_since(struct world *w, const struct target *t)
 {
         int64_t since = 0;
         if (t->dimension == DIMENSION_POD)
-                return t->pods && t->pods->running ? t->pods->started_ms : 0;
+                return t->pods && t->pods->running ? pod_started_ms(t->pods) : 0;
         for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
                 const struct pod *p = w->order[i];
                 if (p->running && p->more && p->more->whole == t)
-                        since = earlier(since, p->started_ms);
+                        since = earlier(since, pod_started_ms(p));
         }
         return since;
 }

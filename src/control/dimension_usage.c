@@ -158,7 +158,7 @@ void dimension_polled(struct controller *c)
                 if (!p->more->whole || !p->running)
                         continue;
                 runs = true;
-                together_add(&all, &p->more->newest, p->started_ms);
+                together_add(&all, &p->more->newest, pod_started_ms(p));
         }
         if (whole)
                 take_sum(c, whole, &all, runs);

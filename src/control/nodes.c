@@ -98,7 +98,7 @@ void node_swept(struct world *w, uint32_t epoch)
 static bool is_left_out(const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].role != ROLE_INIT && p->container[i].stopped_s)
+                if (p->container[i].role != ROLE_INIT && pod_ended(&p->container[i]).stopped_s)
                         return true;
         return false;
 }
@@ -109,13 +109,14 @@ static int64_t used_then(const struct pod *p, const struct pod_container *c, str
 {
         enum { SLACK_MS = 5 * SECOND_MS }; /* those of one shortage stop within it */
         int64_t used = pod_memory_before(c, at, fresh_ms), restarted_ms = (int64_t)p->ended_s * SECOND_MS;
-        if (c->stopped_s && (int64_t)c->stopped_s * SECOND_MS + SLACK_MS < at.ms)
+        uint32_t stopped_s = pod_ended(c).stopped_s;
+        if (stopped_s && (int64_t)stopped_s * SECOND_MS + SLACK_MS < at.ms)
                 return 0;
         if (used >= 0)
                 return used;
-        if (!c->stopped_s && is_left_out(p))
+        if (!stopped_s && is_left_out(p))
                 return c->sampled_s ? c->last_memory : pod_request(c, MEMORY).value;
-        int64_t began_ms = p->started_ms > restarted_ms ? p->started_ms : restarted_ms;
+        int64_t began_ms = pod_started_ms(p) > restarted_ms ? pod_started_ms(p) : restarted_ms;
         return at.ms - began_ms <= fresh_ms ? pod_request(c, MEMORY).value : -1;
 }
 
@@ -123,7 +124,7 @@ int64_t node_others_used(const struct node *n, const struct pod_container *but, 
 {
         int64_t sum = 0;
         for (const struct pod *other = n->first; other; other = other->next_on_node) {
-                if (!other->started_ms || other->started_ms > at.ms)
+                if (!pod_started_ms(other) || pod_started_ms(other) > at.ms)
                         continue;
                 for (int k = 0; k < other->containers; k++) {
                         const struct pod_container *c = &other->container[k];

@@ -11,7 +11,7 @@ enum { SLACK_MS = 5 * SECOND_MS };
 /* Did the kubelet kill this very process, for a probe or the like? */
 static bool is_probes(const struct pod_container *pc, int which)
 {
-        int64_t asked_ms = (int64_t)pc->probe_killed_s * SECOND_MS;
+        int64_t asked_ms = (int64_t)pod_ended(pc).killed_s * SECOND_MS;
         return asked_ms && asked_ms >= pc->kills->started_ms[which] && asked_ms <= pc->kills->at_ms[which] + SLACK_MS;
 }
 
@@ -149,9 +149,9 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
 {
         struct wall at = time_of(c, pc, which);
         int64_t restarts = pc->kills->restarts + which;
-        if (restarts <= pc->kills_counted) /* the store knew of it */
+        if (restarts <= pod_ended(pc).kills_counted) /* the store knew of it */
                 return;
-        pc->kills_counted = restarts;
+        pod_ends(pc)->kills_counted = restarts;
         if (counted_long_ago(c, pc, at.ms))
                 return;
         const struct kill_facts f = facts_of(c, p, pc, which);
@@ -182,9 +182,10 @@ static bool waits_for_probes(struct controller *c, struct pod *p)
         bool matters = p->probes_asked && !p->gone;
         for (int i = 0; i < p->containers && !matters && !p->gone && !p->probes_told; i++)
                 for (int which = 0; p->container[i].kills && which < 2; which++)
-                        matters |= p->container[i].kills->at_ms[which] &&
-                                   p->container[i].kills->restarts + which > p->container[i].kills_counted &&
-                                   depends_on_probe(c, p, &p->container[i], which);
+                        matters |=
+                                p->container[i].kills->at_ms[which] &&
+                                p->container[i].kills->restarts + which > pod_ended(&p->container[i]).kills_counted &&
+                                depends_on_probe(c, p, &p->container[i], which);
         if (!matters)
                 return false;
         c->world.kills = true; /* also where there was no place for one more question */

@@ -365,7 +365,8 @@ void persist_kill(struct controller *c, struct history *h, const struct pod *p, 
 {
         struct counted *all = &c->counted;
         struct store_key key = key_of(h->target, pc->name);
-        struct store_kill kill = {.restarts = pc->kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
+        struct store_kill kill = {
+                .restarts = pod_ended(pc).kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
         if (!c->store)
                 return;
         if (!all->batch)

@@ -16,9 +16,7 @@ static struct pod *pod_new(struct world *w, const struct object_view *meta, int 
         p->name = behind + meta->ns.len + 1;
         p->ns = ns_get(w, meta->ns)->name;
         uid_bytes(meta->uid, p->uid);
-        p->containers = containers;
-        for (int i = 0; i < containers; i++)
-                p->container[i].kills_counted = -1;
+        p->containers = (uint16_t)containers;
         return p;
 }
 
@@ -69,6 +67,7 @@ static void pod_free(struct world *w, struct pod *p)
         for (int i = 0; i < p->containers; i++) {
                 intern_drop(w->names, p->container[i].name);
                 mem_free(p->container[i].kills);
+                mem_free(p->container[i].ends);
         }
         if (p->told)
                 labels_release(&p->told->labels);
@@ -118,6 +117,15 @@ static const struct container_status_view *status_of(const struct pod_view *v, s
         return NULL;
 }
 
+struct pod_ends *pod_ends(struct pod_container *c)
+{
+        if (!c->ends) {
+                c->ends = MEM_NEW(struct pod_ends);
+                c->ends->kills_counted = -1;
+        }
+        return c->ends;
+}
+
 void pod_kills_forget(struct pod_container *c)
 {
         mem_free(c->kills);
@@ -126,7 +134,7 @@ void pod_kills_forget(struct pod_container *c)
 
 static void note_kill(struct pod_container *c, int which, int64_t restarts, const struct kill_view *k)
 {
-        if (restarts <= c->kills_counted)
+        if (restarts <= pod_ended(c).kills_counted)
                 return;
         if (!c->kills)
                 c->kills = MEM_NEW(struct pod_kills);
@@ -191,7 +199,8 @@ static int64_t restarts_before(const struct pod_container *c)
 {
         if (c->kills)
                 return c->kills->restarts;
-        return c->has_status || c->kills_counted < 0 ? c->restart_count : c->kills_counted;
+        const struct pod_ends e = pod_ended(c);
+        return c->has_status || e.kills_counted < 0 ? e.restarts : e.kills_counted;
 }
 
 /* The pod does not start again, so its eviction is the end of the present process: a kill of that process and each
@@ -221,8 +230,9 @@ static void pod_evicted(struct pod *p, struct text message, struct wall at)
 static void believe_events(struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].evicted_s)
-                        note_eviction(&p->container[i], (struct wall){(int64_t)p->container[i].evicted_s * SECOND_MS});
+                if (pod_ended(&p->container[i]).evicted_s)
+                        note_eviction(&p->container[i],
+                                      (struct wall){(int64_t)p->container[i].ends->evicted_s * SECOND_MS});
 }
 
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v)
@@ -263,8 +273,10 @@ static void container_set(struct world *w, struct pod_container *c, const struct
         if (!s)
                 return;
         c->has_status = true;
-        c->restart_count = restarts_told(s);
-        c->stopped_s = stopped(s);
+        if (c->ends || restarts_told(s) || stopped(s)) {
+                pod_ends(c)->restarts = restarts_told(s);
+                pod_ends(c)->stopped_s = stopped(s);
+        }
         container_kill(c, s);
 }
 
@@ -302,11 +314,12 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
 static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
 {
         uint32_t restarts = restarts_told(s);
-        if (s->last.node_down && restarts > c->node_restarted) {
-                c->node_restarts++;
-                c->node_restarted = restarts;
+        struct pod_ends *e = pod_ends(c);
+        if (s->last.node_down && restarts > e->node_restarted) {
+                e->node_restarts++;
+                e->node_restarted = restarts;
         }
-        return restarts > c->node_restarts ? restarts - c->node_restarts : 0;
+        return restarts > e->node_restarts ? restarts - e->node_restarts : 0;
 }
 
 /* Init containers that run to completion are not ours to judge. */
@@ -329,7 +342,7 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
 {
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
-        p->started_ms = v->started.ms;
+        p->started_s = (uint32_t)(v->started.ms / SECOND_MS);
         bool running = v->running && v->meta.deleted.ms == 0;
         if (running != p->running)
                 pod_turns(w, p);
@@ -417,9 +430,9 @@ static void event_evicted(struct world *w, struct pod *p, const struct event_vie
 {
         int64_t used;
         struct pod_container *c = evicted_container(p, e->message, &used);
-        if (!c || e->at.ms < p->started_ms)
+        if (!c || e->at.ms < pod_started_ms(p))
                 return;
-        c->evicted_s = (uint32_t)(e->at.ms / SECOND_MS);
+        pod_ends(c)->evicted_s = (uint32_t)(e->at.ms / SECOND_MS);
         if (p->finished || p->deleting)
                 believe_events(p);
         note_killed(w, p);

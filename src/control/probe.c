@@ -35,8 +35,8 @@ static void take_event(struct controller *c, struct pod *p, const json_t *event)
                 for (int i = 0; i < p->containers; i++) {
                         struct pod_container *pc = &p->container[i];
                         uint32_t at_s = (uint32_t)(e.at.ms / SECOND_MS);
-                        if (is_of(e.field, pc->name) && at_s > pc->probe_killed_s)
-                                pc->probe_killed_s = at_s;
+                        if (is_of(e.field, pc->name) && at_s > pod_ended(pc).killed_s)
+                                pod_ends(pc)->killed_s = at_s;
                 }
         arena_reset(&c->world.scratch);
         free(text);

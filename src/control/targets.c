@@ -323,8 +323,9 @@ static void container_recall(const struct pod *p, struct pod_container *c)
                         c->door.last_ms = h->door[i].last_ms;
         for (int i = 0; i < t->kills; i++) {
                 const struct loaded_kill *k = &t->killed[i];
-                if (k->container == c->name && k->restarts > c->kills_counted && memcmp(k->uid, p->uid, UID_BYTES) == 0)
-                        c->kills_counted = k->restarts;
+                if (k->container == c->name && k->restarts > pod_ended(c).kills_counted &&
+                    memcmp(k->uid, p->uid, UID_BYTES) == 0)
+                        pod_ends(c)->kills_counted = k->restarts;
         }
 }
 

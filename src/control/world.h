@@ -200,25 +200,30 @@ struct pod_kills {
         } told[2];
 };
 
+/* How a container's processes ended; times in seconds since 1970. */
+struct pod_ends {
+        int64_t kills_counted;                  /* restart count of the newest kill counted; -1: none */
+        uint32_t restarts;                      /* by its last status */
+        uint32_t node_restarts, node_restarted; /* so many because its node went down; the count that the last led to */
+        uint32_t stopped_s;                     /* since when no process of it runs; 1: that is not told; 0: one does */
+        uint32_t killed_s;  /* when the kubelet killed it by itself, as far as was asked; 0: never */
+        uint32_t evicted_s; /* when an Event says that its pod was evicted for it; 0: none does */
+};
+
 struct pod_container {
         const char *name; /* interned */
         struct history *history;
         struct sample_door door;
         struct packed_amount request[RESOURCES], limit[RESOURCES]; /* read by pod_request, pod_limit */
         int64_t last_memory;                                       /* bytes, the last sample */
-        int64_t kills_counted;    /* restart count of the newest kill counted; -1: none */
-        struct pod_kills *kills;  /* NULL: none that is not counted */
+        struct pod_kills *kills;                                   /* NULL: none that is not counted */
+        struct pod_ends *ends;    /* NULL: its first process runs, as far as is told; read by pod_ended */
         uint8_t role;             /* enum container_role */
         bool restarts[RESOURCES]; /* a resize of it would restart the container */
         bool evicted : 1;         /* its pod was, for lack of memory, and this is put down to it */
-        bool probed : 1; /* the kubelet may kill it while its pod stays: a probe, a hook, a resize; or is a sidecar */
-        bool has_status : 1;                    /* restart_count was told */
-        uint32_t node_restarts, node_restarted; /* so many because its node went down; the count that the last led to */
-        uint32_t restart_count;                 /* by its last status */
-        uint32_t sampled_s;      /* the next are seconds since 1970. When last_memory was measured; 0: never */
-        uint32_t stopped_s;      /* since when no process of it runs; 1: that is not told; 0: one does */
-        uint32_t probe_killed_s; /* when the kubelet killed it by itself, as far as that was asked for; 0: never */
-        uint32_t evicted_s;      /* when an Event says that its pod was evicted for it; 0: none does */
+        bool probed : 1;     /* the kubelet may kill it while its pod stays: a probe, a hook, a resize; a sidecar */
+        bool has_status : 1; /* restarts was told */
+        uint32_t sampled_s;  /* when last_memory was measured, since 1970; 0: never */
 };
 
 /* What is kept of a pod that runs under InPlace, once there is something to keep. */
@@ -249,29 +254,30 @@ struct pod {
         uint8_t uid[UID_BYTES];
         uint8_t owner_uid[UID_BYTES]; /* of its controller owner; all zero: none */
         uint32_t epoch;
-        int containers;
+        uint16_t containers;    /* at most VIEW_CONTAINERS */
+        bool stopped : 1;       /* its kubelet ended it as a whole */
+        bool lacks_room : 1;    /* it waits for a node with room */
+        bool probes_asked : 1;  /* whether the kubelet killed containers: the answer is under way */
+        bool probes_told : 1;   /* and it is there */
         struct workload *owner; /* counted in children */
         struct target *target;
         struct pod *next_of_target;
         struct pod_more *more; /* dimension.h; NULL: most have none */
-        int64_t created_ms, started_ms;
-        struct node *node;                   /* NULL: it is on none */
+        int64_t created_ms;
+        uint32_t started_s; /* since 1970, as the next two; 0: it does not tell. Read by pod_started_ms */
+        uint32_t ended_s;   /* when the last process of its restarts ended; 0: it does not tell */
+        struct node *node;  /* NULL: it is on none */
         struct pod *next_on_node, **on_node; /* on_node: what points to it */
         bool running : 1, finished : 1, gone : 1, node_pressure : 1, stored : 1;
         bool admitted : 1; /* came with requests of ours, and nobody was told yet */
         bool ours : 1;     /* its annotations record requests of ours */
         bool ready : 1;
         bool deleting : 1;
-        bool stopped : 1;        /* its kubelet ended it as a whole */
-        bool lacks_room : 1;     /* it waits for a node with room */
-        bool probes_asked : 1;   /* whether the kubelet killed containers: the answer is under way */
-        bool probes_told : 1;    /* and it is there */
         bool canary : 1;         /* it comes first, while its target has a trial */
         uint8_t resize : 3;      /* enum resize_progress */
         uint8_t basis : 3;       /* enum basis: what its utilization is of */
         uint16_t restarts;       /* of its containers, in all, but for their node's; UINT16_MAX: that many or more */
         uint32_t ready_turned_s; /* since 1970: when it became ready, or ceased to be; 0: it does not tell */
-        uint32_t ended_s;        /* since 1970: when the last process of those restarts ended; 0: it does not tell */
         /* Its annotation original-resources (interned); NULL: none. */
         const char *original;
         struct pod_told *told;     /* NULL: nobody is told of it */
@@ -600,6 +606,7 @@ void record_set_release(struct world *w, struct record_set *s);
 
 bool pod_tells_of_kill(const struct pod *p); /* of one that is not counted */
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v); /* memory */
+struct pod_ends *pod_ends(struct pod_container *c);                      /* made when there are none */
 void pod_kills_forget(struct pod_container *c);                          /* they are counted, or told of otherwise */
 struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
 void pod_remember(struct world *w, struct pod *p, struct text original); /* its annotation original-resources */
@@ -657,6 +664,14 @@ bool profile_system_namespace(const struct world *w, const char *ns);
 static inline struct amount pod_request(const struct pod_container *c, enum resource r)
 {
         return amount_unpack(c->request[r]);
+}
+static inline int64_t pod_started_ms(const struct pod *p)
+{
+        return (int64_t)p->started_s * SECOND_MS;
+}
+static inline struct pod_ends pod_ended(const struct pod_container *c)
+{
+        return c->ends ? *c->ends : (struct pod_ends){.kills_counted = -1};
 }
 static inline struct amount pod_limit(const struct pod_container *c, enum resource r)
 {

@@ -103,13 +103,13 @@ static void print_kills(struct pod *p, bool counted, char *out, size_t size)
         for (int i = 0; i < p->containers; i++) {
                 struct pod_container *c = &p->container[i];
                 for (int k = 0; k < 2; k++) {
-                        if (!c->kills || !c->kills->at_ms[k] || c->kills->restarts + k <= c->kills_counted)
+                        if (!c->kills || !c->kills->at_ms[k] || c->kills->restarts + k <= pod_ended(c).kills_counted)
                                 continue;
                         at += (size_t)snprintf(out + at, size - at, "%s%s:%lld@%lld", at ? " " : "", c->name,
                                                (long long)c->kills->restarts + k,
                                                (long long)(c->kills->at_ms[k] / 1000 % 60));
                         if (counted)
-                                c->kills_counted = c->kills->restarts + k;
+                                pod_ends(c)->kills_counted = c->kills->restarts + k;
                 }
                 pod_kills_forget(c);
         }
