@@ -184,8 +184,8 @@ func (t *T) goesOn(app string, before kube.Object) {
 	})
 }
 
-// lowered waits until an app's pods were set to the target of its recommendation, below what their owner asks for, by the
-// API server's, the kubelet's and the kernel's word, and gives that target.
+// lowered waits until an app's pods have what was applied, below what their owner asks for, by the API server's, the
+// kubelet's and the kernel's word, and gives that. The target itself may have moved on by then.
 func (t *T) lowered(app, owners string, pods int) (cpu, memory string) {
 	t.Eventually(app+" is lowered", soon, func() error {
 		r, err := t.Rec("deployment-" + app)
@@ -193,9 +193,9 @@ func (t *T) lowered(app, owners string, pods int) (cpu, memory string) {
 			return err
 		}
 		box := r.Named("app", "status", "containers")
-		cpu, memory = box.Text("cpu", "target"), box.Text("memory", "target")
+		cpu, memory = box.Text("cpu", "current"), box.Text("memory", "current")
 		if amount(cpu) <= 0 || amount(cpu) >= amount(owners) {
-			return fmt.Errorf("its target is '%s', its owner's %s", cpu, owners)
+			return fmt.Errorf("it is set to '%s', its owner's %s", cpu, owners)
 		}
 		if err := t.podsAsk(app, "app", "cpu", cpu, pods); err != nil {
 			return err
@@ -206,6 +206,16 @@ func (t *T) lowered(app, owners string, pods int) (cpu, memory string) {
 		return t.actual(app, cpu, memory)
 	})
 	return cpu, memory
+}
+
+// stands waits until all that was applied is in force; a target that rose since waits for an hour.
+func (t *T) stands(rec string) {
+	t.RecWhen(rec, "what was applied is in force", soon, func(r kube.Object) error {
+		if got := r.Condition("Applied").Text("reason"); got != "UpToDate" && got != "Cooldown" {
+			return fmt.Errorf("%s", r.Condition("Applied"))
+		}
+		return nil
+	})
 }
 
 // actual is an error unless the kubelet and the kernel have given each pod of an app those requests.

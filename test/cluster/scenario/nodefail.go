@@ -170,11 +170,12 @@ func nodeKubeletDown(t *T) {
 	h := t.own()
 	profile := quick("InPlace")
 	profile["apply"].(M)["guard"] = M{"watch": "2m"} // pods that are not ready for half a minute are harm
+	profile["apply"].(M)["cooldown"] = "1h"          // one change, and no other that might come meanwhile
 	t.Profile(profile)
 	t.Apply(t.burning("Deployment", "web", 1, idler))
 	before := t.oneRuns("web")
 	cpu, memory := t.lowered("web", "250m", 1)
-	t.applies("deployment-web", "True", "UpToDate", "")
+	t.stands("deployment-web")
 	t.Node.Kubelet.Kill()
 	ready := func(want string) {
 		t.Eventually("the node's condition Ready is "+want, soon, func() error {

@@ -53,7 +53,7 @@ func nodeResize(t *T) {
 	}
 	shares, err := t.shares(before)
 	t.Check(err)
-	t.applies("deployment-web", "True", "UpToDate", "")
+	t.stands("deployment-web")
 	t.Notef("250m and 300Mi became %s and %s, shares %d became %d", cpu, memory, sharesOf("250m"), shares)
 }
 
@@ -82,7 +82,7 @@ func nodeRollout(t *T) {
 		}
 		return nil
 	})
-	t.applies("deployment-web", "True", "UpToDate", "")
+	t.stands("deployment-web")
 }
 
 // restore gives a running program what its owner asks for, down to its cgroup.
@@ -105,15 +105,15 @@ func nodeRestore(t *T) {
 	}
 }
 
-// Usage climbs past what was lowered, but others have taken the room since: that is told, and done when there is room. By the
-// median the target stays as it is meanwhile: one that waits for reasons of its own would tell of those.
+// Usage climbs past what was lowered, but others have taken the room since: that is told, whatever the target waits for, and
+// done when there is room.
 func nodeDeferred(t *T) {
 	t.Namespace()
 	t.own()
 	profile := quick("InPlace")
 	profile["selector"] = M{"matchLabels": M{"app": "web"}}
 	profile["apply"].(M)["raise"] = M{"after": "1m", "most": "100"}
-	profile["resources"] = M{"cpu": M{"percentile": 50}, "memory": M{"enabled": true}}
+	profile["apply"].(M)["cooldown"] = "1h" // one change, and no other that might come meanwhile
 	t.Profile(profile)
 	t.Apply(t.burning("Deployment", "web", 1, burner{requests: M{"cpu": "300m", "memory": "100Mi"},
 		steps: []string{"cpu=0.05,mem=20Mi,for=100", "cpu=0.25,mem=20Mi"}}))
@@ -153,5 +153,5 @@ func nodeReplaced(t *T) {
 	t.Notef("%s", rec.Condition("Applied").Text("message"))
 	t.Check(t.Delete(t.path("replicasets", "filler")))
 	t.lowered("web", "300m", 1)
-	t.applies("deployment-web", "True", "UpToDate", "")
+	t.stands("deployment-web")
 }
