@@ -80,8 +80,17 @@ func (t *T) CtlFails(stdin string, args ...string) string {
 	return err.Error()
 }
 
-// Apply applies an object as its owner does, with kubectl.
-func (t *T) Apply(object M) { t.CtlIn(kube.Object(object).String(), "apply", "-f", "-") }
+// Apply applies an object as its owner does, with kubectl. On a machine that has much else to do kubectl gives up on the schema
+// that it validates by: nothing was sent then, and it is asked again.
+func (t *T) Apply(object M) {
+	t.Eventually("kubectl apply", soon, func() error {
+		_, err := t.ctl.Run(kube.Object(object).String(), "apply", "-f", "-")
+		if err != nil && !strings.Contains(err.Error(), "error validating data: Get ") {
+			t.Check(err)
+		}
+		return err
+	})
+}
 
 // Namespace makes the scenario's own namespace, labelled so that its profile can select it.
 func (t *T) Namespace(annotations ...string) {
