@@ -94,7 +94,8 @@ func nodeStartup(t *T) {
 	median["resources"] = M{"cpu": M{"percentile": 50}, "memory": M{"enabled": true}}
 	median["selector"], median["priority"] = M{"matchLabels": M{"app": "calm"}}, 10
 	t.ProfileNamed("e2e-node-startup-calm", median)
-	starts := burner{requests: M{"cpu": "150m", "memory": "100Mi"}, steps: []string{"cpu=0.4,mem=40Mi,for=45", "cpu=0.02,mem=40Mi"}}
+	// On a machine that has much else to do the first sample is of a minute later.
+	starts := burner{requests: M{"cpu": "150m", "memory": "100Mi"}, steps: []string{"cpu=0.4,mem=40Mi,for=80", "cpu=0.02,mem=40Mi"}}
 	t.Apply(t.burning("Deployment", "calm", 1, starts))
 	t.Apply(t.burning("Deployment", "keen", 1, starts))
 	calm, keen := t.oneRuns("calm").Name(), t.oneRuns("keen").Name()
@@ -110,7 +111,7 @@ func nodeStartup(t *T) {
 	t.Eventually("the start is covered by one of both", soon, func() error {
 		for _, pod := range []string{calm, keen} {
 			used := cpuOf(seen.of(pod))
-			if spikes := above(used, spike); spikes == 0 || len(used) < 2*spikes+enough {
+			if spikes := above(used, spike); spikes == 0 || len(used) < 2*spikes+2 {
 				return fmt.Errorf("pod %s used %.3g", pod, used)
 			}
 		}
@@ -130,5 +131,5 @@ func nodeStartup(t *T) {
 		}
 		return nil
 	})
-	t.Notef("0.4 cores for 45 s, then 0.02: the model is %s at 95 per cent and %s at 50", high, low)
+	t.Notef("0.4 cores for 80 s, then 0.02: the model is %s at 95 per cent and %s at 50", high, low)
 }

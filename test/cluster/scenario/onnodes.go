@@ -16,7 +16,7 @@ var (
 	onNode    []scenario
 	ownNode   []scenario
 	nodeOf    = map[string]node.Settings{} // of a scenario of ownNode; none: as usual
-	nodeSpans = 2                          // nodes for those, beside the one in common
+	nodeSpans = 2                          // nodes for those, beside the one in common, which is followed by others
 )
 
 // BeginNode starts a control plane with a real node, and gives what ends both.
@@ -30,7 +30,7 @@ func RunOnNodes(names []string, begin BeginNode, out io.Writer) (failed int, err
 	r := &runner{out: out, names: names, queue: pick(ownNode, names), began: time.Now()}
 	tracks := []func() error{}
 	if len(pick(onNode, names)) > 0 {
-		tracks = append(tracks, func() error { return r.onNode(begin) })
+		tracks = append(tracks, func() error { return errors.Join(r.onNode(begin), r.ownNodes(begin)) })
 	}
 	for range min(nodeSpans, len(r.queue)) {
 		tracks = append(tracks, func() error { return r.ownNodes(begin) })

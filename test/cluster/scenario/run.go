@@ -26,7 +26,8 @@ var without, shared, doored, alone []scenario
 // Those that take minutes, the longest first: they begin before others, so that none is left to be waited for at the end.
 var longest = []string{"rotation", "outage", "fleet", "cronjob", "refusals", "flow", "limits", "render", "restart", "restarted",
 	"hpa-limit-basis", "learner-gone", "oom-200", "backfill", "in-place-restart", "permission", "install", "dimension-pod",
-	"dimension-namespace", "uninstall", "node-deferred", "node-kubelet-down", "node-evict", "node-raise", "node-startup"}
+	"dimension-namespace", "uninstall", "node-deferred", "node-kubelet-down", "node-oom-marked", "node-guard-deferred", "node-evict",
+	"node-raise", "node-startup"}
 
 const (
 	atOnce   = 12 // scenarios side by side: more only take each other's time
