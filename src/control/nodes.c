@@ -112,8 +112,8 @@ static int64_t used_then(const struct pod *p, const struct pod_container *c, str
         uint32_t stopped_s = pod_ended(c).stopped_s;
         if (stopped_s && (int64_t)stopped_s * SECOND_MS + SLACK_MS < at.ms)
                 return 0;
-        if (used >= 0)
-                return used;
+        if (used >= 0 || p->finished) /* one that was not let in has no status of its containers */
+                return used > 0 ? used : 0;
         if (!stopped_s && is_left_out(p))
                 return c->sampled_s ? c->last_memory : pod_request(c, MEMORY).value;
         int64_t began_ms = pod_started_ms(p) > restarted_ms ? pod_started_ms(p) : restarted_ms;

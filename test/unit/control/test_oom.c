@@ -133,6 +133,8 @@ static const struct {
         {"not measured itself", NODE, "1Gi", "137", 0, 1000, NULL, 1, 0, true},
         {"ended with 1", NODE, "1Gi", "1", 100, 1000, NULL, 0, 1, false},
         {"ended with 1 at its limit", NODE, "1Gi", "1", 1000, 1000, NULL, 1, 0, true},
+        {"the other was not let in", NODE, "1Gi", "137", 100, 0, "\"phase\":\"Failed\",\"reason\":\"Evicted\"", 1, 0,
+         true},
         {"the other does not run just then", NODE, "1Gi", "137", 100, 0, LOOPING, 1, 0, true},
         {"the other had ended before", NODE, "2Gi", "137", 100, 3500, STATE("Failed", ENDED_AT("09:59:50")), 1, 0,
          true},
