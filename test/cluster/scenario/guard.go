@@ -148,7 +148,7 @@ func guard(t *T) {
 // release that restarts stays, until a pod of it is evicted.
 func guardRollout(t *T) {
 	t.Namespace()
-	t.Profile(watched("Rollout", "1m"))
+	t.Profile(watched("Rollout", "3m"))
 	t.Apply(t.deployment("web", 3, app(usedCPU, usedMemory)))
 	t.Apply(t.deployment("other", 2, app(usedCPU, usedMemory)))
 	cpu, memory := targets(usedCPU, usedMemory)
