@@ -269,7 +269,7 @@ void dimension_polled(struct controller *c); /* all of a poll is folded: the nam
 struct oom_kill;
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc,
                     const struct oom_kill *k);
-/* The same of one that was not believed: its number is stored. */
+/* Stores the number of a kill that was not believed. */
 void dimension_disbelieve(struct controller *c, const struct pod *p, const struct pod_container *pc);
 /* wish.c, once a cycle: what annotations on Recommendations ask for is done, and answered. */
 void wish_settle(struct controller *c);

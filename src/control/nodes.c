@@ -94,12 +94,21 @@ void node_swept(struct world *w, uint32_t epoch)
                         node_unknown(w, n);
 }
 
-/* metrics-server leaves out a pod for as long as one of its containers is down. */
-static bool is_left_out(const struct pod *p)
+/* Did its process begin so late that there is no sample of it? */
+static bool is_young(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
-        for (int i = 0; i < p->containers; i++)
-                if (p->container[i].role != ROLE_INIT && pod_ended(&p->container[i]).stopped_s)
+        int64_t began_ms = (int64_t)pod_ended(c).began_s * SECOND_MS;
+        return at.ms - (began_ms > pod_started_ms(p) ? began_ms : pod_started_ms(p)) <= fresh_ms;
+}
+
+/* metrics-server leaves out a pod for as long as one of its containers is down, and until that is measured again. */
+static bool is_left_out(const struct pod *p, struct wall at, int64_t fresh_ms)
+{
+        for (int i = 0; i < p->containers; i++) {
+                const struct pod_container *c = &p->container[i];
+                if (c->role != ROLE_INIT && (pod_ended(c).stopped_s || is_young(p, c, at, fresh_ms)))
                         return true;
+        }
         return false;
 }
 
@@ -108,16 +117,18 @@ static bool is_left_out(const struct pod *p)
 static int64_t used_then(const struct pod *p, const struct pod_container *c, struct wall at, int64_t fresh_ms)
 {
         enum { SLACK_MS = 5 * SECOND_MS }; /* those of one shortage stop within it */
-        int64_t used = pod_memory_before(c, at, fresh_ms), restarted_ms = (int64_t)p->ended_s * SECOND_MS;
+        enum { UNTOLD = 1 };
+        int64_t used = pod_memory_before(c, at, fresh_ms);
         uint32_t stopped_s = pod_ended(c).stopped_s;
-        if (stopped_s && (int64_t)stopped_s * SECOND_MS + SLACK_MS < at.ms)
+        if (stopped_s > UNTOLD && (int64_t)stopped_s * SECOND_MS + SLACK_MS < at.ms)
                 return 0;
-        if (used >= 0 || p->finished) /* one that was not let in has no status of its containers */
+        if (used >= 0 || stopped_s == UNTOLD || p->finished) /* one that was not let in has no status of containers */
                 return used > 0 ? used : 0;
-        if (!stopped_s && is_left_out(p))
+        if (is_young(p, c, at, fresh_ms))
+                return pod_request(c, MEMORY).value;
+        if (!stopped_s && is_left_out(p, at, fresh_ms))
                 return c->sampled_s ? c->last_memory : pod_request(c, MEMORY).value;
-        int64_t began_ms = pod_started_ms(p) > restarted_ms ? pod_started_ms(p) : restarted_ms;
-        return at.ms - began_ms <= fresh_ms ? pod_request(c, MEMORY).value : -1;
+        return -1;
 }
 
 int64_t node_others_used(const struct node *n, const struct pod_container *but, struct wall at, int64_t fresh_ms)

@@ -15,7 +15,7 @@ static bool is_probes(const struct pod_container *pc, int which)
         return asked_ms && asked_ms >= pc->kills->started_ms[which] && asked_ms <= pc->kills->at_ms[which] + SLACK_MS;
 }
 
-/* Did the kubelet end the whole pod? Of an eviction the Event may come first. */
+/* Did the kubelet end the whole pod? */
 static bool is_kubelets(const struct pod *p)
 {
         bool stopped = p->stopped;
@@ -32,7 +32,8 @@ static int64_t fresh_ms(const struct controller *c)
 }
 
 /* That a pod is being deleted or was evicted tells of its last process: what ended before was started again. */
-static struct kill_facts facts_by_status(const struct pod *p, const struct pod_container *pc, int which)
+static struct kill_facts facts_by_status(const struct world *w, const struct pod *p, const struct pod_container *pc,
+                                         int which)
 {
         bool present = which == 1;
         return (struct kill_facts){
@@ -42,6 +43,7 @@ static struct kill_facts facts_by_status(const struct pod *p, const struct pod_c
                 .by_kubelet = is_probes(pc, which) || (present && is_kubelets(p)),
                 .limit = pod_limit(pc, MEMORY),
                 .used = KILL_NOT_MEASURED,
+                .node_short = p->node_pressure || shortage_of(w, p, (struct wall){pc->kills->at_ms[which]}),
                 .others = KILL_NOT_MEASURED,
         };
 }
@@ -49,7 +51,7 @@ static struct kill_facts facts_by_status(const struct pod *p, const struct pod_c
 static void add_told(struct kill_facts *f, const struct kill_told *told)
 {
         f->used = told->used;
-        f->node_short = told->node_short;
+        f->node_short |= told->node_short;
         f->allocatable = told->allocatable;
         f->others = told->others;
 }
@@ -60,15 +62,15 @@ static struct kill_facts facts_of(const struct controller *c, const struct pod *
 {
         const struct wall at = {pc->kills->at_ms[which]};
         struct kill_told *told = &pc->kills->told[which];
-        struct kill_facts f = facts_by_status(p, pc, which);
-        if (told->is) {
+        struct kill_facts f = facts_by_status(&c->world, p, pc, which);
+        if (told->asked) {
                 add_told(&f, told);
                 return f;
         }
         *told = (struct kill_told){
-                .is = true,
+                .asked = true,
                 .used = pod_memory_before(pc, at, fresh_ms(c)),
-                .node_short = p->node_pressure || shortage_of(&c->world, p, at),
+                .node_short = f.node_short,
                 .others = KILL_NOT_MEASURED,
         };
         add_told(&f, told);
@@ -198,6 +200,7 @@ static void count_pod(struct controller *c, struct pod *p)
 {
         if (!p->target && !(p->more && p->more->single)) {
                 c->world.kills |= pod_tells_of_kill(p);
+                p->probes_told = false;
                 return;
         }
         if (waits_for_probes(c, p))

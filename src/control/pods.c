@@ -148,6 +148,21 @@ static void note_kill(struct pod_container *c, int which, int64_t restarts, cons
  * A kill is counted once per (pod UID, container, restart count): lastState tells of the process before the present
  * one, state of the present. A restart count that jumped is one kill.
  */
+/* How many processes have ended: while the next is waited for, its restart is not counted yet. */
+static int64_t ends_of(const struct container_status_view *s)
+{
+        return s->restarts + (s->waits ? 1 : 0);
+}
+
+/* The present process is the one before by the next status; its number stays. */
+static void keep_told(struct pod_container *c, const struct pod_kills *before)
+{
+        for (int to = 0; c->kills && to < 2; to++)
+                for (int from = 0; from < 2; from++)
+                        if (before->at_ms[from] && before->restarts + from == c->kills->restarts + to)
+                                c->kills->told[to] = before->told[from];
+}
+
 static void container_kill(struct pod_container *c, const struct container_status_view *s)
 {
         if (!s->now.seen && !s->last.seen)
@@ -155,11 +170,11 @@ static void container_kill(struct pod_container *c, const struct container_statu
         struct pod_kills *before = c->kills;
         c->kills = NULL; /* what is not counted yet is told again, or by a later one */
         if (s->last.seen)
-                note_kill(c, 0, s->restarts, &s->last);
+                note_kill(c, 0, ends_of(s), &s->last);
         if (s->now.seen)
                 note_kill(c, 1, s->restarts + 1, &s->now);
-        if (before && c->kills && c->kills->restarts == before->restarts)
-                memcpy(c->kills->told, before->told, sizeof before->told);
+        if (before)
+                keep_told(c, before);
         mem_free(before);
 }
 
@@ -181,7 +196,7 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
                 struct pod_container *c = &p->container[i];
                 if (c->role == ROLE_INIT)
                         continue;
-                if (c->evicted) /* as was said before */
+                if (c->evicted || pod_ended(c).evicted_s) /* as was said before */
                         return c;
                 if (told && text_is(name, c->name)) {
                         *ret_used = used;
@@ -197,8 +212,6 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
  * its restarts. */
 static int64_t restarts_before(const struct pod_container *c)
 {
-        if (c->kills)
-                return c->kills->restarts;
         const struct pod_ends e = pod_ended(c);
         return c->has_status || e.kills_counted < 0 ? e.restarts : e.kills_counted;
 }
@@ -210,8 +223,10 @@ static void note_eviction(struct pod_container *c, struct wall at)
         if (c->evicted && !c->kills && !c->has_status) /* nothing but what was counted of it numbers its ends */
                 return;
         c->evicted = true;
-        if (!c->kills || !c->kills->at_ms[1])
-                note_kill(c, 1, restarts_before(c) + 1, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD});
+        int64_t number = restarts_before(c) + 1;
+        bool told = c->kills && (c->kills->at_ms[1] || (c->kills->at_ms[0] && c->kills->restarts == number));
+        if (!told)
+                note_kill(c, 1, number, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD});
 }
 
 static void pod_evicted(struct pod *p, struct text message, struct wall at)
@@ -225,8 +240,8 @@ static void pod_evicted(struct pod *p, struct text message, struct wall at)
         note_eviction(c, at);
 }
 
-/* Events may be written by whoever may write anything in the namespace: one is believed of a pod that has ended, and
- * what it says of usage is not. */
+/* Events may be written by whoever may write anything in the namespace: one is believed of a pod that has ended or is
+ * being deleted, and what it says of usage is not. */
 static void believe_events(struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
@@ -240,7 +255,7 @@ void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metri
         if (!v->has[MEMORY] || v->memory_bytes <= 0)
                 return;
         c->last_memory = v->memory_bytes;
-        c->sampled_s = (uint32_t)(at.ms / SECOND_MS);
+        c->sampled_s = seconds_of(at.ms);
 }
 
 /* A kubelet that lost sight of a process, as of one that it evicted, counts a restart that is none. */
@@ -255,7 +270,7 @@ static uint32_t stopped(const struct container_status_view *s)
         int64_t at_ms = s->now.at.ms > s->last.at.ms ? s->now.at.ms : s->last.at.ms;
         if (!s->stopped)
                 return 0;
-        return at_ms ? (uint32_t)(at_ms / SECOND_MS) : 1;
+        return at_ms ? seconds_of(at_ms) : 1;
 }
 
 static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
@@ -275,6 +290,7 @@ static void container_set(struct world *w, struct pod_container *c, const struct
         c->has_status = true;
         if (c->ends || restarts_told(s) || stopped(s)) {
                 pod_ends(c)->restarts = restarts_told(s);
+                pod_ends(c)->began_s = seconds_of(s->running_since.ms);
                 pod_ends(c)->stopped_s = stopped(s);
         }
         container_kill(c, s);
@@ -313,11 +329,11 @@ static void pod_describe(struct world *w, struct pod *p, const struct object_vie
 /* Less those because its node went down, which lastState tells of until the next: seen again, it is the same one. */
 static uint32_t own_restarts(struct pod_container *c, const struct container_status_view *s)
 {
-        uint32_t restarts = restarts_told(s);
+        uint32_t restarts = restarts_told(s), ends = restarts + (s->waits ? 1 : 0);
         struct pod_ends *e = pod_ends(c);
-        if (s->last.node_down && restarts > e->node_restarted) {
+        if (s->last.node_down && ends > e->node_restarted) {
                 e->node_restarts++;
-                e->node_restarted = restarts;
+                e->node_restarted = ends;
         }
         return restarts > e->node_restarts ? restarts - e->node_restarts : 0;
 }
@@ -335,14 +351,14 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
                         ended_ms = s->last.at.ms;
         }
         p->restarts = sum < UINT16_MAX ? (uint16_t)sum : UINT16_MAX;
-        p->ended_s = (uint32_t)(ended_ms / SECOND_MS);
+        p->ended_s = seconds_of(ended_ms);
 }
 
 static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
 {
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
-        p->started_s = (uint32_t)(v->started.ms / SECOND_MS);
+        p->started_s = seconds_of(v->started.ms);
         bool running = v->running && v->meta.deleted.ms == 0;
         if (running != p->running)
                 pod_turns(w, p);
@@ -353,7 +369,7 @@ static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, ui
         p->node_pressure = v->node_pressure;
         p->stopped = v->stopped;
         p->ready = v->ready;
-        p->ready_turned_s = (uint32_t)(v->ready_turned.ms / SECOND_MS);
+        p->ready_turned_s = seconds_of(v->ready_turned.ms);
         if (v->node.len && !p->node) /* once there it stays */
                 node_take(w, p, v->node);
         pod_describe(w, p, &v->meta);
@@ -401,6 +417,14 @@ static void note_killed(struct world *w, struct pod *p)
         w->kills |= w->killed != NULL;
 }
 
+/* Gone without a last word: it has ended. */
+static void pod_vanish(struct world *w, struct pod *p)
+{
+        believe_events(p);
+        w->kills |= pod_tells_of_kill(p);
+        pod_drop(w, p);
+}
+
 int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
 {
         w->killed = NULL;
@@ -409,7 +433,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
         if (rc == 0) {
                 struct pod *p = map_get(&w->pods, key_of_object(w, &view->meta));
                 if (p && !pod_same(p, view)) { /* deleted and made again while nobody looked */
-                        pod_drop(w, p);
+                        pod_vanish(w, p);
                         p = NULL;
                 }
                 if (!p) {
@@ -432,7 +456,7 @@ static void event_evicted(struct world *w, struct pod *p, const struct event_vie
         struct pod_container *c = evicted_container(p, e->message, &used);
         if (!c || e->at.ms < pod_started_ms(p))
                 return;
-        pod_ends(c)->evicted_s = (uint32_t)(e->at.ms / SECOND_MS);
+        pod_ends(c)->evicted_s = seconds_of(e->at.ms);
         if (p->finished || p->deleting)
                 believe_events(p);
         note_killed(w, p);
@@ -489,7 +513,7 @@ void pod_swept(struct world *w, uint32_t epoch)
         struct pod *p;
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
                 if (p->epoch != epoch)
-                        pod_drop(w, p);
+                        pod_vanish(w, p);
 }
 
 /* --- the order --- */

@@ -34,7 +34,7 @@ static void take_event(struct controller *c, struct pod *p, const json_t *event)
         if (text && decode_event(text_of(text), &c->world.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
                 for (int i = 0; i < p->containers; i++) {
                         struct pod_container *pc = &p->container[i];
-                        uint32_t at_s = (uint32_t)(e.at.ms / SECOND_MS);
+                        uint32_t at_s = seconds_of(e.at.ms);
                         if (is_of(e.field, pc->name) && at_s > pod_ended(pc).killed_s)
                                 pod_ends(pc)->killed_s = at_s;
                 }
@@ -59,6 +59,8 @@ static void told(void *arg, const struct client_answer *answer)
         *q = (struct probe_question){0};
         if (p)
                 oom_probe_told(c, p);
+        if (c->world.kills) /* others wait for a place */
+                nudge(c);
 }
 
 bool probe_ask(struct controller *c, const struct pod *p)

@@ -193,7 +193,7 @@ struct pod_kills {
         int64_t exit_code[2];
         int64_t restarts; /* the count that the first of them led to; the second's is one more */
         struct kill_told {
-                bool is; /* what was known when it was seen first: samples that come later tell of others */
+                bool asked; /* the rest is filled in, with what was known when the kill was seen first */
                 bool node_short;
                 int64_t used, others;
                 struct amount allocatable;
@@ -205,6 +205,7 @@ struct pod_ends {
         int64_t kills_counted;                  /* restart count of the newest kill counted; -1: none */
         uint32_t restarts;                      /* by its last status */
         uint32_t node_restarts, node_restarted; /* so many because its node went down; the count that the last led to */
+        uint32_t began_s;                       /* when the present process did; 0: that is not told */
         uint32_t stopped_s;                     /* since when no process of it runs; 1: that is not told; 0: one does */
         uint32_t killed_s;  /* when the kubelet killed it by itself, as far as was asked; 0: never */
         uint32_t evicted_s; /* when an Event says that its pod was evicted for it; 0: none does */
@@ -664,6 +665,11 @@ bool profile_system_namespace(const struct world *w, const char *ns);
 static inline struct amount pod_request(const struct pod_container *c, enum resource r)
 {
         return amount_unpack(c->request[r]);
+}
+/* A time as seconds since 1970; what lies before or beyond is as early or as late as can be. */
+static inline uint32_t seconds_of(int64_t ms)
+{
+        return ms < 0 ? 0 : ms / SECOND_MS > UINT32_MAX ? UINT32_MAX : (uint32_t)(ms / SECOND_MS);
 }
 static inline int64_t pod_started_ms(const struct pod *p)
 {

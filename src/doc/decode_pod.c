@@ -28,21 +28,55 @@ static void read_terminated(struct decoder *d, struct kill_view *ret)
         ret->node_down = text_is(reason, "Unknown") && ret->exit_code == NODE_DOWN;
 }
 
-static void read_state(struct decoder *d, bool *ret_stopped, struct kill_view *ret_kill)
+static void read_running(struct decoder *d, struct wall *ret_since)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "startedAt"))
+                        *ret_since = decoder_time(d, "startedAt");
+                else
+                        json_skip(&d->j);
+}
+
+/* Waiting without a reason is a process that is made and not yet started. */
+static void read_waiting(struct decoder *d, bool *ret_waits)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "reason"))
+                        *ret_waits = json_text(&d->j, d->arena).len > 0;
+                else
+                        json_skip(&d->j);
+}
+
+static void read_state(struct decoder *d, struct container_status_view *ret)
 {
         struct text key;
         DECODER_EACH (d, key) {
-                *ret_stopped |= !text_is(key, "running");
+                ret->stopped |= !text_is(key, "running");
                 if (text_is(key, "terminated"))
-                        read_terminated(d, ret_kill);
+                        read_terminated(d, &ret->now);
+                else if (text_is(key, "waiting"))
+                        read_waiting(d, &ret->waits);
+                else if (text_is(key, "running"))
+                        read_running(d, &ret->running_since);
                 else
                         json_skip(&d->j);
         }
 }
 
+static void read_last_state(struct decoder *d, struct kill_view *ret)
+{
+        struct text key;
+        DECODER_EACH (d, key)
+                if (text_is(key, "terminated"))
+                        read_terminated(d, ret);
+                else
+                        json_skip(&d->j);
+}
+
 static void read_container_status(struct decoder *d, struct container_status_view *ret)
 {
-        bool ignored = false;
         struct text key;
         *ret = (struct container_status_view){.name = {"", 0}};
         DECODER_EACH (d, key)
@@ -51,9 +85,9 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                 else if (text_is(key, "restartCount"))
                         ret->restarts = json_int(&d->j);
                 else if (text_is(key, "state"))
-                        read_state(d, &ret->stopped, &ret->now);
+                        read_state(d, ret);
                 else if (text_is(key, "lastState"))
-                        read_state(d, &ignored, &ret->last);
+                        read_last_state(d, &ret->last);
                 else
                         json_skip(&d->j);
 }

@@ -301,6 +301,9 @@ func nodeOOMMarkedResize(t *T) {
 		return fmt.Errorf("it runs")
 	})
 	t.Notef("ended with %d, reason %s", dead.Int("exitCode"), dead.Text("reason"))
+	if dead.Int("exitCode") != 137 || (!node.Unified() && dead.Text("reason") != "OOMKilled") {
+		t.Fatalf("it was to be killed, and to be marked: %s", dead)
+	}
 	t.Cycles(h, 3)
 	t.unguarded("deployment-web")
 	rec, err := t.Rec("deployment-web")

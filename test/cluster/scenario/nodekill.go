@@ -34,8 +34,9 @@ func (t *T) killedAgain(app string) int64 {
 			}
 		}
 		kills = containerOf(pods[0]).Int("restartCount")
-		if containerOf(pods[0]).Object("state", "terminated") != nil {
-			kills++
+		state := containerOf(pods[0])
+		if state.Object("state", "terminated") != nil || state.Text("state", "waiting", "reason") != "" {
+			kills++ // restartCount rises only once the next process is made
 		}
 		return nil
 	})

@@ -14,6 +14,8 @@
 #define DEAD(s)  "{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":\"" AT(s) "\"}}"
 #define ENDED(s) "{\"terminated\":{\"reason\":\"Error\",\"finishedAt\":\"" AT(s) "\"}}"
 #define RUNS     "{\"running\":{}}"
+#define BACKOFF  "{\"waiting\":{\"reason\":\"CrashLoopBackOff\"}}"
+#define MADE     "{\"waiting\":{}}" /* its restart is counted already */
 #define OF(name, restarts, now, last)                                                                                  \
         "{\"name\":\"" name "\",\"restartCount\":" restarts ",\"state\":" now ",\"lastState\":" last "}"
 #define STATUS(list) "\"phase\":\"Running\",\"containerStatuses\":[" list "]"
@@ -44,6 +46,13 @@ static const struct {
         {"that one is the one before by now", STATUS(OF("app", "2", RUNS, DEAD("2"))), "", false, true},
         {"a count that jumped", STATUS(OF("app", "9", RUNS, DEAD("3"))), "app:9@3", true, true},
         {"both, of which none was heard", STATUS(OF("app", "3", DEAD("2"), DEAD("1"))), "app:3@1 app:4@2", true, false},
+        {"killed, and its back-off is all that was seen", STATUS(OF("app", "5", BACKOFF, DEAD("2"))), "app:6@2", true,
+         false},
+        {"its next process is made", STATUS(OF("app", "6", MADE, DEAD("2"))), "", false, true},
+        {"and runs", STATUS(OF("app", "6", RUNS, DEAD("2"))), "", false, true},
+        {"killed again, in a back-off at once", STATUS(OF("app", "6", BACKOFF, DEAD("4"))), "app:7@4", true, true},
+        {"evicted meanwhile: nothing more ends", EVICTED(USING("app"), OF("app", "6", DEAD("4"), "{}")), "", false,
+         true},
         {"of another end", STATUS(OF("app", "1", ENDED("2"), DEAD("1"))), "app:1@1", true, false},
         {"another container", STATUS(OF("app", "1", RUNS, ENDED("1")) "," OF("log", "2", RUNS, DEAD("3"))), "log:2@3",
          true, true},
@@ -159,8 +168,27 @@ static void each_kill_is_told_once(void **state)
         world_release(&w);
 }
 
+/* An Event alone told of its eviction, and the watch had a gap: that it is gone is its end. */
+static void one_that_vanished(void **state)
+{
+        (void)state;
+        struct world w;
+        char got[200];
+        world_init(&w, "halflife", "halflife");
+        take(&w, "it runs", STATUS(OF("app", "0", RUNS, "{}")), 1);
+        take(&w, "an Event", EVENT, 1);
+        assert_false(w.kills);
+        pod_swept(&w, 2);
+        assert_true(w.kills);
+        assert_int_equal(w.droppeds, 1);
+        print_kills(w.dropped[0], true, got, sizeof got);
+        assert_string_equal(got, "app:1@7");
+        world_release(&w);
+}
+
 int main(void)
 {
-        const struct CMUnitTest tests[] = {cmocka_unit_test(each_kill_is_told_once)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(each_kill_is_told_once),
+                                           cmocka_unit_test(one_that_vanished)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -133,6 +133,9 @@ static const struct {
         {"not measured itself", NODE, "1Gi", "137", 0, 1000, NULL, 1, 0, true},
         {"ended with 1", NODE, "1Gi", "1", 100, 1000, NULL, 0, 1, false},
         {"ended with 1 at its limit", NODE, "1Gi", "1", 1000, 1000, NULL, 1, 0, true},
+        {"the other ended of the same, and its kubelet lost sight of it", NODE, "2Gi", "137", 100, 3500,
+         STATE("Failed", "\"terminated\":{\"reason\":\"ContainerStatusUnknown\",\"exitCode\":137,\"finishedAt\":null}"),
+         1, 0, false},
         {"the other was not let in", NODE, "1Gi", "137", 100, 0, "\"phase\":\"Failed\",\"reason\":\"Evicted\"", 1, 0,
          true},
         {"the other does not run just then", NODE, "1Gi", "137", 100, 0, LOOPING, 1, 0, true},
@@ -205,21 +208,25 @@ static void the_node_tells(void **state)
 }
 
 /* metrics-server leaves out a pod for as long as one of its containers is down: what runs beside it is as it was. */
+#define BACKOFF  "\"waiting\":{\"reason\":\"CrashLoopBackOff\"}"
+#define SINCE(s) "\"running\":{\"startedAt\":\"2026-07-01T" s "Z\"}"
 static void beside_one_that_is_down(void **state)
 {
         (void)state;
-        static const char other[] =
+        static const char other_of[] =
                 "{\"metadata\":{\"namespace\":\"web\",\"name\":\"other\",\"uid\":\"other\"},\"spec\":{\"nodeName\":\"n-"
                 "1\","
                 "\"containers\":[{\"name\":\"app\"},{\"name\":\"log\"}]},\"status\":{\"phase\":\"Running\","
                 "\"startTime\":"
                 "\"2026-07-01T08:00:00Z\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":0,\"state\":{"
-                "\"running\":{}}},{\"name\":\"log\",\"restartCount\":9,\"state\":{\"waiting\":{\"reason\":"
-                "\"CrashLoopBackOff\"}},\"lastState\":{" ENDED_AT("09:57:00") "}}]}}";
+                "\"running\":{}}},{\"name\":\"log\",\"restartCount\":9,\"state\":{%s},"
+                "\"lastState\":{" ENDED_AT("09:57:00") "}}]}}";
         static const struct {
                 int64_t used; /* MiB, four minutes before */
                 bool limit_blamed;
-        } was[] = {{1000, true}, {3500, false}, {0, true}};
+                const char *log;
+        } was[] = {{1000, true, BACKOFF},           {3500, false, BACKOFF},           {0, true, BACKOFF},
+                   {1000, true, SINCE("09:59:50")}, {3500, false, SINCE("09:59:50")}, {1000, false, SINCE("09:57:30")}};
         for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
                 struct controller c = {.loop = loop_new(),
                                        .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
@@ -227,6 +234,7 @@ static void beside_one_that_is_down(void **state)
                 shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.world, "{}");
                 assert_int_equal(node_upsert(&c.world, TEXT(NODE), 1, &(struct err){0}), 0);
+                AUTO(mem_free) char *other = mem_printf(other_of, was[i].log);
                 take(&c.world, other);
                 take(&c.world, POD("web-1", OWNED, "1Gi", KILLED("137")));
                 sample(&c.world, "web/web-1", 100);
@@ -287,7 +295,7 @@ static void facts_are_of_the_first_look(void **state)
         struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
         p->container[0].probed = true;
         p->probes_asked = true; /* by the first look */
-        p->container[0].kills->told[0] = (struct kill_told){.is = true, .used = 1000 * MIB, .others = -1};
+        p->container[0].kills->told[0] = (struct kill_told){.asked = true, .used = 1000 * MIB, .others = -1};
         world_settle(&c.world, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 0); /* it waits */
@@ -299,6 +307,27 @@ static void facts_are_of_the_first_look(void **state)
         assert_string_equal(shop_target(&c.world)->limit_of, "app");
         world_release(&c.world);
         loop_free(c.loop);
+}
+
+/* What was known of the present process goes with it as it becomes the one before. */
+static void facts_go_with_the_process(void **state)
+{
+        (void)state;
+        struct world w;
+        world_init(&w, "halflife", "halflife");
+        take(&w, POD("web-1", OWNED, "1Gi",
+                     STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":"
+                                      "\"2026-07-01T10:00:00Z\"}")));
+        struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
+        p->container[0].kills->told[1] = (struct kill_told){.asked = true, .used = 7};
+        take(&w,
+             POD("web-1", OWNED, "1Gi",
+                 "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":10,\"lastState\":{"
+                 "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}"
+                 "]"));
+        assert_true(p->container[0].kills->told[0].asked);
+        assert_int_equal(p->container[0].kills->told[0].used, 7);
+        world_release(&w);
 }
 
 /* A node that was deleted has pods for a minute or more: nobody hears of them. */
@@ -322,10 +351,16 @@ static void a_node_that_is_gone(void **state)
                         node_remove(&w, TEXT(NODE));
                 assert_true(pod_is_unheard(a) && pod_is_unheard(b));
         }
-        pod_remove(&w, TEXT(POD("b", OWNED, "1Gi", RUNNING)));
+        take(&w, POD("c", OWNED, "1Gi", RUNNING));
+        pod_remove(&w, TEXT(POD("b", OWNED, "1Gi", RUNNING))); /* from the middle of its node's list */
         pods_settle(&w);
         pods_free_dropped(&w);
         assert_int_equal(w.nodes.count, 1);
+        assert_ptr_equal(a->node->first->next_on_node, a);
+        pod_remove(&w, TEXT(POD("c", OWNED, "1Gi", RUNNING)));
+        pods_settle(&w);
+        pods_free_dropped(&w);
+        assert_ptr_equal(a->node->first, a);
         pod_remove(&w, TEXT(POD("a", OWNED, "1Gi", RUNNING)));
         pods_settle(&w);
         pods_free_dropped(&w);
@@ -391,10 +426,10 @@ static void stopped_by_the_kubelet(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_newest_is_kept),     cmocka_unit_test(only_one_is_evicted),
-                cmocka_unit_test(told_by_a_clock_ahead),  cmocka_unit_test(the_node_tells),
-                cmocka_unit_test(one_before_the_last),    cmocka_unit_test(facts_are_of_the_first_look),
-                cmocka_unit_test(a_node_that_is_gone),    cmocka_unit_test(stopped_by_the_kubelet),
-                cmocka_unit_test(beside_one_that_is_down)};
+                cmocka_unit_test(the_newest_is_kept),        cmocka_unit_test(only_one_is_evicted),
+                cmocka_unit_test(told_by_a_clock_ahead),     cmocka_unit_test(the_node_tells),
+                cmocka_unit_test(one_before_the_last),       cmocka_unit_test(facts_are_of_the_first_look),
+                cmocka_unit_test(facts_go_with_the_process), cmocka_unit_test(a_node_that_is_gone),
+                cmocka_unit_test(stopped_by_the_kubelet),    cmocka_unit_test(beside_one_that_is_down)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,8 @@ static void say_pod(struct buf *b, const struct pod_view *p)
                 const struct container_status_view *s = &p->status[i];
                 say(b, " # %.*s restarts=%lld", TEXT_ARG(s->name), (long long)s->restarts);
                 if (s->stopped)
-                        say(b, " stopped");
+                        say(b, s->waits ? " waits" : " stopped");
+                say_time(b, "since", s->running_since);
                 say_kill(b, "kill", &s->now);
                 say_kill(b, "lastkill", &s->last);
         }
@@ -75,7 +76,7 @@ static const struct {
          "web/shop-7d9-x uid=u-1 version=0abc generation=3 created=2026-11-21T11:54:02Z deleted=2026-11-21T12:00:00Z "
          "owner=apps/v1/ReplicaSet/shop-7d9/u-0 annotations: apply=Never hold=why \"so\" label:app=shop label:tier= "
          "running started=2026-11-21T11:54:03Z | app main request.cpu=250 request.memory=1073741824 "
-         "limit.memory=2147483648 # app restarts=2 lastkill@2026-11-21T11:54:50Z=137"},
+         "limit.memory=2147483648 # app restarts=2 since=2026-11-21T11:55:00Z lastkill@2026-11-21T11:54:50Z=137"},
         /* what the kubelet says of a resize */
         {POD("", "\"conditions\":[{\"type\":\"PodResizePending\",\"status\":\"True\",\"reason\":\"Deferred\","
                  "\"message\":\"no room\"}]"),
@@ -179,7 +180,7 @@ static const struct {
              "{\"reason\":\"OOMKilled\",\"finishedAt\":\"2026-11-21T11:54:50Z\"}},\"lastState\":{\"terminated\":"
              "{\"reason\":\"Error\",\"finishedAt\":\"2026-11-21T11:50:00Z\"}}}],\"initContainerStatuses\":[{\"name\":"
              "\"i\",\"restartCount\":0,\"state\":{\"waiting\":{\"reason\":\"x\"}},\"lastState\":{}}]"),
-         "n/p running # a restarts=1 stopped kill@2026-11-21T11:54:50Z # i restarts=0 stopped"},
+         "n/p running # a restarts=1 stopped kill@2026-11-21T11:54:50Z # i restarts=0 waits"},
         {POD("", "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"lastState\":{"
                  "\"terminated\":{\"exitCode\":255,\"reason\":\"Unknown\",\"startedAt\":\"2026-11-23T14:34:51Z\","
                  "\"finishedAt\":\"2026-11-23T14:45:32Z\"}}}]"),
@@ -219,7 +220,7 @@ static const struct {
         {POD("", "\"phase\":\"Failed\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"state\":{"
                  "\"waiting\":{\"reason\":\"ContainerCreating\"}},\"lastState\":{\"terminated\":{\"exitCode\":137,"
                  "\"reason\":\"ContainerStatusUnknown\",\"startedAt\":null,\"finishedAt\":null}}}]"),
-         "n/p finished # a restarts=1 stopped lastkill-lost"},
+         "n/p finished # a restarts=1 waits lastkill-lost"},
 };
 
 static void pods_are_read_as_the_table_says(void **state)
