@@ -152,7 +152,7 @@ $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-run check check-core check-layers check-crds check-alerts check-format asan tsan coverage fuzz
+.PHONY: test test-run check check-core check-layers check-counts counts check-crds check-alerts check-format asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages curl
@@ -161,7 +161,7 @@ test: ## unit, scenario and fault tests (installs what is missing first)
 test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
 	@test/run $(OUT)
 
-check: check-core check-layers check-crds check-alerts check-format ## everything that gates: purity, layers, format, tests with both compilers' warnings as errors
+check: check-core check-layers check-counts check-crds check-alerts check-format ## everything that gates: purity, layers, counts, format, tests with both compilers' warnings as errors
 	@$(MAKE) --no-print-directory test WERROR=-Werror
 
 # Built apart, without hardening, so that nothing but what core itself calls is left undefined.
@@ -206,6 +206,16 @@ mutate: ## change one comparison or constant of core at a time, and expect a fai
 
 check-layers: ## includes follow the chain of modules
 	@test/layers
+
+# The objects are the tests' own, so that `make check` builds them once.
+check-counts: ## circles, bare names, wide structs, long files: none more than test/counts.most allows
+	@$(MAKE) --no-print-directory counts COUNTS=check
+
+counts: ## how tangled the tree is, one figure a line (COUNTS=list, bare or shared lists)
+	@$(MAKE) --no-print-directory counts-run MODE=debug WERROR=$(WERROR)
+counts-run: $(call obj,$(LIB_SRC) $(CLI_SRC))
+	@OUT=$(OUT) test/counts $(COUNTS)
+.PHONY: counts-run
 
 check-crds: ## the CRDs agree with each other
 	@test/crds
