@@ -144,6 +144,15 @@ $(OUT)/burn: $(OUT)/test/node/burn.o
 	$(call say,LD,$@)
 	$(Q)$(CC) -static -pthread $(LDFLAGS) $^ -o $@
 
+# A clock of their own for programs that are compared: test/golden.
+$(OUT)/pace: $(OUT)/test/pace/pace.o
+$(OUT)/pace.so: $(OUT)/test/pace/preload.o
+$(OUT)/dump-database: $(OUT)/test/pace/dump.o
+$(OUT)/test/pace/preload.o: CFLAGS += -fPIC -U_FORTIFY_SOURCE
+$(OUT)/pace $(OUT)/pace.so $(OUT)/dump-database:
+	$(call say,LD,$@)
+	$(Q)$(CC) $(if $(filter %.so,$@),-shared,$(OUR_LDFLAGS)) $(LDFLAGS) $^ $(LIB_LINK) -o $@
+
 $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(OUR_LDFLAGS) $(LDFLAGS) $^ $(LIB_LINK) -o $@
@@ -227,6 +236,19 @@ check-format: ## the tree is as .clang-format wants it
 	@if command -v clang-format >/dev/null; then \
 		git ls-files '*.c' '*.h' | xargs -r clang-format --dry-run -Werror; \
 	else echo "clang-format is not installed: format not checked"; fi
+
+# Recorded on the commit before a change that is to change nothing, and compared after it.
+GOLDEN ?= build/golden
+golden-record: ## what halflife answers, into build/golden (or GOLDEN; ONLY=text: some subjects)
+	@.ci/packages curl
+	@$(MAKE) --no-print-directory golden-run MODE=debug GOLDEN_DO=record
+
+golden: ## compare with what golden-record wrote
+	@.ci/packages curl
+	@$(MAKE) --no-print-directory golden-run MODE=debug GOLDEN_DO=compare
+golden-run: $(PROGRAM) $(FAKE) $(filter $(OUT)/test/scenario/%,$(TESTS)) $(OUT)/pace $(OUT)/pace.so $(OUT)/dump-database
+	@OUT=$(OUT) ONLY=$(ONLY) test/golden $(GOLDEN_DO) $(GOLDEN)
+.PHONY: golden golden-record golden-run
 
 asan: ## the tests under the address and undefined behaviour sanitizers
 	@$(MAKE) --no-print-directory test MODE=asan

@@ -49,7 +49,7 @@ struct fake *fake_new(const struct fake_options *o)
                 f->options.bookmark_ms = MINUTE_MS;
         locks_init(f);
         f->number = 1000;
-        f->random = o->seed ? o->seed : 1;
+        f->drawn = json_object();
         f->token = mem_string(o->token);
         f->user = mem_string(o->user ? o->user : halflife_user);
         f->denied = json_array();
@@ -88,6 +88,7 @@ void fake_free(struct fake *f)
         json_decref(f->people);
         json_decref(f->grants);
         json_decref(f->counts);
+        json_decref(f->drawn);
         mem_free(f->url);
         mem_free(f->token);
         mem_free(f->user);
@@ -152,17 +153,25 @@ json_t *fake_time(const struct fake *f)
 }
 
 /* splitmix64 */
-uint64_t fake_random(struct fake *f)
+uint64_t fake_random(struct fake *f, const char *ns, const char *name)
 {
-        uint64_t z = f->random += 0x9e3779b97f4a7c15u;
+        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, name);
+        json_t *count = json_object_get(f->drawn, key);
+        uint64_t z = 0xcbf29ce484222325u ^ (f->options.seed ? f->options.seed : 1);
+        for (const char *p = key; *p; p++)
+                z = (z ^ (unsigned char)*p) * 0x100000001b3u;
+        if (!count)
+                json_object_set_new(f->drawn, key, count = json_integer(0));
+        json_integer_set(count, json_integer_value(count) + 1);
+        z += (uint64_t)json_integer_value(count) * 0x9e3779b97f4a7c15u;
         z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
         z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
         return z ^ (z >> 31);
 }
 
-void fake_uid(struct fake *f, char out[static 37])
+void fake_uid(struct fake *f, const char *ns, const char *name, char out[static 37])
 {
-        uint64_t a = fake_random(f), b = fake_random(f);
+        uint64_t a = fake_random(f, ns, name), b = fake_random(f, ns, name);
         snprintf(out, 37, "%08x-%04x-4%03x-%04x-%012llx", (unsigned)(a >> 32), (unsigned)(a >> 16 & 0xffff),
                  (unsigned)(a & 0xfff), (unsigned)(b >> 48 & 0x3fff) | 0x8000u,
                  (unsigned long long)(b & 0xffffffffffffull));

@@ -166,13 +166,14 @@ static json_t *condition(struct fake *f, const json_t *object, const char *type,
 
 /* --- pods --- */
 
-static json_t *container_statuses(struct fake *f, const json_t *containers)
+static json_t *container_statuses(struct fake *f, const json_t *pod, const json_t *containers)
 {
         json_t *list = json_array(), *c;
         size_t i;
         json_array_foreach(containers, i, c)
         {
-                AUTO(mem_free) char *id = mem_printf("containerd://%016" PRIx64, fake_random(f));
+                AUTO(mem_free)
+                char *id = mem_printf("containerd://%016" PRIx64, fake_random(f, object_ns(pod), object_name(pod)));
                 json_array_append_new(list, json_pack("{s:s, s:b, s:b, s:i, s:s, s:s, s:{s:{s:o}}, s:{}}", "name",
                                                       text_at(c, "name"), "ready", true, "started", true,
                                                       "restartCount", 0, "image", text_at(c, "image"), "containerID",
@@ -186,10 +187,10 @@ static json_t *running(struct fake *f, const json_t *pod)
         json_t *status = json_pack("{s:s, s:s, s:o, s:[{s:s, s:s, s:o}], s:o}", "phase", "Running", "qosClass",
                                    "Burstable", "startTime", fake_time(f), "conditions", "type", "Ready", "status",
                                    "True", "lastTransitionTime", fake_time(f), "containerStatuses",
-                                   container_statuses(f, json_at(pod, "spec.containers")));
+                                   container_statuses(f, pod, json_at(pod, "spec.containers")));
         if (json_at(pod, "spec.initContainers"))
                 json_object_set_new(status, "initContainerStatuses",
-                                    container_statuses(f, json_at(pod, "spec.initContainers")));
+                                    container_statuses(f, pod, json_at(pod, "spec.initContainers")));
         return status;
 }
 
@@ -222,7 +223,7 @@ static void pod_create_random(struct fake *f, const struct kind *of, const json_
         static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
         char tail[6] = {0};
         for (size_t i = 0; i < 5; i++)
-                tail[i] = letters[fake_random(f) % (sizeof letters - 1)];
+                tail[i] = letters[fake_random(f, object_ns(owner), object_name(owner)) % (sizeof letters - 1)];
         AUTO(mem_free) char *name = mem_printf("%s-%s", object_name(owner), tail);
         pod_create(f, of, owner, name, hash_label, hash);
 }

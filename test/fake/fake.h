@@ -115,7 +115,7 @@ struct fake {
         uint64_t token_floor; /* continue tokens from before this version have expired */
         uint64_t end_epoch, bookmark_epoch;
         int64_t wall_ms; /* 0: the machine's */
-        uint64_t random;
+        json_t *drawn;   /* "namespace/name" → numbers drawn for it */
 
         fake_admission *admit;
         void *admit_arg;
@@ -152,9 +152,10 @@ void fake_notify(struct fake *f); /* something changed */
 /* Wait for a change, at most this long; false: the time is over. */
 bool fake_pause(struct fake *f, int64_t ms);
 int64_t fake_wall(const struct fake *f);
-uint64_t fake_random(struct fake *f);
+/* The next number drawn for an object: what others draw meanwhile, in whatever order, does not change it. */
+uint64_t fake_random(struct fake *f, const char *ns, const char *name);
 json_t *fake_time(const struct fake *f); /* now, as the API writes it */
-void fake_uid(struct fake *f, char out[static 37]);
+void fake_uid(struct fake *f, const char *ns, const char *name, char out[static 37]);
 
 /* kind.c */
 void kinds_init(struct fake *f);

@@ -1,7 +1,10 @@
 /* What was asked: counts for ever, the newest requests in full; and waiting. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/clock.h"
 #include "fake.h"
 
 enum { KEPT = 4096, BODY_MAX = 64 * 1024 };
@@ -50,6 +53,25 @@ static char *query_text(const struct request *rq)
         return b.data ? buf_steal(&b) : mem_string("");
 }
 
+/* Whoever compares what was asked wants all of it, in a folder's files, one a process: test/golden. */
+static void keep_request(const struct fake_request *r)
+{
+        static FILE *out;
+        const char *folder = getenv("FAKE_KEEP");
+        char when[WALL_TEXT_MAX];
+        if (!folder)
+                return;
+        if (!out) {
+                AUTO(mem_free) char *path = mem_printf("%s/asked-%d", folder, (int)getpid());
+                out = fopen(path, "we");
+        }
+        if (!out)
+                return;
+        fprintf(out, "%s %d %s %s%s%s %s %s\n", wall_print_milli(now_read().wall, when), r->status, r->verb, r->path,
+                *r->query ? "?" : "", r->query, r->type, r->body);
+        fflush(out);
+}
+
 void log_request(struct fake *f, const struct request *rq, int status)
 {
         if (!f->log)
@@ -67,6 +89,7 @@ void log_request(struct fake *f, const struct request *rq, int status)
                 .body = mem_string_n(rq->body ? rq->body : "", rq->len < BODY_MAX ? rq->len : BODY_MAX),
                 .status = status,
         };
+        keep_request(r);
         AUTO(mem_free) char *key = mem_printf("%s %s %s", rq->method, rq->verb, rq->path);
         json_t *count = json_object_get(f->counts, key);
         if (count)

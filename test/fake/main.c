@@ -12,8 +12,9 @@
 static const char usage[] =
         "usage: fake-apiserver --kubeconfig FILE [--listen 127.0.0.1:PORT] [--world empty|demo|size=N] [--day SECONDS] "
         "[--scrape SECONDS]\n"
-        "                      [--seed N] [--tls] [--token TEXT] [--reader TOKEN=NAMESPACE] [--load FILE|FOLDER]...\n"
-        "A reader's token may get and list the recommendations of its namespace.\n"
+        "                      [--seed N] [--tls] [--token TEXT] [--reader TOKEN=NAMESPACE]... [--load "
+        "FILE|FOLDER]...\n"
+        "A reader's token may get and list the recommendations of its namespace, or of all (TOKEN=*).\n"
         "It ends on SIGTERM; SIGUSR1 freezes usage as last scraped, SIGUSR2 lets it go on.\n"
         "       fake-apiserver apply --kubeconfig FILE FILE...     create or replace what the YAML files hold; -\n"
         "                                                     is standard input\n"
@@ -25,10 +26,10 @@ static const char usage[] =
 
 struct settings {
         struct fake_options options;
-        const char *kubeconfig, *world, *reader; /* reader: "TOKEN=NAMESPACE" */
-        long day_s, scrape_s;                    /* scrape_s 0: as metrics-server, every 15 s */
-        const char *load[16];
-        size_t loads;
+        const char *kubeconfig, *world;
+        long day_s, scrape_s;             /* scrape_s 0: as metrics-server, every 15 s */
+        const char *load[16], *reader[8]; /* reader: "TOKEN=NAMESPACE" */
+        size_t loads, readers;
 };
 
 static bool listen_parse(const char *text, uint16_t *ret)
@@ -74,8 +75,8 @@ static bool settings_parse(int argc, char **argv, struct settings *s)
                         s->options.tls = true;
                 else if (c == 'b')
                         s->options.token = optarg;
-                else if (c == 'p' && strchr(optarg, '='))
-                        s->reader = optarg;
+                else if (c == 'p' && strchr(optarg, '=') && s->readers < sizeof s->reader / sizeof *s->reader)
+                        s->reader[s->readers++] = optarg;
                 else if (c != 'l' || !listen_parse(optarg, &s->options.port))
                         return false;
         }
@@ -99,8 +100,10 @@ static bool world_make(struct fake *f, const char *world, long day_s)
 static void reader_make(struct fake *f, const char *reader)
 {
         const char *ns = strchr(reader, '=') + 1;
+        bool all = strcmp(ns, "*") == 0;
         AUTO(mem_free) char *token = mem_string_n(reader, (size_t)(ns - 1 - reader));
-        AUTO(mem_free) char *user = mem_printf("system:serviceaccount:%s:ci", ns);
+        AUTO(mem_free) char *user = mem_printf("system:serviceaccount:%s:ci", all ? "default" : ns);
+        ns = all ? NULL : ns;
         fake_person(f, token, user, NULL);
         fake_grant(f, &(struct fake_grant){user, "get", ns, NULL});
         fake_grant(f, &(struct fake_grant){user, "list", ns, NULL});
@@ -127,8 +130,8 @@ static int serve(int argc, char **argv)
         bool good = world_make(f, s.world, s.day_s);
         if (s.scrape_s > 0)
                 fake_scrape_every(f, s.scrape_s * 1000);
-        if (s.reader)
-                reader_make(f, s.reader);
+        for (size_t i = 0; i < s.readers; i++)
+                reader_make(f, s.reader[i]);
         for (size_t i = 0; i < s.loads; i++)
                 good = fake_load(f, s.load[i]) && good;
         if (good && fake_write_kubeconfig(f, s.kubeconfig)) {

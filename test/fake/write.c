@@ -115,7 +115,7 @@ void object_begin(struct fake *f, json_t *object)
 {
         char uid[37];
         json_t *meta = json_object_get(object, "metadata");
-        fake_uid(f, uid);
+        fake_uid(f, object_ns(object), object_name(object), uid);
         json_object_set_new(meta, "uid", json_string(uid));
         json_object_set_new(meta, "creationTimestamp", fake_time(f));
         json_object_set_new(meta, "generation", json_integer(1));
@@ -298,7 +298,8 @@ static void name_generated(struct fake *f, json_t *meta)
         static const char letters[] = "bcdfghjklmnpqrstvwxz2456789";
         char tail[6] = {0};
         for (size_t i = 0; i < 5; i++)
-                tail[i] = letters[fake_random(f) % (sizeof letters - 1)];
+                tail[i] = letters[fake_random(f, text_at(meta, "namespace"), text_at(meta, "generateName")) %
+                                  (sizeof letters - 1)];
         AUTO(mem_free) char *name = mem_printf("%s%s", text_at(meta, "generateName"), tail);
         json_object_set_new(meta, "name", json_string(name));
 }

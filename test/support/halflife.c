@@ -27,6 +27,7 @@
 enum { LOG_MAX = 64 << 20, ARGS_MAX = 48, STOP_MS = 20000, LISTEN_MS = 20000 };
 
 struct halflife {
+        const char *command;
         pid_t pid; /* 0: it has ended */
         int result;
         int out;
@@ -133,6 +134,7 @@ struct halflife *halflife_command(const char *const *args)
         AUTO(mem_free) char *program = halflife_program();
         struct halflife *h = MEM_NEW(struct halflife);
         pthread_condattr_t monotonic;
+        h->command = args[0];
         while (*args && n < ARGS_MAX - 1)
                 argv[n++] = *args++;
         pthread_condattr_init(&monotonic);
@@ -264,12 +266,30 @@ void halflife_kill(struct halflife *h)
         halflife_await(h, STOP_MS);
 }
 
+/* Whoever compares what was said wants all of it, a file a program: test/golden. */
+static void keep_log(const struct halflife *h)
+{
+        static int kept;
+        const char *folder = getenv("FAKE_KEEP");
+        if (!folder)
+                return;
+        AUTO(mem_free) char *path = mem_printf("%s/said-%d-%04d", folder, (int)getpid(), kept++);
+        FILE *out = fopen(path, "we");
+        if (!out)
+                return;
+        fprintf(out, "$ halflife %s\n", h->command);
+        if (h->log.len)
+                fwrite(h->log.data, 1, h->log.len, out);
+        fclose(out);
+}
+
 void halflife_free(struct halflife *h)
 {
         if (!h)
                 return;
         halflife_kill(h);
         pthread_join(h->reader, NULL);
+        keep_log(h);
         close(h->out);
         buf_release(&h->log);
         pthread_cond_destroy(&h->more);
