@@ -549,7 +549,7 @@ static inline bool pod_is_unheard(const struct pod *p)
 {
         return p->node && p->node->away;
 }
-/* An Event that a pod was evicted: believed once the pod has ended. */
+/* An Event that a pod was evicted: believed once the pod has ended or is being deleted. */
 int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void evicted_remove(struct world *w, struct text json); /* what it told stands */
 void evicted_swept(struct world *w, uint32_t epoch);
