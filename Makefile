@@ -269,7 +269,7 @@ bench: ## one line a subject: name, value, unit, budget
 bench-run: $(BENCHES) $(PROGRAM) $(FAKE)
 	@for b in $(sort $(BENCHES)); do $$b || exit 1; done
 
-demo: ## the whole loop without a cluster, in a minute
+demo: ## the whole loop without a cluster; half a minute once built
 	@.ci/packages curl
 	@$(MAKE) --no-print-directory demo-run MODE=release
 demo-run: $(PROGRAM) $(FAKE)
@@ -280,7 +280,7 @@ e2e: ## the scenarios on a real control plane, or ARGS of them (needs Go, and fo
 	@$(MAKE) --no-print-directory all build/release/quantity-lines MODE=release
 	@test/cluster/run e2e $(ARGS)
 
-cluster-up: ## start a real control plane on loopback and print its kubeconfig (needs Go)
+cluster-up: ## start a real control plane on loopback, in place of the last, and print its kubeconfig (needs Go)
 	@test/cluster/run up
 
 cluster-down: ## stop it
@@ -291,9 +291,9 @@ e2e-node: ## the scenarios on a real node, whose containers run, or ARGS of them
 	@$(MAKE) --no-print-directory all build/release/burn MODE=release
 	@test/cluster/run e2e-node $(ARGS)
 
-node-up: ## start a real control plane with a real node and print its kubeconfig (needs root, overlayfs, cgroups and Go)
-	@.ci/packages ip
-	@$(MAKE) --no-print-directory build/release/burn MODE=release
+node-up: ## start a real control plane with a real node, in place of the last, and print its kubeconfig (needs root, overlayfs, cgroups and Go)
+	@.ci/packages ip >&2
+	@$(MAKE) --no-print-directory build/release/burn MODE=release >&2
 	@test/cluster/run node-up
 
 node-down: ## stop both

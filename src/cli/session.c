@@ -59,7 +59,7 @@ int session_advise(struct err *err)
         bool answered = strstr(why.text, "HTTP ") != NULL;
         const char *cure = NULL;
         if (session_no_kinds(err))
-                cure = "are halflife's CRDs installed? kubectl apply -k manifests";
+                cure = "are halflife's CRDs installed? kubectl apply -k manifests, or -f crds";
         else if (why.code == ERR_DENIED && strstr(why.text, "HTTP 401"))
                 cure = "it does not know these credentials: --kubeconfig and --context say which are shown";
         else if (why.code == ERR_RETRY && !answered)

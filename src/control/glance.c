@@ -119,7 +119,8 @@ static int take_list(struct glancing *g, const struct listed *r, const char *ns)
                 rc = err_set(g->err, ERR_TOOBIG, "the server's list has no end");
         if (rc == ERR_NOTFOUND && *r->group && strcmp(r->group, "halflife.dev") == 0)
                 return err_set(g->err, rc,
-                               "the cluster has no %s.%s: are halflife's CRDs installed? kubectl apply -k manifests",
+                               "the cluster has no %s.%s: are halflife's CRDs installed? kubectl apply -k manifests, "
+                               "or -f crds",
                                r->plural, r->group);
         return rc < 0 ? err_wrap(g->err, "list %s%s%s", r->plural, ns ? " in " : "", ns ? ns : "") : 0;
 }

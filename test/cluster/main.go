@@ -95,9 +95,13 @@ func up() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "kubectl is %s\n", pl.Set.Path("kubectl"))
-	fmt.Printf("export KUBECONFIG=%s\n", pl.Kubeconfig)
+	printAccess(pl)
 	return nil
+}
+
+// printAccess prints the line by which a shell finds the control plane, and the kubectl of its version.
+func printAccess(pl *plane.Plane) {
+	fmt.Printf("export KUBECONFIG=%s PATH=%s:$PATH\n", pl.Kubeconfig, filepath.Dir(pl.Set.Path("kubectl")))
 }
 
 func down() error {

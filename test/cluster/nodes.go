@@ -121,8 +121,8 @@ func nodeUp() error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(os.Stderr, "kubectl is %s; an image is %s (imagePullPolicy: Never)\n", p.set.Path("kubectl"), node.Burn)
-	fmt.Printf("export KUBECONFIG=%s\n", both.plane.Kubeconfig)
+	fmt.Fprintf(os.Stderr, "an image is %s (imagePullPolicy: Never)\n", node.Burn)
+	printAccess(both.plane)
 	return nil
 }
 
@@ -132,8 +132,12 @@ func nodeDown() error {
 		return err
 	}
 	count, err := plane.StopSaved(nodeDir())
-	if err == nil && (was || count > 0) {
+	switch {
+	case err != nil:
+	case count > 0:
 		fmt.Fprintf(os.Stderr, "the node and %d processes of its control plane ended\n", count)
+	case was:
+		fmt.Fprintln(os.Stderr, "what an interrupted start had left of a node is gone")
 	}
 	return err
 }

@@ -25,7 +25,7 @@ func (n *Node) startKubelet(pl *plane.Plane) error {
 	if err := os.WriteFile(n.path("kubelet.json"), config, 0o644); err != nil {
 		return err
 	}
-	n.Kubelet = n.inside(fmt.Sprint(n.containerd.PID), "kubelet", pl.Set.Path("kubelet"),
+	n.Kubelet = n.inside(fmt.Sprint(n.containerd.ID()), "kubelet", pl.Set.Path("kubelet"),
 		"--config="+n.path("kubelet.json"), "--kubeconfig="+kubeconfig, "--root-dir="+n.path("kubelet"),
 		"--cert-dir="+n.path("kubelet-pki"), "--hostname-override="+n.slot.Name(), "--node-ip="+n.slot.Address())
 	return n.StartKubelet()

@@ -60,6 +60,13 @@ func (p *Process) Start(detach bool, env ...string) error {
 	return nil
 }
 
+// ID is the process's number; 0: it was never started.
+func (p *Process) ID() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.PID
+}
+
 // Running says whether the process is there and is still the program it was.
 func (p *Process) Running() bool {
 	p.mu.Lock()
@@ -80,7 +87,7 @@ func (p *Process) Running() bool {
 // Signal sends a signal to the process, if it still runs.
 func (p *Process) Signal(sig syscall.Signal) {
 	if p.Running() {
-		_ = syscall.Kill(p.PID, sig)
+		_ = syscall.Kill(p.ID(), sig)
 	}
 }
 
@@ -137,7 +144,7 @@ func (p *Process) Tail(bytesMost int) string {
 
 // Usage is what the process has used: CPU seconds, and bytes resident now.
 func (p *Process) Usage() (cpu float64, resident int64, err error) {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.PID))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.ID()))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -151,14 +158,14 @@ func (p *Process) Usage() (cpu float64, resident int64, err error) {
 
 // Anonymous is the part of the resident memory that is the process' own, without pages of its program and libraries.
 func (p *Process) Anonymous() (int64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.ID()))
 	if err != nil {
 		return 0, err
 	}
 	_, after, _ := strings.Cut(string(status), "RssAnon:")
 	var kib int64
 	if _, err := fmt.Sscanf(after, "%d kB", &kib); err != nil {
-		return 0, fmt.Errorf("RssAnon of process %d: %w", p.PID, err)
+		return 0, fmt.Errorf("RssAnon of process %d: %w", p.ID(), err)
 	}
 	return kib << 10, nil
 }
