@@ -88,9 +88,9 @@ struct eviction_view {
 
 struct container_status_view {
         struct text name;
-        int64_t restarts;
-        bool stopped; /* its state is waiting or terminated */
-        bool waits;   /* for its next process, as in a back-off: restarts counts that only once it is made */
+        int64_t restarts; /* 0 to INT32_MAX, whatever is written */
+        bool stopped;     /* its state is waiting or terminated */
+        bool waits;       /* for its next process, as in a back-off: restarts counts that only once it is made */
         struct wall running_since;  /* ms 0: it does not run, or that is not told */
         struct kill_view now, last; /* state.terminated, lastState.terminated */
 };

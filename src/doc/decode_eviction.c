@@ -47,23 +47,24 @@ bool decode_eviction_is_for_memory(struct text message)
         return find(message, "low on resource: memory") != NULL;
 }
 
+/* What is said of one container ends where the next one begins: each byte is searched a few times, however many
+ * containers a message names. */
 bool decode_eviction(struct text message, struct text *ret_container, int64_t *ret_used)
 {
         static const char begin[] = "Container ", using[] = " was using ";
         int64_t most = -1;
-        const char *at;
-        for (struct text rest = message; (at = find(rest, begin));) {
-                rest = after(rest, at + strlen(begin));
-                const char *verb = find(rest, using), *next = find(rest, begin);
-                if (!verb)
-                        break;
-                if (next && next < verb)
-                        continue;
-                struct text name = {rest.p, (size_t)(verb - rest.p)}, said = after(rest, verb + strlen(using));
+        for (const char *at = find(message, begin), *next; at; at = next) {
+                struct text said = after(message, at + strlen(begin));
+                next = find(said, begin);
                 if (next)
                         said.len = (size_t)(next - said.p);
+                const char *verb = find(said, using);
+                if (!verb || verb == said.p)
+                        continue;
+                struct text name = {said.p, (size_t)(verb - said.p)};
+                said = after(said, verb + strlen(using));
                 int64_t used, request = read_request(said);
-                if (name.len == 0 || !read_bytes(said, &used) || used - request <= most)
+                if (!read_bytes(said, &used) || used - request <= most)
                         continue;
                 most = used - request;
                 *ret_container = name;

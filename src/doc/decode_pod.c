@@ -75,6 +75,13 @@ static void read_last_state(struct decoder *d, struct kill_view *ret)
                         json_skip(&d->j);
 }
 
+/* As the API has it: 32 bits, and none below 0. What counts on adds to it. */
+static int64_t read_restarts(struct decoder *d)
+{
+        int64_t restarts = json_int(&d->j);
+        return restarts < 0 ? 0 : restarts > INT32_MAX ? INT32_MAX : restarts;
+}
+
 static void read_container_status(struct decoder *d, struct container_status_view *ret)
 {
         struct text key;
@@ -83,7 +90,7 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                 if (text_is(key, "name"))
                         ret->name = json_text(&d->j, d->arena);
                 else if (text_is(key, "restartCount"))
-                        ret->restarts = json_int(&d->j);
+                        ret->restarts = read_restarts(d);
                 else if (text_is(key, "state"))
                         read_state(d, ret);
                 else if (text_is(key, "lastState"))

@@ -1,5 +1,20 @@
 #include "decode_help.h"
 
+static size_t searched; /* bytes, by all searches together */
+
+/* In front of the C library's. */
+void *memmem(const void *in, size_t len, const void *word, size_t word_len)
+{
+        const char *p = in;
+        for (size_t at = 0; at + word_len <= len; at++)
+                if (memcmp(p + at, word, word_len) == 0) {
+                        searched += at + word_len;
+                        return (void *)(uintptr_t)(p + at);
+                }
+        searched += len;
+        return NULL;
+}
+
 #define LOW "The node was low on resource: memory. Threshold quantity: 100Mi, available: 53Mi. "
 
 static const struct {
@@ -58,9 +73,36 @@ static void a_cut_one_is_read_as_far_as_it_goes(void **state)
                 }
 }
 
+/* Whoever may write Events writes one as long as the server takes it: what is read of it is no more than so many times
+ * its length. */
+static void a_long_one_costs_its_length(void **state)
+{
+        static const char *const piece[] = {"Container ", "Container a was using 1Ki", " was using ",
+                                            "Container a was using 1Ki, request is "};
+        enum { PIECES = 1000, TIMES = 6 };
+        (void)state;
+        for (size_t i = 0; i < sizeof piece / sizeof *piece; i++) {
+                struct text name;
+                int64_t used;
+                struct buf b;
+                buf_init(&b, 1 << 20);
+                say(&b, LOW);
+                for (int k = 0; k < PIECES; k++)
+                        say(&b, "%s", piece[i]);
+                say(&b, "Container x was using 1Mi");
+                searched = 0;
+                assert_true(decode_eviction(buf_text(&b), &name, &used));
+                assert_true(text_is(name, "x") && used == 1 << 20);
+                if (searched > TIMES * b.len)
+                        fail_msg("%s: %zu bytes searched of %zu", piece[i], searched, b.len);
+                buf_release(&b);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(the_furthest_above_its_request_is_named),
-                                           cmocka_unit_test(a_cut_one_is_read_as_far_as_it_goes)};
+                                           cmocka_unit_test(a_cut_one_is_read_as_far_as_it_goes),
+                                           cmocka_unit_test(a_long_one_costs_its_length)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -181,6 +181,10 @@ static const struct {
              "{\"reason\":\"Error\",\"finishedAt\":\"2026-11-21T11:50:00Z\"}}}],\"initContainerStatuses\":[{\"name\":"
              "\"i\",\"restartCount\":0,\"state\":{\"waiting\":{\"reason\":\"x\"}},\"lastState\":{}}]"),
          "n/p running # a restarts=1 stopped kill@2026-11-21T11:54:50Z # i restarts=0 waits"},
+        {POD("", "\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":9223372036854775807},{\"name\":\"b\","
+                 "\"restartCount\":2147483648},{\"name\":\"c\",\"restartCount\":2147483647},{\"name\":\"d\","
+                 "\"restartCount\":-1},{\"name\":\"e\",\"restartCount\":-9223372036854775808}]"),
+         "n/p # a restarts=2147483647 # b restarts=2147483647 # c restarts=2147483647 # d restarts=0 # e restarts=0"},
         {POD("", "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"a\",\"restartCount\":1,\"lastState\":{"
                  "\"terminated\":{\"exitCode\":255,\"reason\":\"Unknown\",\"startedAt\":\"2026-11-23T14:34:51Z\","
                  "\"finishedAt\":\"2026-11-23T14:45:32Z\"}}}]"),
