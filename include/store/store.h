@@ -11,6 +11,8 @@
  *   damaged or truncated       set aside as FILE.damaged-<time>, readable rows carried over to a new file: when it is
  *                              opened or loaded, or else before the first batch (after a clean stop the start does not
  *                              wait for quick_check), or when a write meets it; then told (ERR_DAMAGED, batch 0)
+ *   its schema is not ours     the same, when it is opened; its rows are read by our own schema
+ *   whole, but refuses writes  the same, once in a life
  *   not ours, newer schema     left untouched; refused: the controller goes on in memory (ERR_INVALID)
  *   read-only, no directory    refused likewise (ERR_DENIED, ERR_IO)
  *   held by another process    ERR_CONFLICT, naming the other's process id (after a tenth of a second: who only looks,
@@ -39,7 +41,7 @@ struct store_door { /* the sample door of one pod's container */
         int64_t last_ms;
 };
 
-struct store_kill { /* once per (uid, container, restarts) */
+struct store_kill { /* once per (uid, container, restarts): told again, the first one stays */
         uint8_t uid[STORE_UID_BYTES];
         int64_t restarts;
         struct wall at;

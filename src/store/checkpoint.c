@@ -212,18 +212,48 @@ static int put_target(struct writing *w, struct row *r, const struct store_key *
         return db_run(&w->c->db, SQL_TARGET_PUT, w->err);
 }
 
+static void bind_kill(sqlite3_stmt *s, int64_t target, struct text container, const struct store_kill *k)
+{
+        sqlite3_bind_int64(s, 1, target);
+        bind_text(s, 2, container);
+        bind_blob(s, 3, k->uid, sizeof k->uid);
+        sqlite3_bind_int64(s, 4, k->restarts);
+}
+
+/* Whether a row of this kill is there, and checks out. */
+static int kill_stored(struct writing *w, int64_t target, struct text container, const struct store_kill *k, bool *ret)
+{
+        sqlite3_stmt *s = db_statement(&w->c->db, SQL_KILL_GET, w->err);
+        if (!s)
+                return w->err->code;
+        struct store_kill stored = *k;
+        bind_kill(s, target, container, k);
+        int step = sqlite3_step(s), rc = 0;
+        if (step != SQLITE_ROW && step != SQLITE_DONE)
+                rc = db_error(&w->c->db, w->err, "read");
+        stored.at.ms = step == SQLITE_ROW ? sqlite3_column_int64(s, 0) : 0;
+        stored.bytes = step == SQLITE_ROW ? sqlite3_column_double(s, 1) : 0;
+        *ret = step == SQLITE_ROW && crc_of_kill(target, container, &stored) == sqlite3_column_int64(s, 2);
+        sqlite3_reset(s);
+        return rc;
+}
+
+/* A kill told again is no other kill: its row stays. One that does not check out is written over, or each load would
+ * refuse it, and each start count its kill. */
 static int put_kill(struct writing *w, struct row *r, const struct store_key *key)
 {
         const struct store_kill *k = row_kill(r);
         int64_t target;
+        bool stored = false;
         int rc = target_id(w, key, &target);
-        sqlite3_stmt *s = rc == 0 ? db_statement(&w->c->db, SQL_KILL_PUT, w->err) : NULL;
+        if (rc == 0)
+                rc = kill_stored(w, target, key->container, k, &stored);
+        if (rc < 0 || stored)
+                return rc;
+        sqlite3_stmt *s = db_statement(&w->c->db, SQL_KILL_PUT, w->err);
         if (!s)
                 return w->err->code;
-        sqlite3_bind_int64(s, 1, target);
-        bind_text(s, 2, key->container);
-        bind_blob(s, 3, k->uid, sizeof k->uid);
-        sqlite3_bind_int64(s, 4, k->restarts);
+        bind_kill(s, target, key->container, k);
         sqlite3_bind_int64(s, 5, k->at.ms);
         sqlite3_bind_double(s, 6, k->bytes);
         sqlite3_bind_int64(s, 7, crc_of_kill(target, key->container, k));

@@ -13,12 +13,12 @@
 enum { BUSY_MS = 5000 };
 
 const struct db_columns db_tables[TABLES] = {
-        [TABLE_TARGET] = {"target", "id, ns, api_group, kind, name, record, gone_ms, crc", 8},
-        [TABLE_HISTORY] = {"history", "id, target, container, crc", 4},
-        [TABLE_USAGE0] = {"usage0", "id, generation, crc, packed, doors", 5},
-        [TABLE_USAGE1] = {"usage1", "id, generation, crc, packed, doors", 5},
-        [TABLE_KILL] = {"kill", "id, target, container, uid, restarts, at_ms, bytes, crc", 8},
-        [TABLE_NOTE] = {"note", "id, name, value, crc", 4},
+        [TABLE_TARGET] = {"target", "id, ns, api_group, kind, name, record, gone_ms, crc", 8, false},
+        [TABLE_HISTORY] = {"history", "id, target, container, crc", 4, false},
+        [TABLE_USAGE0] = {"usage0", "id, generation, crc, packed, doors", 5, false},
+        [TABLE_USAGE1] = {"usage1", "id, generation, crc, packed, doors", 5, false},
+        [TABLE_KILL] = {"kill", "id, target, container, uid, restarts, at_ms, bytes, crc", 8, true},
+        [TABLE_NOTE] = {"note", "id, name, value, crc", 4, true},
 };
 
 /* Schema n is made from n - 1 by line n - 1. Forward only: a line once released is never changed. */
@@ -63,8 +63,11 @@ static const char *const text_of_statement[STATEMENTS] = {
                           " SELECT generation, crc, packed, doors FROM usage1 WHERE id = ?1 ORDER BY generation DESC",
         [SQL_USAGE0_PUT] = USAGE_PUT("usage0"),
         [SQL_USAGE1_PUT] = USAGE_PUT("usage1"),
+        [SQL_KILL_GET] = "SELECT at_ms, bytes, crc FROM kill"
+                         " WHERE target = ?1 AND container = ?2 AND uid = ?3 AND restarts = ?4",
         [SQL_KILL_PUT] = "INSERT INTO kill (target, container, uid, restarts, at_ms, bytes, crc)"
-                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT DO NOTHING",
+                         " VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (target, container, uid, restarts)"
+                         " DO UPDATE SET at_ms = excluded.at_ms, bytes = excluded.bytes, crc = excluded.crc",
         [SQL_NOTE_PUT] = "INSERT INTO note (name, value, crc) VALUES (?1, ?2, ?3)"
                          " ON CONFLICT (name) DO UPDATE SET value = excluded.value, crc = excluded.crc",
         [SQL_TARGET_FIND] = "SELECT id FROM target WHERE ns = ?1 AND api_group = ?2 AND kind = ?3 AND name = ?4",
@@ -181,7 +184,7 @@ void db_hold(struct db *d)
 
 void db_let_go(struct db *d)
 {
-        (void)sqlite3_exec(d->sql, "COMMIT", NULL, NULL, NULL);
+        (void)sqlite3_exec(d->sql, "ROLLBACK", NULL, NULL, NULL);
 }
 
 int64_t db_number(struct db *d, const char *sql)
@@ -272,15 +275,16 @@ int db_judge(const char *path, enum db_file *ret, struct err *err)
         return 0;
 }
 
-/* --- open and close --- */
+/* --- connect, close, make --- */
 
 /* secure_delete and its like are switched on by some distributions, and write every freed page anew. */
 static const char settings[] = "PRAGMA synchronous = FULL; PRAGMA secure_delete = OFF; PRAGMA temp_store = MEMORY;"
                                "PRAGMA cache_size = -16384; PRAGMA journal_size_limit = 67108864;"
                                "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;";
 
-/* short_too: also what is shorter than its header says, which SQLite reads only where its schema may be written. */
-static int connect_to(struct db *d, const char *path, int flags, bool short_too, struct err *err)
+/* damaged_too: also what is shorter than its header says, and what has a schema that cannot be read to its end: SQLite
+ * reads either only where its schema may be written. */
+static int connect_to(struct db *d, const char *path, int flags, bool damaged_too, struct err *err)
 {
         *d = (struct db){.path = mem_string(path)};
         int rc = sqlite3_open_v2(path, &d->sql, flags | SQLITE_OPEN_NOMUTEX, NULL);
@@ -290,8 +294,8 @@ static int connect_to(struct db *d, const char *path, int flags, bool short_too,
         sqlite3_busy_timeout(d->sql, BUSY_MS);
         if (rc != SQLITE_OK)
                 return db_error(d, err, "open");
-        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, !short_too, NULL);
-        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, short_too, NULL);
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, !damaged_too, NULL);
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, damaged_too, NULL);
         sqlite3_db_config(d->sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL); /* what is refused stays as it is */
         return db_exec(d, settings, err);
 }
@@ -338,6 +342,80 @@ int db_create(const char *path, struct err *err)
         return rc;
 }
 
+/* --- the schema as it should be --- */
+
+/* In memory: what SQLite says of a schema there, it says of the same schema in a file. */
+static int own_schema(struct db *ret, struct err *err)
+{
+        int rc = connect_to(ret, ":memory:", SQLITE_OPEN_READWRITE, false, err);
+        return rc == 0 ? migrate(ret, 0, err) : rc;
+}
+
+/* Run sql on d for each row of own that each selects, bound to its columns. must: where it gives no row, d is damaged.
+ */
+static int each_own(struct db *d, struct db *own, const char *each, const char *sql, bool must, struct err *err)
+{
+        sqlite3_stmt *of = NULL, *s = NULL;
+        int rc = 0;
+        if (sqlite3_prepare_v2(own->sql, each, -1, &of, NULL))
+                rc = db_error(own, err, "read");
+        else if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL))
+                rc = db_error(d, err, "read the schema of");
+        while (rc == 0 && sqlite3_step(of) == SQLITE_ROW) {
+                for (int i = 0; i < sqlite3_column_count(of); i++)
+                        sqlite3_bind_value(s, i + 1, sqlite3_column_value(of, i));
+                int step = sqlite3_step(s);
+                if (step != SQLITE_ROW && step != SQLITE_DONE)
+                        rc = db_error(d, err, "read the schema of");
+                else if (must && step == SQLITE_DONE)
+                        rc = err_set(err, ERR_DAMAGED, "what '%s' says of '%s' in its schema is not what it was",
+                                     d->path, (const char *)sqlite3_column_text(of, 0));
+                sqlite3_reset(s);
+        }
+        sqlite3_finalize(of);
+        sqlite3_finalize(s);
+        return rc;
+}
+
+/*
+ * One wrong bit in it passes each of SQLite's own checks, and every statement that it is about fails from then on.
+ * SQLite keeps the texts as they were given, and no line of a migration ever changes: so they are compared as they are.
+ * What somebody else has put beside (a table of statistics) does not matter.
+ */
+static int schema_check(struct db *d, struct err *err)
+{
+        struct db own;
+        int rc = own_schema(&own, err);
+        if (rc == 0)
+                rc = each_own(d, &own, "SELECT name, type, tbl_name, sql FROM sqlite_schema",
+                              "SELECT 1 FROM sqlite_schema WHERE name = ?1 AND type = ?2 AND tbl_name = ?3"
+                              " AND sql IS ?4",
+                              true, err);
+        db_close(&own);
+        return rc;
+}
+
+/* Put our own texts over those of the tables, in a transaction that is never committed: the file is left as it is. */
+static int schema_restore(struct db *d, struct err *err)
+{
+        struct db own;
+        int rc = own_schema(&own, err);
+        if (rc == 0)
+                rc = db_exec(d, "BEGIN IMMEDIATE", err);
+        if (rc == 0)
+                rc = each_own(d, &own, "SELECT name, sql FROM sqlite_schema WHERE type = 'table'",
+                              "UPDATE sqlite_schema SET type = 'table', name = ?1, tbl_name = ?1, sql = ?2"
+                              " WHERE name = ?1 OR (type = 'table' AND tbl_name = ?1)",
+                              false, err);
+        if (rc == 0)
+                rc = db_exec(d, "PRAGMA writable_schema = RESET", err);      /* read anew, */
+        sqlite3_db_config(d->sql, SQLITE_DBCONFIG_WRITABLE_SCHEMA, 1, NULL); /* as far as it can be */
+        db_close(&own);
+        return rc;
+}
+
+/* --- a file that is there --- */
+
 static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
 {
         if (writable && sqlite3_db_readonly(d->sql, "main"))
@@ -357,6 +435,8 @@ static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
         if (schema <= 0) /* no file of ours was ever without one */
                 return err_set(err, ERR_DAMAGED, "'%s' has schema %lld", d->path, (long long)schema);
         int rc = schema < DB_SCHEMA ? migrate(d, schema, err) : 0;
+        if (rc == 0)
+                rc = schema_check(d, err);
         if (rc < 0 || !(s = db_statement(d, SQL_IS_CLEAN, err)))
                 return err->code;
         int step = sqlite3_step(s);
@@ -379,11 +459,13 @@ int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, stru
         return rc;
 }
 
-int db_open_short(struct db *d, const char *path, struct err *err)
+int db_open_damaged(struct db *d, const char *path, struct err *err)
 {
-        int rc = connect_to(d, path, SQLITE_OPEN_READONLY, true, err);
+        int rc = connect_to(d, path, SQLITE_OPEN_READWRITE, true, err);
         if (rc < 0)
                 db_close(d);
+        else if (schema_check(d, &(struct err){0}) < 0)
+                (void)schema_restore(d, &(struct err){0}); /* else what its own schema lets be read */
         return rc;
 }
 

@@ -20,6 +20,7 @@ enum db_table { TABLE_TARGET, TABLE_HISTORY, TABLE_USAGE0, TABLE_USAGE1, TABLE_K
 struct db_columns {
         const char *name, *columns; /* all of them, id first */
         int count;
+        bool counted; /* no other table tells that a row of it is missing: its index is asked */
 };
 extern const struct db_columns db_tables[TABLES];
 
@@ -36,6 +37,7 @@ enum statement {
         SQL_USAGE_GET,
         SQL_USAGE0_PUT,
         SQL_USAGE1_PUT,
+        SQL_KILL_GET,
         SQL_KILL_PUT,
         SQL_NOTE_PUT,
         SQL_TARGET_FIND,
@@ -54,6 +56,7 @@ struct db {
         sqlite3_stmt *statement[STATEMENTS];
         bool writing; /* the file no longer says that it was stopped cleanly */
         bool checked; /* its structure was looked at since it was opened, or is this process' own work */
+        bool mended;  /* made of what was readable of another, as it was opened */
 };
 
 /* What a file is before SQLite touches it. */
@@ -63,10 +66,12 @@ int db_judge(const char *path, enum db_file *ret, struct err *err);
 
 /* A new empty file, ready to be renamed to where it belongs. */
 int db_create(const char *path, struct err *err);
-/* Open an existing one; writable: bring its schema up to date. *ret_clean: it was stopped cleanly. */
+/* Open an existing one; writable: bring its schema up to date. *ret_clean: it was stopped cleanly. ERR_DAMAGED also
+ * where its schema is not ours. */
 int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, struct err *err);
-/* Open a DB_SHORT one for no more than reading what is left of it, row by row. */
-int db_open_short(struct db *d, const char *path, struct err *err);
+/* Open one that db_open calls damaged, for no more than reading what is left of it, row by row: its tables go by our
+ * own schema until db_let_go. */
+int db_open_damaged(struct db *d, const char *path, struct err *err);
 /* SQLite's own look at the structure, thorough: and whether each index says what its table says. 0 or ERR_DAMAGED. */
 int db_check(struct db *d, bool thorough, struct err *err);
 /* Leaves the files as they are but for what SQLite tidies; {0} is fine. */
@@ -80,7 +85,8 @@ sqlite3_stmt *db_statement(struct db *d, enum statement which, struct err *err);
 /* Step one that gives no row, and reset it. */
 int db_run(struct db *d, enum statement which, struct err *err);
 int db_exec(struct db *d, const char *sql, struct err *err);
-/* Many reads as one transaction: the file is locked once and not for each. An error may end it early: no harm. */
+/* Many reads as one transaction: the file is locked once and not for each. An error may end it early: no harm. Nothing
+ * is to be written meanwhile: it would be undone. */
 void db_hold(struct db *d);
 void db_let_go(struct db *d);
 int64_t db_number(struct db *d, const char *sql); /* -1: no answer */

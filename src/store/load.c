@@ -37,7 +37,7 @@ static int finish(struct loading *l, struct scan *s)
         int rc = s->err.code;
         if (rc < 0)
                 *l->err = s->err;
-        l->suspect |= s->damaged;
+        l->suspect |= s->damaged || !scan_met_all(s); /* a page may say in good order that it holds nothing */
         scan_end(s);
         return rc;
 }
@@ -114,11 +114,11 @@ struct generation {
         double room[2 * HISTOGRAM_BUCKETS];
 };
 
-/* Stand on the row of this id, if there is one. */
-static bool catch_up(struct scan *s, int64_t id)
+/* Stand on the row of this id, if there is one. Those passed are of no history: theirs is missing. */
+static bool catch_up(struct loading *l, struct scan *s, int64_t id)
 {
         while (s->id < id && scan_next(s))
-                ;
+                l->suspect |= s->id < id;
         return s->row && s->id == id;
 }
 
@@ -176,7 +176,7 @@ static void load_history(struct loading *l, const struct scan *s, struct scan us
         void *target = target_of(l, id, container);
         int count = 0;
         for (int i = 0; i < 2; i++)
-                if (catch_up(&usage[i], s->id)) {
+                if (catch_up(l, &usage[i], s->id)) {
                         g[count].number = sqlite3_column_int64(usage[i].row, 1);
                         g[count++].from = &usage[i];
                 }
@@ -208,6 +208,8 @@ static int load_histories(struct loading *l)
                 load_history(l, &s, usage, g);
         int rc = finish(l, &s);
         for (int i = 0; i < 2; i++) {
+                l->suspect |= usage[i].row && usage[i].id > s.id; /* behind the last history, */
+                (void)catch_up(l, &usage[i], INT64_MAX);          /* and all that follow */
                 int each = finish(l, &usage[i]);
                 rc = rc < 0 ? rc : each;
         }

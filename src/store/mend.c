@@ -42,13 +42,19 @@ static int sync_folder(const char *path, struct err *err)
 
 /* --- carrying over --- */
 
-/* Insert the row s stands on; what its table refuses (a name that occurs twice, a null) is left behind. */
+static bool row_refused(int step)
+{
+        return (step & 0xff) == SQLITE_CONSTRAINT || (step & 0xff) == SQLITE_MISMATCH;
+}
+
+/* Insert the row s stands on; what its table refuses (a name that occurs twice, a null, an id that is no number) is
+ * left behind. */
 static int carry_row(struct db *to, sqlite3_stmt *put, const struct scan *s, int64_t *carried, struct err *err)
 {
         for (int i = 0; i < s->table->count; i++)
                 sqlite3_bind_value(put, i + 1, sqlite3_column_value(s->row, i));
         int step = sqlite3_step(put);
-        int rc = step == SQLITE_DONE || (step & 0xff) == SQLITE_CONSTRAINT ? 0 : db_error(to, err, "write to");
+        int rc = step == SQLITE_DONE || row_refused(step) ? 0 : db_error(to, err, "write to");
         *carried += step == SQLITE_DONE;
         sqlite3_reset(put);
         return rc;
@@ -190,12 +196,39 @@ static int open_checked(struct db *d, const char *path, bool suspect, char note[
         return rc;
 }
 
+/* d: the damaged file, if it could be opened as it should be; then the new one. */
+static int replace_with_readable(struct db *d, const char *path, enum db_file file, const char *why, struct wall now,
+                                 char note[static MEND_NOTE], struct err *err)
+{
+        bool clean;
+        if (!d->sql && file != DB_BROKEN)
+                (void)db_open_damaged(d, path, &(struct err){0});
+        int rc = mend(d->sql ? d : NULL, path, why, now, note, err);
+        if (rc == 0)
+                rc = db_open(d, path, true, &clean, err);
+        d->checked = d->mended = rc == 0;
+        return rc;
+}
+
+int mend_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
+                 struct err *err)
+{
+        bool clean;
+        enum db_file file;
+        *d = (struct db){0};
+        int rc = db_judge(path, &file, err);
+        if (rc == 0 && file != DB_BROKEN)
+                rc = db_open(d, path, true, &clean, err);
+        if (rc < 0 && rc != ERR_DAMAGED)
+                return rc;
+        return replace_with_readable(d, path, file, why, now, note, err);
+}
+
 int mend_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
               struct err *err)
 {
         enum db_file file;
         struct err why = {.text = "its beginning is not readable"};
-        bool clean;
         *d = (struct db){0};
         int rc = db_judge(path, &file, err);
         if (rc == 0 && file == DB_MISSING)
@@ -203,15 +236,8 @@ int mend_open(struct db *d, const char *path, bool suspect, struct wall now, cha
         if (rc < 0)
                 return rc;
         rc = file == DB_BROKEN ? ERR_DAMAGED : open_checked(d, path, suspect || file == DB_SHORT, note, &why);
-        if (rc == ERR_DAMAGED) {
-                if (!d->sql && file == DB_SHORT)
-                        (void)db_open_short(d, path, &(struct err){0});
-                rc = mend(d->sql ? d : NULL, path, why.text, now, note, err);
-                if (rc == 0)
-                        rc = db_open(d, path, true, &clean, err);
-                d->checked = rc == 0;
-                return rc;
-        }
+        if (rc == ERR_DAMAGED)
+                return replace_with_readable(d, path, file, why.text, now, note, err);
         if (rc < 0) {
                 db_close(d);
                 *err = why;

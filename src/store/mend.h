@@ -13,4 +13,8 @@ enum { MEND_NOTE = 512 };
 int mend_open(struct db *d, const char *path, bool suspect, struct wall now, char note[static MEND_NOTE],
               struct err *err);
 
+/* Set aside and carried over whatever a look says. Of a file that was opened before. */
+int mend_replace(struct db *d, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
+                 struct err *err);
+
 #endif

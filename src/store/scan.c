@@ -62,6 +62,7 @@ static bool probe(struct scan *s)
                         sqlite3_reset(s->walk);
                         sqlite3_bind_int64(s->walk, 1, id);
                         s->id = id;
+                        s->rows++;
                         s->row = s->one;
                         return true;
                 }
@@ -83,6 +84,7 @@ bool scan_next(struct scan *s)
         }
         if (step == SQLITE_ROW && sqlite3_column_int64(s->walk, 0) > s->id) {
                 s->id = sqlite3_column_int64(s->walk, 0);
+                s->rows++;
                 s->row = s->walk;
                 return true;
         }
@@ -93,4 +95,14 @@ bool scan_next(struct scan *s)
         sqlite3_reset(s->walk);
         s->ended = !probe(s);
         return !s->ended;
+}
+
+bool scan_met_all(const struct scan *s)
+{
+        if (!s->table->counted)
+                return true;
+        char *sql AUTO(mem_free) =
+                mem_printf("SELECT count(*) FROM %s INDEXED BY sqlite_autoindex_%s_1", s->table->name, s->table->name);
+        int64_t known = db_number(s->d, sql);
+        return known < 0 || known == s->rows;
 }

@@ -22,6 +22,7 @@ struct store {
         struct checkpoint c;
         struct store_batch *kept; /* could not be written: tried again with the next one */
         struct err failed;        /* why; told once */
+        bool replaced;            /* though whole by every look */
         struct err unread;        /* why not all was read: nothing is written over what was not */
 
         pthread_t thread;
@@ -84,16 +85,37 @@ static int lock_take(const char *path, int *ret_fd, struct err *err)
 
 /* --- the store's thread --- */
 
+/* One that was not stopped cleanly, and is whole, is no news: why it was closed was told. */
+static void tell_mended(struct store *s, const char note[static MEND_NOTE])
+{
+        struct store_result r = {.err = {.code = ERR_DAMAGED}};
+        memcpy(r.err.text, note, MEND_NOTE);
+        if (s->c.db.mended)
+                s->o.told(s->o.arg, &r);
+}
+
 static int reopen(struct store *s, struct err *err)
 {
         char note[MEND_NOTE] = "";
         index_reset(&s->c.index);
         int rc = mend_open(&s->c.db, s->path, true, now_read().wall, note, err);
-        if (rc == 0 && note[0]) {
-                struct store_result r = {.err = {.code = ERR_DAMAGED}};
-                memcpy(r.err.text, note, sizeof note);
-                s->o.told(s->o.arg, &r);
-        }
+        if (rc == 0)
+                tell_mended(s, note);
+        return rc;
+}
+
+/* Whole by every look, and not to be written to all the same: begun anew with what is readable of it. Where that is no
+ * help either, files set aside would fill the disk: so once in a life. */
+static int replace_whole(struct store *s, struct err *err)
+{
+        char note[MEND_NOTE] = "";
+        struct err why = *err;
+        s->replaced = true;
+        db_close(&s->c.db);
+        index_reset(&s->c.index);
+        int rc = mend_replace(&s->c.db, s->path, why.text, now_read().wall, note, err);
+        if (rc == 0)
+                tell_mended(s, note);
         return rc;
 }
 
@@ -123,6 +145,11 @@ static int attempt(struct store *s, const struct store_batch *b, struct err *err
         if (rc == ERR_DAMAGED) {
                 db_close(&s->c.db);
                 rc = reopen(s, err);
+                if (rc == 0)
+                        rc = write_checked(s, b, err);
+        }
+        if (rc == ERR_DAMAGED && !s->replaced) {
+                rc = replace_whole(s, err);
                 if (rc == 0)
                         rc = write_checked(s, b, err);
         }

@@ -221,6 +221,30 @@ static void test_disk_full(void **state)
         image_release(&got);
 }
 
+/* A file that is opened again after an error, and is whole, is no damaged one. */
+static void test_error_is_no_damage(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("error.db");
+        struct image got = {0};
+        struct store *s = image_open(path);
+        submit(s, &before);
+        image_wait(1);
+        fault_arm(FAULT_WRITE, SQLITE_IOERR_WRITE, 0, true);
+        submit(s, &before);
+        image_wait(2);
+        assert_int_equal(image_told.err.code, ERR_IO);
+        fault_disarm();
+        submit(s, &after);
+        image_close(s);
+        assert_int_equal(image_results(), 3);
+        assert_int_equal(image_told.err.code, 0);
+        assert_int_equal(image_told.batch, 3);
+        image_load(&got, path);
+        image_assert_equal(&got, &after);
+        image_release(&got);
+}
+
 /* What waits for a disk that is full for long stays as large as what differs. */
 static void test_disk_full_for_long(void **state)
 {
@@ -544,6 +568,174 @@ static void test_damage_that_reads_well(void **state)
         image_release(&more);
 }
 
+static void run_sql(const char *path, const char *sql)
+{
+        sqlite3 *db;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+}
+
+/* What the schema says of a table. */
+static size_t of_table(const char *path, const char *table, const char *what)
+{
+        char *sql AUTO(mem_free) = mem_printf("SELECT %s FROM sqlite_schema WHERE name = '%s'", what, table);
+        sqlite3 *db;
+        sqlite3_stmt *s;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &s, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(s), SQLITE_ROW);
+        int64_t number = sqlite3_column_int64(s, 0);
+        sqlite3_finalize(s);
+        sqlite3_close(db);
+        return (size_t)number;
+}
+
+/* A table whose page says in good order that it holds nothing: nothing that is there is wrong, only its index tells
+ * what is not. */
+static void test_emptied_table(void **state)
+{
+        (void)state;
+        enum { PAGE = 8192 };
+        static const char *const table[] = {"target", "history", "usage0", "usage1", "kill", "note"};
+        static const char empty[8] = {13, 0, 0, 0, 0, 0x20, 0, 0};
+        char *path AUTO(mem_free) = file_named("emptied.db");
+        size_t len;
+        char *good AUTO(mem_free) = saved_twice(path, &len);
+        for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+                char *bad AUTO(mem_free) = memcpy(mem_new(len), good, len);
+                struct image got = {0};
+                struct outcome o = {0};
+                write_file(path, good, len);
+                char *page = bad + (of_table(path, table[i], "rootpage") - 1) * PAGE;
+                if (!is_leaf_of_table(page))
+                        continue;
+                memcpy(page, empty, sizeof empty);
+                write_file(path, bad, len);
+                judge(path, table[i], &o);
+                assert_int_equal(o.whole, 0);
+                image_load(&got, path);
+                if (got.refused || image_difference(&got, &after))
+                        fail_msg("%s: written again, %s", table[i], image_difference(&got, &after));
+                image_release(&got);
+        }
+}
+
+static void assert_set_aside(const char *path, const char *bytes, size_t len)
+{
+        char *pattern AUTO(mem_free) = mem_printf("%s.damaged-*Z", path);
+        glob_t found;
+        size_t len_now;
+        struct err err;
+        assert_int_equal(glob(pattern, 0, NULL, &found), 0);
+        assert_int_equal(found.gl_pathc, 1);
+        char *now AUTO(mem_free) = file_read(found.gl_pathv[0], 64u << 20, &len_now, &err);
+        globfree(&found);
+        assert_int_equal(len, len_now);
+        assert_memory_equal(bytes, now, len);
+}
+
+/* One bit of it is another. Nothing of the rows is lost, and it is told; the file itself is left as it was found. */
+static void judge_schema(const char *path, const char *good, size_t len, size_t at, unsigned bit)
+{
+        struct image got = {0}, again = {0};
+        struct err err = {0};
+        struct store *s = NULL;
+        struct store_facts facts;
+        char *bad AUTO(mem_free) = memcpy(mem_new(len), good, len);
+        bad[at] = (char)(bad[at] ^ 1 << bit);
+        write_file(path, bad, len);
+        if (store_open_reader(path, &s, &err) != ERR_DAMAGED || store_inspect(path, &facts, &err) != ERR_DAMAGED)
+                fail_msg("byte %zu ('%.20s'), bit %u: a reader sees nothing", at, good + at, bit);
+        if (open_quietly(path, &s, &err) < 0 || image_try_load(&got, s, &err) < 0)
+                fail_msg("byte %zu ('%.20s'), bit %u: %s", at, good + at, bit, err.text);
+        bool told = strstr(image_note, "rows carried over") != NULL;
+        image_close(s);
+        if (!told || aside_count(path) != 1 || got.refused || image_difference(&got, &after))
+                fail_msg("byte %zu ('%.20s'), bit %u: %s; %s", at, good + at, bit, image_difference(&got, &after),
+                         image_note);
+        image_save(&before, path);
+        image_load(&again, path);
+        image_assert_equal(&again, &before);
+        assert_set_aside(path, bad, len);
+        image_release(&again);
+        image_release(&got);
+}
+
+static size_t place_of(const char *bytes, size_t len, const char *text)
+{
+        const char *at = memmem(bytes, len, text, strlen(text));
+        assert_non_null(at);
+        return (size_t)(at - bytes);
+}
+
+/*
+ * The texts that make the tables, and the names that they go by: none of SQLite's own looks reads them for what they
+ * should be. Before a text lie "table", the name twice and the page of its root.
+ */
+static void test_schema_damaged(void **state)
+{
+        (void)state;
+        enum { STEP = 13, ROOT = 1 };
+        static const char *const table[] = {"target", "history", "usage0", "usage1", "kill", "note", "mark"};
+        char *path AUTO(mem_free) = file_named("schema.db");
+        unsigned cases = 0;
+        size_t len;
+        char *good AUTO(mem_free) = saved_twice(path, &len);
+        for (size_t i = 0; i < sizeof table / sizeof table[0]; i++) {
+                char *begin AUTO(mem_free) = mem_printf("CREATE TABLE %s (", table[i]);
+                size_t text = place_of(good, len, begin), from = text - ROOT - 5 - 2 * strlen(table[i]);
+                write_file(path, good, len);
+                size_t end = text + of_table(path, table[i], "length(sql)");
+                for (size_t at = from; at < end; at += at < text ? 1 : STEP)
+                        if (at != text - ROOT)
+                                judge_schema(path, good, len, at, cases++ % 8);
+                const char *crc = memmem(good + text, end - text, "crc", 3);
+                if (crc)
+                        judge_schema(path, good, len, (size_t)(crc - good), 0);
+        }
+        judge_schema(path, good, len, place_of(good, len, "autoindex_kill_1"), 0);
+        print_message("%u places\n", cases);
+}
+
+/* Tables of statistics are somebody else's, and no damage. */
+static void test_schema_with_more(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("more.db");
+        struct image got = {0};
+        image_save(&after, path);
+        run_sql(path, "ANALYZE");
+        image_load(&got, path);
+        image_assert_equal(&got, &after);
+        assert_string_equal(image_note, "");
+        assert_int_equal(aside_count(path), 0);
+        image_release(&got);
+}
+
+/* Whole by every look, and nothing can be written to it: it is replaced, once. */
+static void test_whole_and_not_writable(void **state)
+{
+        (void)state;
+        char *path AUTO(mem_free) = file_named("whole.db");
+        struct image got = {0};
+        image_save(&before, path);
+        run_sql(path, "CREATE TRIGGER no BEFORE INSERT ON usage0 BEGIN SELECT RAISE(ABORT, 'no'); END;"
+                      "CREATE TRIGGER never BEFORE INSERT ON usage1 BEGIN SELECT RAISE(ABORT, 'never'); END");
+        struct store *s = image_open(path);
+        image_load_from(&got, s);
+        image_assert_equal(&got, &before);
+        image_release(&got);
+        submit(s, &after);
+        image_close(s);
+        assert_int_equal(image_told.err.code, 0);
+        assert_int_equal(aside_count(path), 1);
+        image_load(&got, path);
+        image_assert_equal(&got, &after);
+        assert_string_equal(image_note, "");
+        image_release(&got);
+}
+
 /* A row that says to be longer than SQLite lets any be: damage, and no reason to leave the rest unread. */
 static void test_row_too_long(void **state)
 {
@@ -594,14 +786,6 @@ static void assert_left_alone(const char *path, const char *what, int code)
         assert_memory_equal(bytes, now, len);
         assert_int_equal(was.st_ino, is.st_ino);
         assert_int_equal(aside_count(path), 0);
-}
-
-static void run_sql(const char *path, const char *sql)
-{
-        sqlite3 *db;
-        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
-        sqlite3_close(db);
 }
 
 /* A name in the file that no row of ours can have: its target can be forgotten like any other, and it goes along. */
@@ -752,6 +936,7 @@ int main(void)
                 cmocka_unit_test(test_fault_in_a_new_file),
                 cmocka_unit_test(test_unread_is_not_written_over),
                 cmocka_unit_test(test_disk_full),
+                cmocka_unit_test(test_error_is_no_damage),
                 cmocka_unit_test(test_disk_full_for_long),
                 cmocka_unit_test(test_kill_at_any_moment),
                 cmocka_unit_test(test_damaged_bytes),
@@ -760,6 +945,10 @@ int main(void)
                 cmocka_unit_test(test_carried_over),
                 cmocka_unit_test(test_damaged_while_running),
                 cmocka_unit_test(test_damage_that_reads_well),
+                cmocka_unit_test(test_emptied_table),
+                cmocka_unit_test(test_schema_damaged),
+                cmocka_unit_test(test_schema_with_more),
+                cmocka_unit_test(test_whole_and_not_writable),
                 cmocka_unit_test(test_row_too_long),
                 cmocka_unit_test(test_stray_generation),
                 cmocka_unit_test(test_name_damaged),
