@@ -43,6 +43,11 @@ int64_t clocks_later(const struct controller *c)
         return server > ours ? server : ours;
 }
 
+struct wall clocks_latest(const struct controller *c)
+{
+        return (struct wall){clocks_later(c) + APART_MS};
+}
+
 /* Later than any clock says: it counts from now on. */
 static bool pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_ms)
 {

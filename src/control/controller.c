@@ -288,6 +288,7 @@ static void cycle_begin(void *arg)
                 mem_trim(); /* what the lists took is not kept */
                 log_info("caches synced", KV_INT("pods", c->world.pods.count),
                          KV_INT("workloads", c->world.workloads.count));
+                watch_tell_late(c);
         }
         if (c->stage != CYCLE_IDLE) { /* a pass without a poll is under way */
                 loop_timer_set(c->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
@@ -309,6 +310,7 @@ static void reread_settle(struct controller *c)
                 return;
         c->rereading = false;
         log_info("everything was read again: writes from now on", KV("lease", c->options.lease_name));
+        watch_tell_late(c);
 }
 
 static void pass_begin(void *arg)

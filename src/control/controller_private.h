@@ -50,7 +50,7 @@ struct watch {
         struct watched_kind *kind; /* of workloads */
         bool cluster;              /* of profiles */
         bool needed_to_apply;      /* without it nothing may be changed */
-        bool hint;                 /* without it less is known, and nothing waits */
+        bool hint;                 /* without it less is known, and nothing waits for long */
         bool guest;                /* of a kind that others install */
         bool anew; /* of such a kind by another version than before: nothing is known until it is read */
         char trouble[ERR_TEXT_MAX]; /* "" : none */
@@ -59,6 +59,7 @@ struct watch {
         uint64_t cause;       /* of its trouble */
         uint64_t outage;      /* what the log told it as; 0: not yet */
         int outage_size;      /* so many watches fail, or failed, by it */
+        struct mono begun;    /* when its list was first asked for, at the start or anew */
         struct mono failing;  /* since */
         uint64_t unread_told; /* of its objects that cannot be read, so many were told of */
         struct mono unread_said;
@@ -231,6 +232,7 @@ void watch_kinds(struct controller *c);         /* watches the kinds that profil
 void watch_guests(struct controller *c);        /* watches what others have installed by now */
 void watch_guests_forget(struct controller *c); /* after the client's end */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
+void watch_tell_late(const struct controller *c);    /* once synced: what was not waited for */
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
 /* Would its workload be known if it were there? Not while its kind is still to be listed; of a kind that nobody asks
  * for, what was seen is all that will be. */
@@ -294,6 +296,7 @@ void scrape_stop(struct controller *c);
 void clocks_compare(struct controller *c);                      /* after a poll */
 int64_t clocks_earlier(const struct controller *c);             /* wall ms: ours, or the server's where ours is ahead */
 int64_t clocks_later(const struct controller *c);               /* the later of ours and the server's */
+struct wall clocks_latest(const struct controller *c);          /* later times are of a clock that is wrong */
 void clocks_mend(const struct controller *c, struct target *t); /* what a clock that was ahead wrote down of it */
 
 /* oom.c */
@@ -303,11 +306,12 @@ struct oom_kill {
         const char *container; /* interned */
         struct wall at;
         enum kill_cause cause; /* one that is believed */
+        int64_t untold;        /* ends of the container before it that nobody told of, put down to the same */
         double limit;          /* bytes, where the limit was the cause; else 0 */
 };
 /* What a probe had killed of p is asked for; false: too many questions are under way. oom_probe_told once it is known,
  * or cannot be. */
-bool probe_ask(struct controller *c, const struct pod *p);
+bool probe_ask(struct controller *c, struct pod *p);
 void oom_probe_told(struct controller *c, struct pod *p);
 void probes_release(struct controller *c);
 void oom_note(struct controller *c, struct target *t, const struct oom_kill *k); /* what a target keeps of it */

@@ -83,7 +83,7 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
         struct guarding *g = t->deed.guard;
         if (!kill_tells_of_request(k->cause)) { /* the restart that it led to counts by the same time */
                 if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
-                        g->by_limit++;
+                        guarding_add_by_limit(g, p, k->untold);
                 return;
         }
         struct wall since = change_of(t, p);

@@ -104,6 +104,14 @@ static uint16_t restarts_before(const struct guarding *g, const struct pod *p)
         return g->hads > GUARD_PODS_MAX && p->created_ms <= g->change_ms ? p->restarts : 0;
 }
 
+void guarding_add_by_limit(struct guarding *g, const struct pod *p, int64_t untold)
+{
+        int64_t since = (int64_t)p->restarts - restarts_before(g, p) - 1;
+        if (untold > since)
+                untold = since > 0 ? since : 0;
+        g->by_limit += 1 + untold;
+}
+
 /* A restart is heard of seconds after its process ended: one that ended before the change was before it. */
 void guarding_hear(struct target *t)
 {
@@ -120,7 +128,7 @@ int64_t guarding_restarts(const struct target *t)
         const struct guarding *g = t->deed.guard;
         int64_t sum = 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
-                bool counts = p->running && p->ours && p->restarts && !pod_is_unheard(p);
+                bool counts = p->running && p->ours && p->restarts && !pod_is_unheard(p) && !pod_tells_of_kill(p);
                 uint16_t before = counts ? restarts_before(g, p) : p->restarts;
                 sum += p->restarts > before ? p->restarts - before : 0;
         }
@@ -193,7 +201,9 @@ static int64_t integer_of(const json_t *o, const char *key)
         return (int64_t)json_integer_value(json_object_get(o, key));
 }
 
-static void had_read(struct guarding *g, const json_t *list)
+/* hads is whatever the store holds: only where the rows are as many as are kept may more pods have restarted, and how
+ * many more makes no difference. */
+static void had_read(struct guarding *g, const json_t *list, int64_t hads)
 {
         size_t i;
         json_t *row;
@@ -201,8 +211,7 @@ static void had_read(struct guarding *g, const json_t *list)
         json_array_foreach(list, i, row) g->had[i] =
                 (struct guard_restarts){(uint32_t)json_integer_value(json_array_get(row, 0)),
                                         (uint16_t)json_integer_value(json_array_get(row, 1))};
-        if ((size_t)g->hads < i || i < GUARD_PODS_MAX)
-                g->hads = (int)i;
+        g->hads = (int)i + (i == GUARD_PODS_MAX && hads > GUARD_PODS_MAX);
 }
 
 void guarding_read(struct target *t, const json_t *from)
@@ -214,8 +223,7 @@ void guarding_read(struct target *t, const json_t *from)
         const char *cause = json_string_value(json_object_get(from, "cause"));
         g->change_ms = time_kept(from, "change");
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
-        g->hads = (int)integer_of(from, "hads");
-        had_read(g, json_object_get(from, "had"));
+        had_read(g, json_object_get(from, "had"), integer_of(from, "hads"));
         g->by_limit = time_kept(from, "byLimit"); /* no time, and bounded as well */
         g->kill = (struct guard_kill){{time_kept(from, "killed")},
                                       {time_kept(from, "killedSince")},

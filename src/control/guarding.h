@@ -46,8 +46,10 @@ void guarding_begin(struct target *t, struct guarding *seen);
 /* The change is no longer watched; what was taken back before stays. */
 void guarding_end(struct target *t);
 /* Of running pods with requests of ours, the restarts whose processes ended since the change, but for those that a
- * limit caused. */
+ * limit caused. Pods with kills that are not judged yet are left out until they are. */
 int64_t guarding_restarts(const struct target *t);
+/* A restart of p that a limit caused, and as many before it, of which nobody told, as came since the change. */
+void guarding_add_by_limit(struct guarding *g, const struct pod *p, int64_t untold);
 /* Restarts that were heard of since, of processes that ended before the change, are put with those before it. */
 void guarding_hear(struct target *t);
 /* The same pods, but for those on nodes whose kubelet is away, and those that are not ready and younger than that.

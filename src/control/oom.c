@@ -5,16 +5,6 @@
 #include "controller_private.h"
 #include "dimension.h"
 
-/* A kubelet notes a process' end within a second or two of what it says of it elsewhere. */
-enum { SLACK_MS = 5 * SECOND_MS };
-
-/* Did the kubelet kill this very process, for a probe or the like? */
-static bool is_probes(const struct pod_container *pc, int which)
-{
-        int64_t asked_ms = (int64_t)pod_ended(pc).killed_s * SECOND_MS;
-        return asked_ms && asked_ms >= pc->kills->started_ms[which] && asked_ms <= pc->kills->at_ms[which] + SLACK_MS;
-}
-
 /* Did the kubelet end the whole pod? */
 static bool is_kubelets(const struct pod *p)
 {
@@ -33,59 +23,63 @@ static int64_t fresh_ms(const struct controller *c)
 
 /* That a pod is being deleted or was evicted tells of its last process: what ended before was started again. */
 static struct kill_facts facts_by_status(const struct world *w, const struct pod *p, const struct pod_container *pc,
-                                         int which)
+                                         const struct pod_kill *k)
 {
-        bool present = which == 1;
         return (struct kill_facts){
-                .evicted = present && pc->evicted,
-                .exit_code = pc->kills->exit_code[which],
-                .deleting = present && p->deleting,
-                .by_kubelet = is_probes(pc, which) || (present && is_kubelets(p)),
+                .evicted = k->latest && pc->evicted,
+                .exit_code = k->exit_code,
+                .deleting = k->latest && p->deleting,
+                .by_kubelet = k->by_kubelet || (k->latest && is_kubelets(p)),
                 .limit = pod_limit(pc, MEMORY),
                 .used = KILL_NOT_MEASURED,
-                .node_short = p->node_pressure || shortage_of(w, p, (struct wall){pc->kills->at_ms[which]}),
+                .node_short = p->node_pressure || shortage_of(w, p, (struct wall){k->at_ms}),
                 .others = KILL_NOT_MEASURED,
         };
 }
 
-static void add_told(struct kill_facts *f, const struct kill_told *told)
+static void add_known(struct kill_facts *f, const struct kill_known *known)
 {
-        f->used = told->used;
-        f->node_short |= told->node_short;
-        f->allocatable = told->allocatable;
-        f->others = told->others;
+        f->deleting = known->deleting;
+        f->used = known->used;
+        f->node_short |= known->node_short;
+        f->allocatable = known->allocatable;
+        f->others = known->others;
 }
 
 /* What is asked of all pods of the node is asked only where it makes a difference. */
 static struct kill_facts facts_of(const struct controller *c, const struct pod *p, const struct pod_container *pc,
-                                  int which)
+                                  struct pod_kill *k)
 {
-        const struct wall at = {pc->kills->at_ms[which]};
-        struct kill_told *told = &pc->kills->told[which];
-        struct kill_facts f = facts_by_status(&c->world, p, pc, which);
-        if (told->asked) {
-                add_told(&f, told);
+        if (!k->at_ms) /* it does not tell: as it is seen */
+                k->at_ms = clocks_later(c);
+        const struct wall at = {k->at_ms};
+        struct kill_known *known = &k->known;
+        struct kill_facts f = facts_by_status(&c->world, p, pc, k);
+        if (known->looked) {
+                add_known(&f, known);
                 return f;
         }
-        *told = (struct kill_told){
-                .asked = true,
+        *known = (struct kill_known){
+                .looked = true,
+                .deleting = f.deleting,
                 .used = pod_memory_before(pc, at, fresh_ms(c)),
                 .node_short = f.node_short,
                 .others = KILL_NOT_MEASURED,
         };
-        add_told(&f, told);
+        add_known(&f, known);
         if (kill_judge(&f) == KILL_UNKNOWN && p->node) {
-                told->allocatable = p->node->allocatable;
-                told->others = node_others_used(p->node, pc, at, fresh_ms(c));
-                add_told(&f, told);
+                known->allocatable = p->node->allocatable;
+                known->others = node_others_used(p->node, pc, at, fresh_ms(c));
+                add_known(&f, known);
         }
         return f;
 }
 
 /* Would it be another matter if the kubelet had killed it by itself? */
-static bool depends_on_probe(const struct controller *c, const struct pod *p, const struct pod_container *pc, int which)
+static bool depends_on_probe(const struct controller *c, const struct pod *p, const struct pod_container *pc,
+                             struct pod_kill *k)
 {
-        struct kill_facts f = facts_of(c, p, pc, which);
+        struct kill_facts f = facts_of(c, p, pc, k);
         if (!pc->probed || f.by_kubelet)
                 return false;
         enum kill_cause without = kill_judge(&f);
@@ -114,10 +108,10 @@ static bool counted_long_ago(const struct controller *c, const struct pod_contai
 }
 
 /* By the node's clock. What that says of times to come would be held until they are past. */
-static struct wall time_of(const struct controller *c, const struct pod_container *pc, int which)
+static struct wall time_of(const struct controller *c, const struct pod_kill *k)
 {
-        int64_t at_ms = pc->kills->at_ms[which], later_ms = clocks_later(c);
-        return (struct wall){at_ms < later_ms ? at_ms : later_ms};
+        int64_t later_ms = clocks_later(c);
+        return (struct wall){k->at_ms < later_ms ? k->at_ms : later_ms};
 }
 
 static void learn_kill(struct controller *c, struct history *h, struct pod *p, struct pod_container *pc,
@@ -147,17 +141,24 @@ static void disbelieve(struct controller *c, struct history *h, const struct pod
                   KV("container", pc->name), KV_INT("exit_code", exit_code));
 }
 
-static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, int which)
+/* Ends between the kill that was counted before and this one, of which no status told: they were of the same kind. */
+static int64_t untold_before(const struct pod_container *pc, const struct pod_kill *k)
 {
-        struct wall at = time_of(c, pc, which);
-        int64_t restarts = pc->kills->restarts + which;
-        if (restarts <= pod_ended(pc).kills_counted) /* the store knew of it */
+        int64_t counted = pod_ended(pc).kills_counted;
+        return counted > 0 && counted >= k->told_before ? k->number - counted - 1 : 0;
+}
+
+static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, struct pod_kill *told)
+{
+        if (told->number <= pod_ended(pc).kills_counted) /* the store knew of it */
                 return;
-        pod_ends(pc)->kills_counted = restarts;
+        const struct kill_facts f = facts_of(c, p, pc, told);
+        const enum kill_cause cause = kill_judge(&f);
+        const struct wall at = time_of(c, told);
+        int64_t untold = untold_before(pc, told);
+        pod_ends(pc)->kills_counted = told->number;
         if (counted_long_ago(c, pc, at.ms))
                 return;
-        const struct kill_facts f = facts_of(c, p, pc, which);
-        const enum kill_cause cause = kill_judge(&f);
         struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(c, p, pc);
         if (cause == KILL_NOT_BELIEVED) {
                 disbelieve(c, h, p, pc, f.exit_code);
@@ -166,6 +167,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
         const struct oom_kill k = {.container = pc->name,
                                    .at = at,
                                    .cause = cause,
+                                   .untold = untold,
                                    .limit = cause == KILL_LIMIT ? (double)f.limit.value : 0};
         guard_killed(c, p->more ? p->more->single : NULL, p, &k);
         bool counted = dimension_kill(c, p, pc, &k);
@@ -175,50 +177,46 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                 return;
         c->count.kills++;
         log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
-                 KV_INT("restarts", restarts), KV("cause", kill_cause_name(k.cause)));
+                 KV_INT("restarts", told->number), KV("cause", kill_cause_name(k.cause)));
 }
 
-/* Its kills wait until the answer is there; those of a pod that goes cannot. */
-static bool waits_for_probes(struct controller *c, struct pod *p)
+/* A kill of a pod that goes cannot wait for an answer. */
+static bool is_awaited(const struct controller *c, const struct pod *p, const struct pod_container *pc,
+                       struct pod_kill *k)
 {
-        bool matters = p->probes_asked && !p->gone;
-        for (int i = 0; i < p->containers && !matters && !p->gone && !p->probes_told; i++)
-                for (int which = 0; p->container[i].kills && which < 2; which++)
-                        matters |=
-                                p->container[i].kills->at_ms[which] &&
-                                p->container[i].kills->restarts + which > pod_ended(&p->container[i]).kills_counted &&
-                                depends_on_probe(c, p, &p->container[i], which);
-        if (!matters)
-                return false;
-        c->world.kills = true; /* also where there was no place for one more question */
-        p->probes_asked = p->probes_asked || probe_ask(c, p);
-        return true;
+        return !p->gone && !k->answered && k->number > pod_ended(pc).kills_counted &&
+               (k->asked || depends_on_probe(c, p, pc, k));
+}
+
+/* Kills are counted in the order of their numbers: one whose answer is awaited holds up those after it. */
+static void count_container(struct controller *c, struct pod *p, struct pod_container *pc)
+{
+        int counted = 0;
+        for (; pc->kills && counted < pc->kills->count; counted++) {
+                struct pod_kill *k = &pc->kills->kill[counted];
+                if (is_awaited(c, p, pc, k))
+                        break;
+                count_kill(c, p, pc, k);
+        }
+        pod_kills_forget(pc, counted);
 }
 
 /* Those of a pod that nothing is learned of wait until something is. */
 static void count_pod(struct controller *c, struct pod *p)
 {
-        if (!p->target && !(p->more && p->more->single)) {
-                c->world.kills |= pod_tells_of_kill(p);
-                p->probes_told = false;
+        bool learned = p->target || (p->more && p->more->single);
+        for (int i = 0; learned && i < p->containers; i++)
+                count_container(c, p, &p->container[i]);
+        if (!pod_tells_of_kill(p))
                 return;
-        }
-        if (waits_for_probes(c, p))
-                return;
-        for (int i = 0; i < p->containers; i++) {
-                struct pod_container *pc = &p->container[i];
-                for (int which = 0; pc->kills && which < 2; which++)
-                        if (pc->kills->at_ms[which])
-                                count_kill(c, p, pc, which);
-                pod_kills_forget(pc);
-        }
-        p->probes_told = false;
+        c->world.kills = true; /* also where there was no place for one more question */
+        if (learned && !p->probes_asked)
+                p->probes_asked = probe_ask(c, p);
 }
 
 void oom_probe_told(struct controller *c, struct pod *p)
 {
         p->probes_asked = false;
-        p->probes_told = true;
         count_pod(c, p);
         persist_kills(c);
 }

@@ -211,6 +211,42 @@ static void recalled(struct controller *c, const struct store_result *r)
                 }
 }
 
+/* To be stored with h: a kill that it holds. */
+static void counted_add(struct controller *c, struct history *h, const uint8_t *uid, int64_t restarts, double bytes)
+{
+        struct counted *all = &c->counted;
+        struct store_key key = key_of(h->target, h->container);
+        struct store_kill kill = {.restarts = restarts, .at = loop_now(c->loop).wall, .bytes = bytes};
+        if (!c->store)
+                return;
+        if (!all->batch)
+                all->batch = store_batch_new();
+        memcpy(kill.uid, uid, sizeof kill.uid);
+        store_batch_kill(all->batch, &key, &kill);
+        if (h->counted)
+                return;
+        h->counted = true;
+        if (all->histories == all->cap)
+                all->history = mem_resize(all->history, all->cap = all->cap * 2 + 16, sizeof(struct history *));
+        all->history[all->histories++] = h;
+}
+
+/* The kills that h holds: of pods that are there, and of those that have not come yet. What each was held at is known
+ * no more; the store keeps the rows that were carried over. */
+static void counted_add_known(struct controller *c, struct history *h)
+{
+        struct target *t = h->target;
+        for (struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                for (int i = 0; i < p->containers; i++) {
+                        const struct pod_container *pc = &p->container[i];
+                        if (pc->name == h->container && pc->role != ROLE_INIT && pod_ended(pc).kills_counted >= 0)
+                                counted_add(c, h, p->uid, pod_ended(pc).kills_counted, 0);
+                }
+        for (int i = 0; i < t->kills; i++)
+                if (t->killed[i].container == h->container)
+                        counted_add(c, h, t->killed[i].uid, t->killed[i].restarts, 0);
+}
+
 /* A damaged database was replaced. What could not be carried over is lost to the next start unless it is written anew,
  * and what that is nobody knows: so all that is known is. */
 static void replaced(struct controller *c, const struct err *why)
@@ -220,9 +256,12 @@ static void replaced(struct controller *c, const struct err *why)
         c->count.store_errors++;
         for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
                 t->deed_dirty = true;
-                for (struct history *h = t->histories; h; h = h->next)
+                for (struct history *h = t->histories; h; h = h->next) {
                         h->dirty = true;
+                        counted_add_known(c, h);
+                }
         }
+        persist_kills(c);
         persist_budget(c);
         fuse_store(c);
 }
@@ -363,22 +402,7 @@ void persist_deed(struct controller *c, struct target *t)
 void persist_kill(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
                   double bytes)
 {
-        struct counted *all = &c->counted;
-        struct store_key key = key_of(h->target, pc->name);
-        struct store_kill kill = {
-                .restarts = pod_ended(pc).kills_counted, .at = loop_now(c->loop).wall, .bytes = bytes};
-        if (!c->store)
-                return;
-        if (!all->batch)
-                all->batch = store_batch_new();
-        memcpy(kill.uid, p->uid, sizeof kill.uid);
-        store_batch_kill(all->batch, &key, &kill);
-        if (h->counted)
-                return;
-        h->counted = true;
-        if (all->histories == all->cap)
-                all->history = mem_resize(all->history, all->cap = all->cap * 2 + 16, sizeof(struct history *));
-        all->history[all->histories++] = h;
+        counted_add(c, h, p->uid, pod_ended(pc).kills_counted, bytes);
 }
 
 static void put_counted(struct store_batch *b, const struct counted *all)

@@ -126,27 +126,57 @@ struct pod_ends *pod_ends(struct pod_container *c)
         return c->ends;
 }
 
-void pod_kills_forget(struct pod_container *c)
+void pod_kills_forget(struct pod_container *c, int first)
 {
-        mem_free(c->kills);
+        struct pod_kills *k = c->kills;
+        if (!k || first == 0)
+                return;
+        if (first < k->count) {
+                memmove(k->kill, k->kill + first, (size_t)(k->count -= first) * sizeof *k->kill);
+                return;
+        }
+        mem_free(k);
         c->kills = NULL;
 }
 
-static void note_kill(struct pod_container *c, int which, int64_t restarts, const struct kill_view *k)
+/* The one of that number, put among the others where it is new. Where they are too many the oldest goes; NULL: that
+ * would be this one. */
+static struct pod_kill *kill_numbered(struct pod_container *c, int64_t number)
 {
-        if (restarts <= pod_ended(c).kills_counted)
+        int count = c->kills ? c->kills->count : 0, at = count;
+        while (at > 0 && c->kills->kill[at - 1].number >= number)
+                at--;
+        if (at < count && c->kills->kill[at].number == number)
+                return &c->kills->kill[at];
+        if (count == POD_KILLS_MAX) {
+                if (at == 0)
+                        return NULL;
+                pod_kills_forget(c, 1);
+                count--;
+                at--;
+        }
+        c->kills = mem_resize(c->kills, 1, sizeof *c->kills + (size_t)(count + 1) * sizeof *c->kills->kill);
+        struct pod_kill *k = c->kills->kill + at;
+        memmove(k + 1, k, (size_t)(count - at) * sizeof *k);
+        *k = (struct pod_kill){.number = number, .told_before = pod_ended(c).told};
+        c->kills->count = count + 1;
+        return k;
+}
+
+static void note_kill(struct pod_container *c, int64_t number, const struct kill_view *told, bool latest)
+{
+        struct pod_kill *k = number > pod_ended(c).kills_counted ? kill_numbered(c, number) : NULL;
+        if (!k)
                 return;
-        if (!c->kills)
-                c->kills = MEM_NEW(struct pod_kills);
-        c->kills->at_ms[which] = k->at.ms ? k->at.ms : 1;
-        c->kills->started_ms[which] = k->started.ms;
-        c->kills->exit_code[which] = k->exit_code;
-        c->kills->restarts = restarts - which;
+        k->at_ms = told->at.ms ? told->at.ms : k->at_ms;
+        k->started_ms = told->started.ms;
+        k->exit_code = told->exit_code;
+        k->latest = latest;
 }
 
 /*
  * A kill is counted once per (pod UID, container, restart count): lastState tells of the process before the present
- * one, state of the present. A restart count that jumped is one kill.
+ * one, state of the present. Of a restart count that jumped nobody tells what the others ended of.
  */
 /* How many processes have ended: while the next is waited for, its restart is not counted yet. */
 static int64_t ends_of(const struct container_status_view *s)
@@ -154,28 +184,31 @@ static int64_t ends_of(const struct container_status_view *s)
         return s->restarts + (s->waits ? 1 : 0);
 }
 
-/* The present process is the one before by the next status; its number stays. */
-static void keep_told(struct pod_container *c, const struct pod_kills *before)
+/* A kubelet that lost sight of a process, as of one that it evicted, counts a restart that is none. */
+static uint32_t restarts_told(const struct container_status_view *s)
 {
-        for (int to = 0; c->kills && to < 2; to++)
-                for (int from = 0; from < 2; from++)
-                        if (before->at_ms[from] && before->restarts + from == c->kills->restarts + to)
-                                c->kills->told[to] = before->told[from];
+        return s->last.lost && s->restarts ? (uint32_t)s->restarts - 1 : (uint32_t)s->restarts;
 }
 
+static void told_end(struct pod_container *c, int64_t number)
+{
+        if (number > pod_ended(c).told)
+                pod_ends(c)->told = number;
+}
+
+/* The present process is the one before by the next status; its number stays, and what is not counted yet waits. */
 static void container_kill(struct pod_container *c, const struct container_status_view *s)
 {
-        if (!s->now.seen && !s->last.seen)
-                return;
-        struct pod_kills *before = c->kills;
-        c->kills = NULL; /* what is not counted yet is told again, or by a later one */
+        for (int i = 0; c->kills && i < c->kills->count; i++)
+                c->kills->kill[i].latest &= c->kills->kill[i].number > restarts_told(s);
         if (s->last.seen)
-                note_kill(c, 0, ends_of(s), &s->last);
+                note_kill(c, ends_of(s), &s->last, false);
+        if (s->last.at.ms)
+                told_end(c, ends_of(s));
         if (s->now.seen)
-                note_kill(c, 1, s->restarts + 1, &s->now);
-        if (before)
-                keep_told(c, before);
-        mem_free(before);
+                note_kill(c, s->restarts + 1, &s->now, true);
+        if (s->now.at.ms)
+                told_end(c, s->restarts + 1);
 }
 
 static int64_t above_request(const struct pod_container *c)
@@ -224,9 +257,9 @@ static void note_eviction(struct pod_container *c, struct wall at)
                 return;
         c->evicted = true;
         int64_t number = restarts_before(c) + 1;
-        bool told = c->kills && (c->kills->at_ms[1] || (c->kills->at_ms[0] && c->kills->restarts == number));
-        if (!told)
-                note_kill(c, 1, number, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD});
+        const struct pod_kill *newest = c->kills ? &c->kills->kill[c->kills->count - 1] : NULL;
+        if (!newest || (!newest->latest && newest->number != number))
+                note_kill(c, number, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD}, true);
 }
 
 static void pod_evicted(struct pod *p, struct text message, struct wall at)
@@ -256,13 +289,6 @@ void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metri
                 return;
         c->last_memory = v->memory_bytes;
         c->sampled_s = seconds_of(at.ms);
-}
-
-/* A kubelet that lost sight of a process, as of one that it evicted, counts a restart that is none. */
-static uint32_t restarts_told(const struct container_status_view *s)
-{
-        int64_t restarts = s->restarts - (s->last.lost ? 1 : 0);
-        return restarts < 0 ? 0 : restarts > UINT32_MAX ? UINT32_MAX : (uint32_t)restarts;
 }
 
 static uint32_t stopped(const struct container_status_view *s)

@@ -9,7 +9,8 @@
 #include "base/yaml.h"
 #include "controller_private.h"
 
-enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50 };
+/* A kubelet notes a process' end within a second or two of what it says of it elsewhere. */
+enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50, SLACK_MS = 5 * SECOND_MS };
 
 /* "spec.containers{app}", "spec.initContainers{app}" */
 static bool is_of(struct text field, const char *container)
@@ -27,19 +28,58 @@ static bool is_of_pod(const struct event_view *e, const struct pod *p)
         return text_is(e->kind, "Pod") && memcmp(uid, p->uid, UID_BYTES) == 0;
 }
 
+/* The earlier of a time and the start of a process, where that is not before the other's end. */
+static int64_t earlier_start(int64_t ms, int64_t began_ms, int64_t end_ms)
+{
+        return began_ms >= end_ms && began_ms < ms ? began_ms : ms;
+}
+
+/* Until when what the kubelet says is of this process: the next is not there yet. Times are told in whole seconds. */
+static int64_t said_until(const struct pod_container *pc, const struct pod_kill *k)
+{
+        int64_t next_ms = earlier_start(INT64_MAX, (int64_t)pod_ended(pc).began_s * SECOND_MS, k->at_ms);
+        for (int i = 0; i < pc->kills->count; i++)
+                if (pc->kills->kill[i].number > k->number)
+                        next_ms = earlier_start(next_ms, pc->kills->kill[i].started_ms, k->at_ms);
+        if (next_ms > k->at_ms + SLACK_MS)
+                return k->at_ms + SLACK_MS;
+        return next_ms > k->at_ms ? next_ms - 1 : k->at_ms;
+}
+
+/* Did it end the very process? */
+static void take_killing(struct pod_container *pc, int64_t at_ms)
+{
+        for (int i = 0; pc->kills && i < pc->kills->count; i++) {
+                struct pod_kill *k = &pc->kills->kill[i];
+                k->by_kubelet |= at_ms >= k->started_ms && at_ms <= said_until(pc, k);
+        }
+}
+
 static void take_event(struct controller *c, struct pod *p, const json_t *event)
 {
         struct event_view e;
         char *text = json_dumps(event, JSON_COMPACT);
         if (text && decode_event(text_of(text), &c->world.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
-                for (int i = 0; i < p->containers; i++) {
-                        struct pod_container *pc = &p->container[i];
-                        uint32_t at_s = seconds_of(e.at.ms);
-                        if (is_of(e.field, pc->name) && at_s > pod_ended(pc).killed_s)
-                                pod_ends(pc)->killed_s = at_s;
-                }
+                for (int i = 0; i < p->containers; i++)
+                        if (e.at.ms > 0 && is_of(e.field, p->container[i].name))
+                                take_killing(&p->container[i], e.at.ms);
         arena_reset(&c->world.scratch);
         free(text);
+}
+
+/* What is asked now is answered by what was said until now: not of kills that come meanwhile. */
+static void mark_asked(struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (int k = 0; p->container[i].kills && k < p->container[i].kills->count; k++)
+                        p->container[i].kills->kill[k].asked = true;
+}
+
+static void mark_answered(struct pod *p)
+{
+        for (int i = 0; i < p->containers; i++)
+                for (int k = 0; p->container[i].kills && k < p->container[i].kills->count; k++)
+                        p->container[i].kills->kill[k].answered = p->container[i].kills->kill[k].asked;
 }
 
 static void told(void *arg, const struct client_answer *answer)
@@ -57,13 +97,15 @@ static void told(void *arg, const struct client_answer *answer)
         json_array_foreach(json_object_get(list, "items"), i, event) if (p) take_event(c, p, event);
         mem_free(q->pod);
         *q = (struct probe_question){0};
-        if (p)
+        if (p) {
+                mark_answered(p);
                 oom_probe_told(c, p);
+        }
         if (c->world.kills) /* others wait for a place */
                 nudge(c);
 }
 
-bool probe_ask(struct controller *c, const struct pod *p)
+bool probe_ask(struct controller *c, struct pod *p)
 {
         struct probe_question *q = c->question;
         while (q < c->question + PROBE_QUESTIONS && q->pod)
@@ -78,6 +120,7 @@ bool probe_ask(struct controller *c, const struct pod *p)
         AUTO(mem_free) char *escaped = path_escape(fields);
         AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
         struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
+        mark_asked(p);
         client_start(c->client, &call, told, q);
         return true;
 }

@@ -6,7 +6,7 @@
 
 #include "controller_private.h"
 
-enum { UNREAD_EVERY_MS = HOUR_MS, VANISHED_EVERY_MS = 5 * SECOND_MS };
+enum { UNREAD_EVERY_MS = HOUR_MS, VANISHED_EVERY_MS = 5 * SECOND_MS, HINT_WAIT_MS = 10 * SECOND_MS };
 
 /* --- owners of informers --- */
 
@@ -56,7 +56,6 @@ OWNER(hpa, true)
 OWNER(scaled_object, true)
 OWNER(published, false)
 OWNER(rival, true)
-OWNER(shortage, false)
 OWNER(node, false)
 
 /* A kill is counted and stored as it is seen: nobody else may be told of it again. */
@@ -77,6 +76,25 @@ static void pod_out(void *arg, struct text object)
         pod_remove(&w->controller->world, object);
         oom_seen_now(w->controller);
         take_end(w->controller, before, false);
+}
+
+static int shortage_in(void *arg, struct text object, uint32_t epoch, struct err *err)
+{
+        struct watch *w = arg;
+        return shortage_upsert(&w->controller->world, clocks_latest(w->controller), object, epoch, err);
+}
+
+static void shortage_out(void *arg, struct text object)
+{
+        struct watch *w = arg;
+        shortage_remove(&w->controller->world, object);
+}
+
+static void shortage_whole(void *arg, uint32_t epoch)
+{
+        struct watch *w = arg;
+        shortage_swept(&w->controller->world, epoch);
+        nudge(w->controller);
 }
 
 static int evicted_in(void *arg, struct text object, uint32_t epoch, struct err *err)
@@ -191,7 +209,7 @@ static struct watch *watch_selected(struct controller *c, const char *what, char
                 mem_free(path);
                 return NULL;
         }
-        *w = (struct watch){.controller = c, .what = what};
+        *w = (struct watch){.controller = c, .what = what, .begun = loop_now(c->loop).mono};
         owner.trouble = trouble;
         owner.arg = w;
         w->informer = informer_new(c->client, path, selector, &owner);
@@ -531,6 +549,13 @@ static bool given_up(const struct watch *w)
         return w->trouble[0] && lasting && (w->kind || w->needed_to_apply || w->hint);
 }
 
+/* A request that is never answered fails after minutes only. What a hint would tell is not known until then. */
+static bool is_late(const struct watch *w)
+{
+        int64_t waited_ms = (loop_now(w->controller->loop).mono.ns - w->begun.ns) / 1000000;
+        return w->hint && !informer_stats(w->informer)->synced && waited_ms >= HINT_WAIT_MS;
+}
+
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
 {
         bool all = true;
@@ -538,7 +563,7 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
         *ret_waiting = '\0';
         for (int i = 0; i < c->watches; i++) {
                 const struct watch *w = &c->watch[i];
-                if (!w->informer || informer_stats(w->informer)->synced || given_up(w))
+                if (!w->informer || informer_stats(w->informer)->synced || given_up(w) || is_late(w))
                         continue;
                 all = false;
                 int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->what);
@@ -550,6 +575,17 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
                         all = false;
                 }
         return all;
+}
+
+void watch_tell_late(const struct controller *c)
+{
+        for (int i = 0; i < c->watches; i++) {
+                const struct watch *w = &c->watch[i];
+                if (w->informer && is_late(w) && !w->trouble[0])
+                        log_warn("its list is not there yet: goes on without, and what killed a container may stay "
+                                 "unknown until it comes",
+                                 KV("what", w->what));
+        }
 }
 
 /* A kind that came just now is read in a moment: at the start watch_synced waits for it. */
@@ -582,8 +618,10 @@ bool watch_sees(const struct controller *c, const struct target *t)
 void watch_again(struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                if (c->watch[i].informer)
+                if (c->watch[i].informer) {
+                        c->watch[i].begun = loop_now(c->loop).mono;
                         informer_relist(c->watch[i].informer);
+                }
 }
 
 uint64_t watch_unread(const struct controller *c)

@@ -187,28 +187,40 @@ struct node {
         struct amount allocatable; /* memory, bytes; unset: not known */
 };
 
-/* Kills to be counted, ms 0: none: of the process before the present one, and of the present one. */
-struct pod_kills {
-        int64_t at_ms[2], started_ms[2]; /* when that process ended, and began */
-        int64_t exit_code[2];
-        int64_t restarts; /* the count that the first of them led to; the second's is one more */
-        struct kill_told {
-                bool asked; /* the rest is filled in, with what was known when the kill was seen first */
-                bool node_short;
+/* A kill to be counted. */
+struct pod_kill {
+        int64_t number;            /* of its process: as many of the container had ended with it */
+        int64_t told_before;       /* the newest end that was told of until then */
+        int64_t at_ms, started_ms; /* when the process ended, and began; 0: that is not told */
+        int64_t exit_code;
+        bool latest; /* nothing was started after it */
+        /* whether the kubelet killed it by itself: */
+        bool asked, answered, by_kubelet;
+        struct kill_known {
+                bool looked; /* the rest is filled in, with what was known when the kill was seen first */
+                bool deleting, node_short;
                 int64_t used, others;
                 struct amount allocatable;
-        } told[2];
+        } known;
+};
+
+enum { POD_KILLS_MAX = 16 }; /* of a container, at once: more than can end while an answer is awaited */
+
+/* In the order of their numbers. */
+struct pod_kills {
+        int count;
+        struct pod_kill kill[];
 };
 
 /* How a container's processes ended; times in seconds since 1970. */
 struct pod_ends {
         int64_t kills_counted;                  /* restart count of the newest kill counted; -1: none */
+        int64_t told;                           /* the newest end that a status told of, as the kills are numbered */
         uint32_t restarts;                      /* by its last status */
         uint32_t node_restarts, node_restarted; /* so many because its node went down; the count that the last led to */
         uint32_t began_s;                       /* when the present process did; 0: that is not told */
         uint32_t stopped_s;                     /* since when no process of it runs; 1: that is not told; 0: one does */
-        uint32_t killed_s;  /* when the kubelet killed it by itself, as far as was asked; 0: never */
-        uint32_t evicted_s; /* when an Event says that its pod was evicted for it; 0: none does */
+        uint32_t evicted_s;                     /* when an Event says that its pod was evicted for it; 0: none does */
 };
 
 struct pod_container {
@@ -259,7 +271,6 @@ struct pod {
         bool stopped : 1;       /* its kubelet ended it as a whole */
         bool lacks_room : 1;    /* it waits for a node with room */
         bool probes_asked : 1;  /* whether the kubelet killed containers: the answer is under way */
-        bool probes_told : 1;   /* and it is there */
         struct workload *owner; /* counted in children */
         struct target *target;
         struct pod *next_of_target;
@@ -527,7 +538,8 @@ void hpa_swept(struct world *w, uint32_t epoch);
 int scaled_object_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
 void scaled_object_remove(struct world *w, struct text json);
 void scaled_object_swept(struct world *w, uint32_t epoch);
-int shortage_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+/* latest: later times are of a clock that is wrong */
+int shortage_upsert(struct world *w, struct wall latest, struct text json, uint32_t epoch, struct err *err);
 void shortage_remove(struct world *w, struct text json); /* an Event that is over: what it told stands */
 void shortage_swept(struct world *w, uint32_t epoch);
 void shortages_release(struct world *w);
@@ -608,7 +620,7 @@ void record_set_release(struct world *w, struct record_set *s);
 bool pod_tells_of_kill(const struct pod *p); /* of one that is not counted */
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v); /* memory */
 struct pod_ends *pod_ends(struct pod_container *c);                      /* made when there are none */
-void pod_kills_forget(struct pod_container *c);                          /* they are counted, or told of otherwise */
+void pod_kills_forget(struct pod_container *c, int first);               /* so many are counted */
 struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
 void pod_remember(struct world *w, struct pod *p, struct text original); /* its annotation original-resources */
 char *workload_uid(const struct workload *wl);                 /* as the API server writes it; NULL: it has none */

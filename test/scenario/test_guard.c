@@ -178,6 +178,11 @@ static bool killed_twice(struct fake *f, struct story *s)
         return tell_at(f, s, ENDED("2", "OOMKilled", "137"));
 }
 
+static bool killed_three_times(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("3", "OOMKilled", "137"));
+}
+
 static bool restarted_once(struct fake *f, struct story *s)
 {
         return tell_at(f, s, ENDED("1", "Error", "1"));
@@ -225,6 +230,40 @@ static bool patches_refused(struct fake *f, struct story *s)
         AUTO(mem_free) char *sets = mem_printf("/apis/apps/v1/namespaces/%s/statefulsets/", s->name);
         fake_fault(f, &(struct fake_fault){.verb = "patch", .path = sets, .status = 500, .times = 2});
         return true;
+}
+
+/* The answer to what the kubelet killed by itself comes when more has happened. */
+static bool events_are_late(struct fake *f, struct story *s)
+{
+        AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/events", s->name);
+        fake_fault(f, &(struct fake_fault){.verb = "list", .path = path, .delay_ms = 4000, .times = 50});
+        return true;
+}
+
+static bool killed_four_times(struct fake *f, struct story *s)
+{
+        return tell_at(f, s, ENDED("4", "OOMKilled", "137"));
+}
+
+/* A new pod, killed at its limit again and again before the next cycle links it to its owner. */
+static bool killed_when_new(struct fake *f, struct story *s)
+{
+        return out_of_memory(f, s) && killed_twice(f, s) && killed_three_times(f, s);
+}
+
+/* The next process begins a second after the kill, and fails its probe three seconds later. */
+static bool next_fails_its_probe(struct fake *f, struct story *s)
+{
+        char ended[WALL_TEXT_MAX], began[WALL_TEXT_MAX];
+        int64_t now_ms = now_read().wall.ms;
+        wall_print((struct wall){now_ms - 2 * SECOND_MS}, ended);
+        wall_print((struct wall){now_ms - SECOND_MS}, began);
+        AUTO(mem_free)
+        char *status = mem_printf("{\"containerStatuses\":[{\"name\":\"app\",\"ready\":true,\"restartCount\":1,"
+                                  "\"state\":{\"running\":{\"startedAt\":\"%s\"}},\"lastState\":{\"terminated\":{"
+                                  "\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"%s\"}}}]}",
+                                  began, ended);
+        return probe_failed(f, s) && tell(f, s, "db-0", status);
 }
 
 static struct story stories[] = {
@@ -340,6 +379,15 @@ static struct story stories[] = {
               CALL(out_of_memory), UNGUARDED, CHECK(DB_REC, "status.kills", "-")),
         STORY("probed-and-killed", BY("InPlace"), WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", PROBED),
               SET, CYCLES(1), CALL(out_of_memory), EXPECT(DB_REC, "status.kills", "1")),
+        STORY("killed-while-an-answer-is-awaited", BY("InPlace"), STOPPED("livenessProbe: {tcpSocket: {port: 80}}"),
+              SET, CALL(events_are_late), CYCLES(1), CALL(out_of_memory), CYCLES(1), CALL(killed_twice), CYCLES(1),
+              CALL(killed_three_times), UNGUARDED, EXPECT(DB_REC, "status.kills", "3"), UNGUARDED),
+        STORY("killed-when-new", BY("Rollout"), DB, ROLLED, DELETE("pods/db-0"), CALL(killed_when_new),
+              EXPECT(DB_REC, "status.kills", "3"), UNGUARDED),
+        STORY("killed-unseen-between-two", BY("InPlace"), DB, SET, CYCLES(1), CALL(out_of_memory), CYCLES(1),
+              CALL(killed_four_times), EXPECT(DB_REC, "status.kills", "2"), UNGUARDED),
+        STORY("its-next-process-fails-a-probe", BY("InPlace"), STOPPED("livenessProbe: {tcpSocket: {port: 80}}"), SET,
+              CYCLES(1), CALL(next_fails_its_probe), EXPECT(DB_REC, "status.kills", "1")),
         STORY("throttled", BY("Rollout"), DB, ROLLED, USE(2000, 300), CYCLES(3), UNGUARDED),
         STORY("restarted-once", BY("Rollout"), DB, ROLLED, CALL(restarted_once), UNGUARDED),
         STORY("its-node-restarted",

@@ -647,6 +647,37 @@ static void test_texts(void **state)
         target_drop_guarding(&t);
 }
 
+/* As many rows as are kept, and a count of any size beside them. */
+static void test_count_of_a_full_list(void **state)
+{
+        static const struct {
+                int64_t hads;
+                int64_t restarts; /* of one that ran before, and is in no row */
+        } row[] = {{-5, 4},  {INT64_MIN, 4}, {0, 4},        {GUARD_PODS_MAX, 4}, {GUARD_PODS_MAX + 1, 0},
+                   {900, 0}, {INT32_MAX, 0}, {INT64_MAX, 0}};
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct guarded s;
+                AUTO(json_decref) json_t *had = json_array();
+                for (int k = 0; k < GUARD_PODS_MAX; k++)
+                        json_array_append_new(had, json_pack("[i, i]", k + 1, 1));
+                AUTO(json_decref)
+                json_t *stored = json_pack("{s:I, s:O, s:I}", "change", (json_int_t)changed_ms, "had", had, "hads",
+                                           (json_int_t)row[i].hads);
+                begin(&s, APPLY_IN_PLACE);
+                guarding_read(&s.t, stored);
+                s.pod[0].restarts = 4;
+                if (guarding_restarts(&s.t) != row[i].restarts)
+                        fail_msg("hads %lld: %lld restarts", (long long)row[i].hads,
+                                 (long long)guarding_restarts(&s.t));
+                s.pod[0].ended_s = 5; /* before the change: it is remembered */
+                guarding_hear(&s.t);
+                assert_int_equal(guarding_restarts(&s.t), 0);
+                assert_true(s.t.deed.guard->hads >= GUARD_PODS_MAX);
+                guarded_clear(&s);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -665,6 +696,7 @@ int main(void)
                 cmocka_unit_test(test_turned_off),
                 cmocka_unit_test(test_lives),
                 cmocka_unit_test(test_texts),
+                cmocka_unit_test(test_count_of_a_full_list),
                 cmocka_unit_test(test_held_for_ever),
                 cmocka_unit_test(test_numbers),
                 cmocka_unit_test(test_recommendation),

@@ -238,12 +238,40 @@ static void test_how_long_after(void **state)
         }
 }
 
+/* Ends that nobody told of are put down to the limit as far as they came since the change. */
+static void test_untold_since_the_change(void **state)
+{
+        (void)state;
+        static const struct {
+                uint32_t before, now;
+                int64_t untold, left; /* told as untold; restarts that count after it */
+        } row[] = {{0, 1, 0, 0}, {0, 3, 2, 0}, {0, 3, 0, 2}, {50, 51, 46, 0}, {50, 53, 46, 0}, {50, 53, 1, 1}};
+        for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+                struct guarded s;
+                guarded_set(&s, APPLY_IN_PLACE, GUARDED_PODS, changed_ms - DAY_MS);
+                s.pod[0].restarts = (uint16_t)row[i].before;
+                guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                s.pod[0].restarts = (uint16_t)row[i].now;
+                const struct oom_kill k = {.container = "app",
+                                           .at = {changed_ms + MINUTE_MS},
+                                           .cause = KILL_LIMIT,
+                                           .untold = row[i].untold};
+                guard_killed(&s.c, &s.t, &s.pod[0], &k);
+                if (guarding_restarts(&s.t) != row[i].left)
+                        fail_msg("row %zu: %lld", i, (long long)guarding_restarts(&s.t));
+                s.pod[0].restarts += 10; /* what comes after is no more masked by it */
+                assert_int_equal(guarding_restarts(&s.t), row[i].left + 10);
+                guarded_clear(&s);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_what_the_fuse_counts),   cmocka_unit_test(test_forgotten_by_pods),
                 cmocka_unit_test(test_the_newest_kill_counts), cmocka_unit_test(test_which_changes_are_watched),
-                cmocka_unit_test(test_kills_at_the_limit),     cmocka_unit_test(test_how_long_after),
+                cmocka_unit_test(test_kills_at_the_limit),     cmocka_unit_test(test_untold_since_the_change),
+                cmocka_unit_test(test_how_long_after),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -111,16 +111,16 @@ static void print_kills(struct pod *p, bool counted, char *out, size_t size)
         out[0] = '\0';
         for (int i = 0; i < p->containers; i++) {
                 struct pod_container *c = &p->container[i];
-                for (int k = 0; k < 2; k++) {
-                        if (!c->kills || !c->kills->at_ms[k] || c->kills->restarts + k <= pod_ended(c).kills_counted)
+                for (int k = 0; c->kills && k < c->kills->count; k++) {
+                        const struct pod_kill *kill = &c->kills->kill[k];
+                        if (kill->number <= pod_ended(c).kills_counted)
                                 continue;
                         at += (size_t)snprintf(out + at, size - at, "%s%s:%lld@%lld", at ? " " : "", c->name,
-                                               (long long)c->kills->restarts + k,
-                                               (long long)(c->kills->at_ms[k] / 1000 % 60));
+                                               (long long)kill->number, (long long)(kill->at_ms / 1000 % 60));
                         if (counted)
-                                pod_ends(c)->kills_counted = c->kills->restarts + k;
+                                pod_ends(c)->kills_counted = kill->number;
                 }
-                pod_kills_forget(c);
+                pod_kills_forget(c, POD_KILLS_MAX);
         }
 }
 

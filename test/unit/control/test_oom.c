@@ -63,7 +63,7 @@ static void only_one_is_evicted(void **state)
         assert_int_equal(pod_upsert(&c.world, text_of(evicted), 1, &err), 0);
         struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
         p->container[0].last_memory = 1000 << 20;
-        p->container[0].sampled_s = (uint32_t)(p->container[0].kills->at_ms[1] / SECOND_MS) - 30;
+        p->container[0].sampled_s = (uint32_t)(p->container[0].kills->kill[0].at_ms / SECOND_MS) - 30;
         world_settle(&c.world, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 2);
@@ -295,13 +295,15 @@ static void facts_are_of_the_first_look(void **state)
         struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
         p->container[0].probed = true;
         p->probes_asked = true; /* by the first look */
-        p->container[0].kills->told[0] = (struct kill_told){.asked = true, .used = 1000 * MIB, .others = -1};
+        p->container[0].kills->kill[0].asked = true;
+        p->container[0].kills->kill[0].known = (struct kill_known){.looked = true, .used = 1000 * MIB, .others = -1};
         world_settle(&c.world, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 0); /* it waits */
         take(&c.world, killed);             /* told again */
         p->container[0].last_memory = 100 * MIB;
         p->container[0].sampled_s += 60; /* after the kill */
+        p->container[0].kills->kill[0].answered = true;
         oom_probe_told(&c, p);
         assert_int_equal(c.count.kills, 1);
         assert_string_equal(shop_target(&c.world)->limit_of, "app");
@@ -319,15 +321,106 @@ static void facts_go_with_the_process(void **state)
                      STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":"
                                       "\"2026-07-01T10:00:00Z\"}")));
         struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
-        p->container[0].kills->told[1] = (struct kill_told){.asked = true, .used = 7};
+        p->container[0].kills->kill[0].known = (struct kill_known){.looked = true, .used = 7};
         take(&w,
              POD("web-1", OWNED, "1Gi",
                  "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":10,\"lastState\":{"
                  "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}"
                  "]"));
-        assert_true(p->container[0].kills->told[0].asked);
-        assert_int_equal(p->container[0].kills->told[0].used, 7);
+        assert_int_equal(p->container[0].kills->count, 1);
+        assert_true(p->container[0].kills->kill[0].known.looked && !p->container[0].kills->kill[0].latest);
+        assert_int_equal(p->container[0].kills->kill[0].known.used, 7);
         world_release(&w);
+}
+
+#define DEAD_AT(at) STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":" at "}")
+
+static struct controller one_pod(const char *json)
+{
+        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
+        world_init(&c.world, "halflife", "halflife");
+        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.world, "{}");
+        take(&c.world, json);
+        world_settle(&c.world, loop_now(c.loop));
+        return c;
+}
+
+/* That its pod is deleted a second later makes it no other kill than it was. */
+static void deleted_while_an_answer_is_awaited(void **state)
+{
+        (void)state;
+        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
+        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        c.options.retention_ms = INT64_MAX / 4;
+        p->container[0].probed = true;
+        p->probes_asked = true;
+        oom_count(&c);
+        assert_int_equal(c.count.kills, 0);
+        take(&c.world, POD("web-1", OWNED DELETION, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
+        p->container[0].kills->kill[0].answered = true;
+        oom_probe_told(&c, p);
+        assert_int_equal(c.count.kills, 1);
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
+/* It is as of now: not of 1970, which the retention time has long taken. */
+static void without_a_time(void **state)
+{
+        (void)state;
+        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", DEAD_AT("null")));
+        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        p->container[0].door.last_ms = loop_now(c.loop).wall.ms;
+        oom_count(&c);
+        assert_int_equal(c.count.kills, 1);
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
+/* The kubelet lost sight of what it evicted, and counts a restart that is none: nothing was started after it. */
+static void evicted_and_lost(void **state)
+{
+        (void)state;
+        static const char *const status[] = {
+                "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \"",
+                "\"phase\":\"Failed\",\"reason\":\"Evicted\",\"message\":\"The node was low on resource: memory. \","
+                "\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":1,\"state\":{\"terminated\":{\"reason\":"
+                "\"ContainerStatusUnknown\",\"exitCode\":137}},\"lastState\":{\"terminated\":{\"reason\":"
+                "\"ContainerStatusUnknown\",\"exitCode\":137}}}]"};
+        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", RUNNING));
+        const struct pod_container *pc = ((struct pod *)map_get(&c.world.pods, TEXT("web/web-1")))->container;
+        for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+                AUTO(mem_free) char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), status[i]);
+                take(&c.world, json);
+                assert_int_equal(pc->kills->count, 1);
+                assert_true(pc->evicted && pc->kills->kill[0].latest);
+        }
+        world_release(&c.world);
+        loop_free(c.loop);
+}
+
+/* However many are not counted yet, the newest are kept. */
+static void more_than_are_kept(void **state)
+{
+        (void)state;
+        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", RUNNING));
+        for (int i = 1; i <= POD_KILLS_MAX + 4; i++) {
+                AUTO(mem_free)
+                char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s%d%s"),
+                                        "\"phase\":\"Running\",\"containerStatuses\":[{\"name\":"
+                                        "\"app\",\"restartCount\":",
+                                        i,
+                                        ",\"lastState\":{\"terminated\":{\"reason\":\"OOMKilled\","
+                                        "\"exitCode\":137,\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}]");
+                take(&c.world, json);
+        }
+        const struct pod_kills *k = ((struct pod *)map_get(&c.world.pods, TEXT("web/web-1")))->container[0].kills;
+        assert_int_equal(k->count, POD_KILLS_MAX);
+        for (int i = 0; i < k->count; i++)
+                assert_int_equal(k->kill[i].number, i + 5);
+        world_release(&c.world);
+        loop_free(c.loop);
 }
 
 /* A node that was deleted has pods for a minute or more: nobody hears of them. */
@@ -425,11 +518,19 @@ static void stopped_by_the_kubelet(void **state)
 
 int main(void)
 {
-        const struct CMUnitTest tests[] = {
-                cmocka_unit_test(the_newest_is_kept),        cmocka_unit_test(only_one_is_evicted),
-                cmocka_unit_test(told_by_a_clock_ahead),     cmocka_unit_test(the_node_tells),
-                cmocka_unit_test(one_before_the_last),       cmocka_unit_test(facts_are_of_the_first_look),
-                cmocka_unit_test(facts_go_with_the_process), cmocka_unit_test(a_node_that_is_gone),
-                cmocka_unit_test(stopped_by_the_kubelet),    cmocka_unit_test(beside_one_that_is_down)};
+        const struct CMUnitTest tests[] = {cmocka_unit_test(the_newest_is_kept),
+                                           cmocka_unit_test(only_one_is_evicted),
+                                           cmocka_unit_test(told_by_a_clock_ahead),
+                                           cmocka_unit_test(the_node_tells),
+                                           cmocka_unit_test(one_before_the_last),
+                                           cmocka_unit_test(facts_are_of_the_first_look),
+                                           cmocka_unit_test(deleted_while_an_answer_is_awaited),
+                                           cmocka_unit_test(without_a_time),
+                                           cmocka_unit_test(evicted_and_lost),
+                                           cmocka_unit_test(more_than_are_kept),
+                                           cmocka_unit_test(facts_go_with_the_process),
+                                           cmocka_unit_test(a_node_that_is_gone),
+                                           cmocka_unit_test(stopped_by_the_kubelet),
+                                           cmocka_unit_test(beside_one_that_is_down)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

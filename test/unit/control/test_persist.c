@@ -2,6 +2,7 @@
  * database; it ends without a last checkpoint, as after a kill. */
 #include <fcntl.h>
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -103,6 +104,12 @@ static const char marked[] =
         "\"running\":{}},\"lastState\":{\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":1,\"finishedAt\":\"%s\"}}"
         "}]}}";
 
+static const char lone[] =
+        "{\"metadata\":{\"namespace\":\"web\",\"name\":\"lone\",\"uid\":\"00000000-0000-4000-8002-000000000001\"},"
+        "\"spec\":{\"containers\":[{\"name\":\"app\"}]},\"status\":{\"phase\":\"Running\",\"containerStatuses\":[{"
+        "\"name\":\"app\",\"restartCount\":1,\"state\":{\"running\":{}},\"lastState\":{\"terminated\":{\"reason\":"
+        "\"OOMKilled\",\"exitCode\":1,\"finishedAt\":\"%s\"}}}]}}";
+
 /* What was not believed is not judged again by the next start, which knows less of that time. */
 static void test_disbelieved_once(void **state)
 {
@@ -114,6 +121,30 @@ static void test_disbelieved_once(void **state)
         for (int life = 0; life < 2; life++) {
                 life_begin(&c, path);
                 assert_int_equal(pod_upsert(&c.world, text_of(pod), 1, &(struct err){0}), 0);
+                look(&c);
+                assert_int_equal(c.count.kills, 0);
+                assert_int_equal(c.count.kills_not_believed, life == 0);
+                life_end(&c);
+        }
+}
+
+/* The same of a pod that is a target of its own. */
+static void test_disbelieved_once_of_a_pod(void **state)
+{
+        (void)state;
+        static const char pods[] = "{\"metadata\":{\"name\":\"pods\",\"generation\":1},\"spec\":{\"dimension\":"
+                                   "\"Pod\"}}";
+        struct controller c;
+        struct err err = {0};
+        char at[WALL_TEXT_MAX];
+        AUTO(mem_free) char *path = fresh_path("disbelieved-pod.db");
+        AUTO(mem_free) char *pod = mem_printf(lone, wall_print(now_read().wall, at));
+        for (int life = 0; life < 2; life++) {
+                life_begin(&c, path);
+                assert_int_equal(ns_upsert(&c.world, TEXT("{\"metadata\":{\"name\":\"web\",\"uid\":\"n\"}}"), 1, &err),
+                                 0);
+                assert_int_equal(profile_upsert(&c.world, true, text_of(pods), 1, &err), 0);
+                assert_int_equal(pod_upsert(&c.world, text_of(pod), 1, &err), 0);
                 look(&c);
                 assert_int_equal(c.count.kills, 0);
                 assert_int_equal(c.count.kills_not_believed, life == 0);
@@ -182,6 +213,37 @@ static void test_many_kills(void **state)
         assert_int_equal(c.count.kills, 1);
         assert_int_equal(learned(&c)->kills, PODS + 1);
         life_end(&c);
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+        sqlite3 *db;
+        assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+        sqlite3_close(db);
+}
+
+/* What the row of a kill says of it is not believed, so it counts again: in the life that finds it, and in no other. */
+static void test_damaged_kill_row(void **state)
+{
+        (void)state;
+        static const char *const harm[] = {"UPDATE kill SET at_ms = at_ms + 1", "UPDATE kill SET bytes = bytes + 1",
+                                           "UPDATE kill SET crc = crc + 1"};
+        int64_t at = now_read().wall.ms - MINUTE_MS;
+        for (size_t i = 0; i < sizeof harm / sizeof harm[0]; i++) {
+                AUTO(mem_free) char *path = fresh_path("kill-row.db");
+                for (int life = 0; life < 4; life++) {
+                        struct controller c;
+                        if (life == 1)
+                                run_sql(path, harm[i]);
+                        life_begin(&c, path);
+                        shop_pod(&c.world, 1, 1, at);
+                        look(&c);
+                        assert_int_equal(c.count.kills, life < 2);
+                        assert_int_equal(learned(&c)->kills, life == 0 ? 1 : 2);
+                        life_end(&c);
+                }
+        }
 }
 
 /* While nobody watched, and longer ago than the retention time: it counts all the same. */
@@ -385,6 +447,44 @@ static void test_damaged_while_open(void **state)
         life_end(&c);
 }
 
+/* Kills that are known when their rows are lost: of a pod that is there, or that has not come yet. */
+static void test_kills_outlive_damage(void **state)
+{
+        (void)state;
+        int64_t at = now_read().wall.ms - MINUTE_MS;
+        for (int there = 0; there < 2; there++) {
+                struct controller c;
+                AUTO(mem_free) char *path = fresh_path(there ? "kills-there.db" : "kills-to-come.db");
+                life_begin(&c, path);
+                shop_pod(&c.world, 1, 1, at);
+                look(&c);
+                assert_int_equal(c.count.kills, 1);
+                life_end(&c);
+
+                life_begin(&c, path);
+                if (there) {
+                        shop_pod(&c.world, 1, 1, at);
+                        look(&c);
+                }
+                persist_budget(&c); /* a write, after which no page is remembered */
+                await_store(&c);
+                damage(path);
+                persist_deed(&c, shop_target(&c.world));
+                await_store(&c);
+                assert_int_equal(c.count.store_errors, 1);
+                spent_release(&c);
+                life_end(&c);
+
+                life_begin(&c, path);
+                shop_pod(&c.world, 1, 1, at);
+                look(&c);
+                assert_int_equal(c.count.kills, 0);
+                assert_int_equal(learned(&c)->kills, 1);
+                spent_release(&c);
+                life_end(&c);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -393,10 +493,13 @@ int main(void)
                 cmocka_unit_test(test_kill_with_its_doors),
                 cmocka_unit_test(test_old_kill_of_a_running_pod),
                 cmocka_unit_test(test_many_kills),
+                cmocka_unit_test(test_damaged_kill_row),
                 cmocka_unit_test(test_old_kill_not_yet_seen),
                 cmocka_unit_test(test_no_recall_while_usage_is_away),
                 cmocka_unit_test(test_damaged_while_open),
+                cmocka_unit_test(test_kills_outlive_damage),
                 cmocka_unit_test(test_disbelieved_once),
+                cmocka_unit_test(test_disbelieved_once_of_a_pod),
         };
         return cmocka_run_group_tests_name("persist", tests, NULL, NULL);
 }
