@@ -140,7 +140,7 @@ struct resize {
         uint8_t uid[UID_BYTES];
         struct wanted *wanted;
         int wants, steps;
-        bool raises, resized;
+        bool raises, resized, told;
         bool stays_raised;   /* until the next setting, though nothing of it may be ours */
         bool by_subresource; /* what is under way */
         int64_t raised_ms;   /* when; 0: never */
@@ -515,10 +515,12 @@ static json_t *resizing(struct resize *z, const struct pod_view *v, struct text 
         return patch_build(&want, err);
 }
 
+/* As soon as the server has it: what is still to be recorded may take another pass. */
 static void tell_resized(struct resize *z)
 {
         struct controller *c = z->controller;
         struct target *t = z->target;
+        z->told = true;
         c->count.resizes++;
         c->count.raises += z->raises;
         mem_free(t->denied);
@@ -545,8 +547,6 @@ static void resize_done(struct resize *z, const char *why)
                 for (int i = 0; i < p->containers * RESOURCES; i++)
                         kept->raising[i].to = 0;
         }
-        if (z->resized)
-                tell_resized(z);
         if (why)
                 log_info("a pod is left as it is", KV("pod", z->key), KV("why", why));
         resize_end(z, &(struct err){0}, 0);
@@ -576,6 +576,8 @@ static void step(struct resize *z, const struct pod_view *v, struct text body)
         bool foreign = false;
         struct resize_container *c = containers_of(z, v, body, &foreign);
         enum resize_verdict verdict = resize_judge(c, (size_t)v->containers);
+        if (z->resized && !z->told && verdict == RESIZE_STANDS && !foreign)
+                tell_resized(z);
         if (verdict == RESIZE_QOS || verdict == RESIZE_RESTARTS || (foreign && verdict == RESIZE_STANDS)) {
                 resize_done(z, foreign ? "somebody else resized it" : "its class or a restart is in the way");
                 return;
