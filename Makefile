@@ -89,6 +89,9 @@ $(OUT)/%.o: %.c $(OUT)/flags
 	$(call say,CC,$<)
 	$(Q)$(CC) $(OUR_CFLAGS) $(CPPFLAGS) $(CFLAGS) -MMD -MP -c $< -o $@
 
+# Tests and benches see what a module keeps to itself; src does not.
+$(OUT)/test/%.o $(OUT)/bench/%.o: CPPFLAGS += -Isrc
+
 # Only this object knows the version, so that a commit does not rebuild the rest but always this.
 $(OUT)/version: force
 	@mkdir -p $(@D)
@@ -214,7 +217,7 @@ mutate: ## change one comparison or constant of core at a time, and expect a fai
 	@test/mutate $(FILES)
 
 check-layers: ## includes follow the chain of modules
-	@test/layers
+	@test/layers selftest && test/layers
 
 # The objects are the tests' own, so that `make check` builds them once.
 check-counts: ## circles, bare names, wide structs, long files: none more than test/counts.most allows

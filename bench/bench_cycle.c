@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../src/control/controller_private.h"
 #include "../test/support/crowd.h"
+#include "control/controller_private.h"
 #include "line.h"
 
 enum { CONTAINERS = 100000, WARM = 3, CYCLES = 10, INTERVAL_MS = 2500 };

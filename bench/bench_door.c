@@ -5,9 +5,9 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "../src/control/controller_private.h"
 #include "../test/support/crowd.h"
 #include "../test/support/press.h"
+#include "control/controller_private.h"
 #include "line.h"
 
 enum { CONTAINERS = 100000, WORKLOADS_OF_ONE_NAMESPACE = 100, QUICK_MS = 2500, SECONDS = 60, INTERVAL_MS = 50000 };

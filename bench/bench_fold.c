@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
-#include "../src/control/controller_private.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "control/controller_private.h"
 #include "line.h"
 
 enum { WORKLOADS = 200000, REPLICAS = 5, PODS = WORKLOADS * REPLICAS, PER_NAMESPACE = 100, WARM = 3, RUNS = 5 };

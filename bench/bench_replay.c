@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../src/cli/replay_policy.h"
 #include "base/buf.h"
+#include "cli/replay_policy.h"
 #include "line.h"
 
 enum { ENTITIES = 100, ROWS = 10000, STEP_S = 300, RUNS = 3, TRACE_MAX = 64 << 20 };

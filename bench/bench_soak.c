@@ -10,10 +10,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../src/control/controller_private.h"
 #include "../test/fake/apiserver.h"
 #include "../test/support/tmp.h"
 #include "base/mem.h"
+#include "control/controller_private.h"
 #include "line.h"
 
 enum { CYCLES = 10000, CHANGE_EVERY = 5, STANDING = 40, LIFE = 8, INTERVAL_MS = 5 };

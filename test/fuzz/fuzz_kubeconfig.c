@@ -6,10 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../src/kube/access_config.h"
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "fuzz.h"
+#include "kube/access_config.h"
 
 static bool is_utf8(const char *s)
 {

@@ -4,8 +4,8 @@
  */
 #include <string.h>
 
-#include "../../src/doc/doc_private.h"
 #include "base/yaml.h"
+#include "doc/doc_private.h"
 #include "fuzz.h"
 
 enum { OUT_MAX = 256 << 20, OBJECTS_MAX = 8 };

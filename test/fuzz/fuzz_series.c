@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../src/prometheus/decode.h"
 #include "fuzz.h"
 #include "net/stream.h"
+#include "prometheus/decode.h"
 
 enum { POINTS_MOST = 64 };
 

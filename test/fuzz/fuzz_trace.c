@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "../../src/cli/replay.h"
+#include "cli/replay.h"
 #include "fuzz.h"
 
 enum { NUMBER_LONGEST = 511 };

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "../../src/kube/reflector.h"
 #include "fuzz.h"
+#include "kube/reflector.h"
 
 struct told {
         uint64_t upserts, removes, sweeps, hash;

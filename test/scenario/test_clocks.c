@@ -11,9 +11,9 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../src/control/controller_private.h"
 #include "../support/story.h"
 #include "../support/tmp.h"
+#include "control/controller_private.h"
 
 #define LIMITED "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]"
 #define REQUEST "spec.template.spec.containers[app].resources.requests.cpu"

@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
-#include "../../src/control/authority.h"
 #include "../support/fetch.h"
 #include "../support/halflife.h"
 #include "../support/tmp.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "control/authority.h"
 
 #define SHOP "/api/v1/namespaces/shop/workloads"
 #define WEB  SHOP "/deploy/storefront"

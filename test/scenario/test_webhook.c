@@ -13,11 +13,11 @@
 #include <gnutls/gnutls.h>
 #include <jansson.h>
 
-#include "../../src/control/authority.h"
-#include "../../src/control/webhook.h"
 #include "../support/api.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "control/authority.h"
+#include "control/webhook.h"
 
 #define DAY_MS (24 * (int64_t)HOUR_MS)
 #define SECRET "/api/v1/namespaces/halflife/secrets/halflife-certificate"

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../src/control/controller_private.h"
 #include "base/mem.h"
+#include "control/controller_private.h"
 #include "tmp.h"
 
 enum { PUBLISH_MOST_S = 600 };

@@ -2,7 +2,7 @@
 #ifndef HALFLIFE_TEST_SUPPORT_GUARDED_H
 #define HALFLIFE_TEST_SUPPORT_GUARDED_H
 
-#include "../../src/control/controller_private.h"
+#include "control/controller_private.h"
 
 enum { GUARDED_PODS = 3 };
 static const int64_t changed_ms = INT64_C(1800000000000);

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/commands.h"
-#include "../../../src/cli/complete.h"
 #include "base/mem.h"
 #include "cli/cmd.h"
+#include "cli/commands.h"
+#include "cli/complete.h"
 
 static char asked[128];
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/diff.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/diff.h"
 
 static char *diff_of(struct text before, struct text after, bool colour)
 {

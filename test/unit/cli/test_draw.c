@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/draw.h"
+#include "cli/draw.h"
 
 static char *drawn(const struct drawing *d, const struct terminal *t)
 {

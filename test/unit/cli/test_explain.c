@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/explain.h"
 #include "../serve/routes_fixture.h"
 #include "base/yaml.h"
+#include "cli/explain.h"
 
 static json_t *get(void *arg, const char *path_query, struct err *err)
 {

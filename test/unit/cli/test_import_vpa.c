@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/import.h"
 #include "base/yaml.h"
+#include "cli/import.h"
 #include "core/vpa.h"
 
 static void test_read(void **state)

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/inputs.h"
 #include "../../support/tmp.h"
 #include "base/mem.h"
+#include "cli/inputs.h"
 
 static void make_folder(const char *name)
 {

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/commands.h"
 #include "base/yaml.h"
+#include "cli/commands.h"
 #include "cli/settings.h"
 
 #define PAGE "man/halflife.1"

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/commands.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "cli/commands.h"
 
 static char *readme(void)
 {

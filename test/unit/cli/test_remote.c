@@ -8,10 +8,10 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/remote.h"
 #include "../../support/tmp.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "cli/remote.h"
 
 static void test_addresses(void **state)
 {

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/replay_policy.h"
+#include "cli/replay_policy.h"
 
 enum { STEP = 600, DAY = 86400, STEPS_A_DAY = DAY / STEP };
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/workload.h"
+#include "cli/workload.h"
 
 static void test_table(void **state)
 {

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/cli/yaml_print.h"
 #include "base/yaml.h"
+#include "cli/yaml_print.h"
 
 static char *printed(const json_t *value)
 {

@@ -7,9 +7,9 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
-#include "../../../src/core/histogram_inner.h"
 #include "../../support/shop.h"
+#include "control/controller_private.h"
+#include "core/histogram_inner.h"
 
 static struct target *target_of(struct controller *c, const char *name)
 {

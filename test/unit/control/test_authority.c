@@ -11,8 +11,8 @@
 #include <cmocka.h>
 #include <gnutls/x509.h>
 
-#include "../../../src/control/authority.h"
 #include "base/mem.h"
+#include "control/authority.h"
 
 #define DAY_MS (24 * (int64_t)HOUR_MS)
 

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
+#include "control/controller_private.h"
 
 /* One target with one container of 1000m, for which a gate is open to so many millicores. */
 struct fixture {

@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/cause.h"
+#include "control/cause.h"
 
 static const struct {
         const char *text, *left;

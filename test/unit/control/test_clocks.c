@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
+#include "control/controller_private.h"
 
 static const int64_t hour = HOUR_MS, day = DAY_MS, year = 365 * (int64_t)DAY_MS;
 

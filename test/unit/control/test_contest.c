@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
+#include "control/controller_private.h"
 
 enum { CHANGED_MS = 1000000000 };
 

@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 static const char plain[] = "{\"spec\":{\"replicas\":2,\"template\":{\"metadata\":{\"labels\":{\"app\":\"web\"}},"
                             "\"spec\":{\"containers\":[{"

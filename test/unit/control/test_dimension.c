@@ -8,8 +8,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
-#include "../../../src/control/dimension.h"
+#include "control/controller_private.h"
+#include "control/dimension.h"
 
 enum { SAMPLES = 120 };
 

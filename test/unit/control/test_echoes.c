@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 #define HPA(version, target, metric, status)                                                                           \
         "{\"metadata\":{\"namespace\":\"web\",\"name\":\"shop\",\"resourceVersion\":\"" version "\"},"                 \

@@ -7,11 +7,11 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/trial.h"
 #include "../../support/guarded.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
 #include "base/yaml.h"
+#include "control/trial.h"
 
 static void begin(struct guarded *s, enum apply_mode mode)
 {

@@ -7,8 +7,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
 #include "../../support/shop.h"
+#include "control/controller_private.h"
 
 static void open_shop(struct controller *c, const char *resources)
 {

@@ -8,7 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 #define AT(s)    "2026-07-01T10:00:0" s "Z"
 #define DEAD(s)  "{\"terminated\":{\"reason\":\"OOMKilled\",\"finishedAt\":\"" AT(s) "\"}}"

@@ -7,8 +7,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
 #include "../../support/tmp.h"
+#include "control/controller_private.h"
 
 enum { FEW = 3 };
 

@@ -11,9 +11,9 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
+#include "control/controller_private.h"
 
 static const char profile[] = "{\"resources\":{\"memory\":{\"enabled\":true,\"oomHold\":\"8760h\"}}}";
 static const int64_t retention_ms = 336 * (int64_t)HOUR_MS;

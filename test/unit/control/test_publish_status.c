@@ -9,11 +9,11 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/publish.h"
-#include "../../../src/control/trial.h"
 #include "../../support/pick.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "control/publish.h"
+#include "control/trial.h"
 
 enum { PLANS = 4000, MOST = 4 };
 

@@ -8,7 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 #define QUOTA(name, spec) "{\"metadata\":{\"namespace\":\"web\",\"name\":\"" name "\"},\"spec\":{" spec "}}"
 #define PODS(n)           "\"hard\":{\"pods\":" n "}"

@@ -9,8 +9,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/plan.h"
 #include "base/yaml.h"
+#include "control/plan.h"
 
 #define RECORDED(cpu) "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu "\\\"}}}"
 #define CARRIES(original, applied)                                                                                     \

@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
+#include "control/controller_private.h"
 
 static struct controller *begin(void)
 {

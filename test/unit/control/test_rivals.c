@@ -8,7 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 #define UID(n) "00000000-0000-4000-8000-00000000000" n
 #define VPA(name, version, kind, of, policy)                                                                           \

@@ -8,7 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 #define TEMPLATE "\"template\":{\"spec\":{\"containers\":[{\"name\":\"app\"}]}}"
 #define DONE     "\"observedGeneration\":4,\"replicas\":2,\"updatedReplicas\":2,\"availableReplicas\":2"

@@ -8,7 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 #define EVENT(kind, name, reason, at)                                                                                  \
         "{\"metadata\":{\"name\":\"e\",\"namespace\":\"default\"},\"involvedObject\":{\"kind\":\"" kind                \

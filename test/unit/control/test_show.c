@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/control/show.h"
+#include "control/show.h"
 
 /* One container runs to completion, one only pods have, one is the workload's own. */
 static const char recommendation[] =

@@ -9,9 +9,9 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
+#include "control/controller_private.h"
 
 static const char profile[] = "{\"apply\":{\"windows\":[{\"schedule\":\"* * * * *\",\"duration\":\"1h\",\"timeZone\":"
                               "\"Late\"}]}}";

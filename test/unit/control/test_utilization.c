@@ -10,8 +10,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/utilization.h"
 #include "base/yaml.h"
+#include "control/utilization.h"
 #include "serve/custom_metrics.h"
 
 #define UID(n) "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""

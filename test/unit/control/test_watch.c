@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/controller_private.h"
+#include "control/controller_private.h"
 
 /* Two guests that are known, of which discovery is asked; one was found. */
 static void begin(struct controller *c)

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
+#include "control/world.h"
 
 static const struct now start = {{1000000000}, {1700000000000}};
 

@@ -12,8 +12,8 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../../src/control/world.h"
 #include "../../support/shop.h"
+#include "control/world.h"
 
 enum { ROUNDS = 60, EVENTS = 150, NAMES = 4, PODS = 8 };
 

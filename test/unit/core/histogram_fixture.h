@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "../../../src/core/histogram_inner.h"
+#include "core/histogram_inner.h"
 
 #define DAY  ((int64_t)DAY_MS)
 #define LAST (HISTOGRAM_BUCKETS - 1)

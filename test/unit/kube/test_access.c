@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../../src/kube/access_config.h"
 #include "base/mem.h"
 #include "kube/access.h"
+#include "kube/access_config.h"
 
 /* --- files of a folder that goes away ----------------------------------------------------- */
 

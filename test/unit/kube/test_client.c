@@ -6,11 +6,11 @@
 #include <cmocka.h>
 #include <sys/stat.h>
 
-#include "../../../src/kube/status.h"
 #include "../net/peer.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "kube/client.h"
+#include "kube/status.h"
 
 /* --- a client of a scripted server -------------------------------------------------------- */
 

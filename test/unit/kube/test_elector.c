@@ -12,9 +12,9 @@
 
 #include <cmocka.h>
 
-#include "../../../src/kube/elector.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "kube/elector.h"
 
 /* --- a server of one Lease --------------------------------------------------------------------------------------- */
 

@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/kube/reflector.h"
 #include "base/buf.h"
+#include "kube/reflector.h"
 
 enum { NAMES = 12 };
 

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/prometheus/decode.h"
-#include "../../../src/prometheus/query.h"
+#include "prometheus/decode.h"
+#include "prometheus/query.h"
 
 static void promql_names_what_is_asked(void **state)
 {

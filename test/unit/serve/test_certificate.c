@@ -15,13 +15,13 @@
 #include <cmocka.h>
 #include <curl/curl.h>
 
-#include "../../../src/serve/certificate.h"
 #include "../../fake/apiserver.h"
 #include "../../support/fetch.h"
 #include "../../support/stand.h"
 #include "../../support/tmp.h"
 #include "../../support/wire.h"
 #include "base/mem.h"
+#include "serve/certificate.h"
 
 /* Two authorities, and a pair of each: a test server makes them as it starts. */
 static struct fake *world[2];

@@ -6,8 +6,8 @@
 
 #include <cmocka.h>
 
-#include "../../../src/serve/encode.h"
 #include "base/mem.h"
+#include "serve/encode.h"
 
 static void test_what_is_accepted(void **state)
 {

@@ -9,10 +9,10 @@
 
 #include <cmocka.h>
 
-#include "../../../src/serve/filter.h"
 #include "../../support/openapi.h"
 #include "base/yaml.h"
 #include "routes_fixture.h"
+#include "serve/filter.h"
 
 #define ALL  "/api/v1/workloads"
 #define SHOP "/api/v1/namespaces/shop/workloads"

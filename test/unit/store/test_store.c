@@ -15,10 +15,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../../src/store/scan.h"
 #include "../../support/store_image.h"
 #include "../../support/tmp.h"
 #include "base/mem.h"
+#include "store/scan.h"
 
 static char *fresh_path(const char *name)
 {
