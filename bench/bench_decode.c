@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "doc/decode.h"
 #include "line.h"
 #include "net/stream.h"
+#include "objects/decode.h"
 
 enum { PODS = 100000, WORKLOADS = 20000, CHUNK = 16384, BEST_OF = 3 };
 

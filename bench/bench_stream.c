@@ -9,9 +9,9 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "doc/decode.h"
 #include "line.h"
 #include "net/stream.h"
+#include "objects/decode.h"
 
 enum { PODS = 100000, LABELS = 5, RUNS = 5, LIST_MAX = 128 << 20, CHUNK = 16 << 10 };
 

@@ -4,8 +4,8 @@
 #ifndef HALFLIFE_KUBE_METRICS_H
 #define HALFLIFE_KUBE_METRICS_H
 
-#include "doc/decode.h"
 #include "kube/client.h"
+#include "objects/decode.h"
 
 struct metrics_result {
         int64_t pods;     /* read */

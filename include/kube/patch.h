@@ -1,12 +1,12 @@
 /*
- * The one write path for every workload kind: JSON Patch that tests what was read (doc/patch.h builds it), and
+ * The one write path for every workload kind: JSON Patch that tests what was read (objects/patch.h builds it), and
  * server-side apply for what is ours.
  */
 #ifndef HALFLIFE_KUBE_PATCH_H
 #define HALFLIFE_KUBE_PATCH_H
 
-#include "doc/patch.h"
 #include "kube/client.h"
+#include "objects/patch.h"
 
 /* Send it (it stays the caller's) with the field manager of the client; the answer's body is the object as the server
  * took it (admission may have changed it). */

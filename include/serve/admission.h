@@ -10,7 +10,7 @@
 #define HALFLIFE_SERVE_ADMISSION_H
 
 #include "base/buf.h"
-#include "doc/decode.h"
+#include "objects/decode.h"
 #include "serve/view.h"
 
 /* An AdmissionReview's request. Texts point into the body or the arena. */

@@ -7,7 +7,7 @@
 
 #include "core/advise.h"
 #include "core/origin.h"
-#include "doc/decode.h"
+#include "objects/decode.h"
 #include "serve/view.h"
 
 struct deploy_container {

@@ -9,8 +9,8 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
-#include "doc/decode.h"
 #include "listing.h"
+#include "objects/decode.h"
 #include "terminal.h"
 #include "workload.h"
 

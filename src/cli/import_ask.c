@@ -2,9 +2,9 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "doc/decode.h"
 #include "import.h"
 #include "listing.h"
+#include "objects/decode.h"
 #include "terminal.h"
 
 /* --- one Recommendation --- */

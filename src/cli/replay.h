@@ -16,10 +16,10 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "control/profile_spec.h"
 #include "core/raise.h"
 #include "core/recommend.h"
 #include "core/score.h"
+#include "objects/profile_read.h"
 #include "trace.h"
 
 enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };

@@ -12,7 +12,7 @@
 #include "cli/session.h"
 #include "core/kind.h"
 #include "core/rollout.h"
-#include "doc/restore.h"
+#include "objects/restore_patch.h"
 #include "workload.h"
 
 enum { RESTORE_WORDS = 32, RESTORE_KINDS = 128, RESTORE_ORDER_MAX = 10000 };

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli/version.h"
-#include "doc/record.h"
+#include "objects/annotation_record.h"
 
 int session_open(struct session *s, const char *kubeconfig, const char *context, struct err *err)
 {

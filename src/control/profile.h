@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 #include "base/zone.h"
-#include "control/profile_spec.h"
 #include "core/amount.h"
 #include "core/canary.h"
+#include "objects/profile_read.h"
 #include "serve/view.h"
 
 struct target;

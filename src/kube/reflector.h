@@ -7,10 +7,10 @@
 #ifndef HALFLIFE_KUBE_REFLECTOR_H
 #define HALFLIFE_KUBE_REFLECTOR_H
 
-#include "doc/decode.h"
 #include "kube/informer.h"
 #include "net/retry.h"
 #include "net/stream.h"
+#include "objects/decode.h"
 
 enum reflector_state {
         WATCH_LISTING, /* a watch whose initial events are not over */

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "doc/patch.h"
+#include "objects/patch.h"
 #include "serve/admission.h"
 #include "serve/deploy.h"
 

@@ -2,8 +2,8 @@
  * Events, which whoever may write anything in a namespace writes: any text gives a view, the same twice, or one clear
  * error; and what the message says of an eviction lies within it.
  */
-#include "doc/decode.h"
 #include "fuzz.h"
+#include "objects/decode.h"
 
 static void check_eviction(struct text message)
 {

@@ -3,9 +3,9 @@
  */
 #include <string.h>
 
-#include "doc/decode.h"
 #include "fuzz.h"
 #include "net/stream.h"
+#include "objects/decode.h"
 
 struct seen {
         struct arena arena;

@@ -1,8 +1,8 @@
 /*
  * Nodes: any text gives a view, the same twice, or one clear error.
  */
-#include "doc/decode.h"
 #include "fuzz.h"
+#include "objects/decode.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
-#include "doc/decode.h"
 #include "fuzz.h"
+#include "objects/decode.h"
 
 static void check_texts(const struct pod_view *p)
 {

@@ -1,8 +1,8 @@
 /*
  * Workloads, autoscalers, LimitRanges and what we recorded on a template: bounds hold, errors are clear.
  */
-#include "doc/decode.h"
 #include "fuzz.h"
+#include "objects/decode.h"
 
 static void check_code(int rc, const struct err *err)
 {

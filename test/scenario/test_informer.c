@@ -16,8 +16,8 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "doc/decode.h"
 #include "kube/informer.h"
+#include "objects/decode.h"
 
 enum { LONG_MS = 20000, NAMES = 20 };
 

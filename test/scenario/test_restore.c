@@ -21,8 +21,8 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "core/kind.h"
-#include "doc/patch.h"
-#include "doc/restore.h"
+#include "objects/patch.h"
+#include "objects/restore_patch.h"
 
 enum { ARGS = 12, SAYS = 6, OBJECTS = 6 };
 

@@ -1,8 +1,8 @@
 /*
  * Label selectors as the API has them (matchLabels and matchExpressions), read once.
  */
-#ifndef HALFLIFE_CONTROL_SELECTOR_H
-#define HALFLIFE_CONTROL_SELECTOR_H
+#ifndef HALFLIFE_OBJECTS_LABEL_SELECTOR_H
+#define HALFLIFE_OBJECTS_LABEL_SELECTOR_H
 
 #include <jansson.h>
 

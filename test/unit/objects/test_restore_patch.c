@@ -15,8 +15,8 @@
 #include "../../support/json_patch.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "doc/patch.h"
-#include "doc/restore.h"
+#include "objects/patch.h"
+#include "objects/restore_patch.h"
 
 #define NOTES(original, applied)                                                                                       \
         "\"annotations\":{\"halflife.dev/original-resources\":\"" original                                             \

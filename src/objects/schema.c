@@ -1,4 +1,4 @@
-#include "field.h"
+#include "schema.h"
 
 #include <stdio.h>
 #include <stdlib.h>

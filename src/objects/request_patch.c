@@ -1,8 +1,8 @@
-#include "doc/patch.h"
+#include "objects/patch.h"
 
 #include <stdio.h>
 
-#include "patch_builder.h"
+#include "json_patch_builder.h"
 
 /* --- requests --- */
 

@@ -15,7 +15,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "core/quantity.h"
-#include "doc/patch.h"
+#include "objects/patch.h"
 
 #include "../../support/json_patch.h"
 

@@ -1,8 +1,8 @@
 #include <stdio.h>
 
-#include "doc/patch.h"
-#include "doc/record.h"
-#include "patch_builder.h"
+#include "json_patch_builder.h"
+#include "objects/annotation_record.h"
+#include "objects/patch.h"
 
 /* A trigger's is a text. */
 static int set_trigger(struct builder *b, const struct patch_target *t)

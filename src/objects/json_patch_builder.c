@@ -1,4 +1,4 @@
-#include "patch_builder.h"
+#include "json_patch_builder.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -3,10 +3,10 @@
  * that occur in more than one kind. Each decoder_x reads the value the reader stands at; after a refusal every one of
  * them gives its empty answer, so that a caller checks once, by decoder_end.
  */
-#ifndef HALFLIFE_DOC_DECODER_H
-#define HALFLIFE_DOC_DECODER_H
+#ifndef HALFLIFE_OBJECTS_DECODER_H
+#define HALFLIFE_OBJECTS_DECODER_H
 
-#include "doc/decode.h"
+#include "objects/decode.h"
 
 struct decoder {
         struct json j;

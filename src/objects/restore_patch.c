@@ -1,4 +1,4 @@
-#include "doc/restore.h"
+#include "objects/restore_patch.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "core/origin.h"
 #include "core/quantity.h"
 #include "core/retune.h"
-#include "doc/patch.h"
+#include "objects/patch.h"
 
 /* What of an object tells the way back: a workload's template, or a pod. */
 struct carrier {

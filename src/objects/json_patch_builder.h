@@ -1,8 +1,8 @@
 /*
  * A JSON Patch under way: what the patches of this module are made of.
  */
-#ifndef HALFLIFE_DOC_PATCH_BUILDER_H
-#define HALFLIFE_DOC_PATCH_BUILDER_H
+#ifndef HALFLIFE_OBJECTS_JSON_PATCH_BUILDER_H
+#define HALFLIFE_OBJECTS_JSON_PATCH_BUILDER_H
 
 #include <jansson.h>
 

@@ -2,12 +2,12 @@
  * JSON Patches that set the requests of a pod template, or of a pod, or the targets of an autoscaler, and record them
  * in our annotations.
  */
-#ifndef HALFLIFE_DOC_PATCH_H
-#define HALFLIFE_DOC_PATCH_H
+#ifndef HALFLIFE_OBJECTS_PATCH_H
+#define HALFLIFE_OBJECTS_PATCH_H
 
 #include <jansson.h>
 
-#include "doc/decode.h"
+#include "objects/decode.h"
 
 /* What to set on one container of a template. */
 struct patch_container {

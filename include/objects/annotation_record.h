@@ -2,8 +2,8 @@
  * The resources that our annotations record: {"app":{"requests":{"cpu":"2"},"limits":{"cpu":"4"}}, …}. A container
  * whose request is absent there had none.
  */
-#ifndef HALFLIFE_DOC_RECORD_H
-#define HALFLIFE_DOC_RECORD_H
+#ifndef HALFLIFE_OBJECTS_ANNOTATION_RECORD_H
+#define HALFLIFE_OBJECTS_ANNOTATION_RECORD_H
 
 #include "base/err.h"
 #include "base/mem.h"

@@ -1,6 +1,6 @@
 /* What the tests of the decoders share: a view as one line of text, so that a table says what is wanted. */
-#ifndef HALFLIFE_TEST_DECODE_HELP_H
-#define HALFLIFE_TEST_DECODE_HELP_H
+#ifndef HALFLIFE_TEST_UNIT_OBJECTS_DECODE_HELP_H
+#define HALFLIFE_TEST_UNIT_OBJECTS_DECODE_HELP_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/buf.h"
-#include "doc/decode.h"
+#include "objects/decode.h"
 
 static inline void say(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 static inline void say(struct buf *b, const char *fmt, ...)

@@ -3,8 +3,8 @@
  * longer. Texts that were absent are {"", 0} (len 0). Quantities are parsed: CPU in millicores, memory in bytes,
  * rounded away from zero.
  */
-#ifndef HALFLIFE_DOC_DECODE_H
-#define HALFLIFE_DOC_DECODE_H
+#ifndef HALFLIFE_OBJECTS_DECODE_H
+#define HALFLIFE_OBJECTS_DECODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@
 #include "core/correct.h"
 #include "core/kill.h"
 #include "core/resize.h"
-#include "doc/record.h"
+#include "objects/annotation_record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"
 #define ANNOTATION_FUSE  "halflife.dev/fuse" /* on our Lease: core/fuse.h */

@@ -1,4 +1,4 @@
-#include "control/selector.h"
+#include "objects/label_selector.h"
 
 #include "base/mem.h"
 

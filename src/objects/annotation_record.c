@@ -1,4 +1,4 @@
-#include "doc/record.h"
+#include "objects/annotation_record.h"
 
 #include "base/buf.h"
 #include "decoder.h"

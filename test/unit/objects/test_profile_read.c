@@ -13,7 +13,7 @@
 
 #include "base/clock.h"
 #include "base/yaml.h"
-#include "control/profile_spec.h"
+#include "objects/profile_read.h"
 
 #define MI INT64_C(1048576)
 

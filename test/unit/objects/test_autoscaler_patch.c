@@ -3,8 +3,8 @@
 
 #include "base/yaml.h"
 #include "decode_help.h"
-#include "doc/patch.h"
-#include "doc/record.h"
+#include "objects/annotation_record.h"
+#include "objects/patch.h"
 
 static void targets_are_read_as_the_table_says(void **state)
 {

@@ -1,4 +1,4 @@
-#include "doc/record.h"
+#include "objects/annotation_record.h"
 
 #include "decode_help.h"
 

@@ -3,12 +3,12 @@
  * object alone. Its annotations tell what halflife set and what was there before; what somebody has changed since is
  * his, and stands.
  */
-#ifndef HALFLIFE_DOC_RESTORE_H
-#define HALFLIFE_DOC_RESTORE_H
+#ifndef HALFLIFE_OBJECTS_RESTORE_PATCH_H
+#define HALFLIFE_OBJECTS_RESTORE_PATCH_H
 
 #include <jansson.h>
 
-#include "doc/decode.h"
+#include "objects/decode.h"
 
 enum { RESTORE_TEXT = 384 };
 

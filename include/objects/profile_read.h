@@ -3,8 +3,8 @@
  * most of what is wrong before it comes here; what still is (an unknown zone's name is not: zones are looked up by the
  * windows) is an error that names the field and the cure.
  */
-#ifndef HALFLIFE_CONTROL_PROFILE_SPEC_H
-#define HALFLIFE_CONTROL_PROFILE_SPEC_H
+#ifndef HALFLIFE_OBJECTS_PROFILE_READ_H
+#define HALFLIFE_OBJECTS_PROFILE_READ_H
 
 #include <jansson.h>
 

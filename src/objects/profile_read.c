@@ -1,13 +1,13 @@
-#include "control/profile_spec.h"
+#include "objects/profile_read.h"
 
 #include <assert.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "base/mem.h"
-#include "control/selector.h"
 #include "core/quantity.h"
-#include "field.h"
+#include "objects/label_selector.h"
+#include "schema.h"
 
 #define DURATION_CURE ", such as 24h or 1h30m; there are no days, a week is 168h"
 #define MINUTES(n)    ((n)*INT64_C(60000))

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/quantity.h"
-#include "doc/decode.h"
+#include "objects/decode.h"
 
 static const char *find(struct text in, const char *word)
 {

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/yaml.h"
-#include "control/selector.h"
+#include "objects/label_selector.h"
 
 MEM_AUTO(selector_free, struct selector *)
 

@@ -2,8 +2,8 @@
  * Tables of fields: an object of a profile is read by a table that names each field, how it is read, where it goes, its
  * bounds and what to say where it is none of these.
  */
-#ifndef HALFLIFE_SRC_CONTROL_FIELD_H
-#define HALFLIFE_SRC_CONTROL_FIELD_H
+#ifndef HALFLIFE_OBJECTS_SCHEMA_H
+#define HALFLIFE_OBJECTS_SCHEMA_H
 
 #include <jansson.h>
 #include <stdbool.h>
