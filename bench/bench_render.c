@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
-#include "doc/doc.h"
 #include "line.h"
+#include "manifest/document.h"
 #include "serve/render.h"
 
 enum { RUNS = 5, STREAM_MAX = 64 << 20 };

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "core/kind.h"
-#include "doc/template.h"
+#include "manifest/pod_template.h"
 #include "render_inner.h"
 #include "serve/deploy.h"
 

@@ -3,7 +3,7 @@
 #define HALFLIFE_SRC_SERVE_RENDER_INNER_H
 
 #include "base/map.h"
-#include "doc/doc.h"
+#include "manifest/document.h"
 #include "serve/render.h"
 
 static inline uint32_t render_at(const struct doc *d, uint32_t mapping, const char *key)

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "doc/doc_private.h"
 #include "fuzz.h"
+#include "manifest/document_private.h"
 
 enum { OUT_MAX = 256 << 20, OBJECTS_MAX = 8 };
 

@@ -3,7 +3,7 @@
 #include <yaml.h>
 
 #include "base/map.h"
-#include "doc_private.h"
+#include "document_private.h"
 
 struct frame {
         uint32_t node;

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "doc_private.h"
+#include "document_private.h"
 
 static bool is_among(uint32_t key, const uint32_t *gone, size_t n)
 {

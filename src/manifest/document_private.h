@@ -3,10 +3,10 @@
  * collection's children follow it and `skip` is where they end. A mapping's children are key, value, key, value, ….
  * Node 0 is none.
  */
-#ifndef HALFLIFE_DOC_PRIVATE_H
-#define HALFLIFE_DOC_PRIVATE_H
+#ifndef HALFLIFE_MANIFEST_DOCUMENT_PRIVATE_H
+#define HALFLIFE_MANIFEST_DOCUMENT_PRIVATE_H
 
-#include "doc/doc.h"
+#include "manifest/document.h"
 
 enum node_type { NODE_SCALAR, NODE_MAPPING, NODE_SEQUENCE, NODE_ALIAS };
 enum node_style { STYLE_PLAIN, STYLE_SINGLE, STYLE_DOUBLE, STYLE_LITERAL /* folded too */, STYLE_BLOCK, STYLE_FLOW };

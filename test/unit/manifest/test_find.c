@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "doc/doc.h"
+#include "manifest/document.h"
 
 static struct doc *read_text(const char *text)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "doc/template.h"
+#include "manifest/pod_template.h"
 
 static struct doc *read_text(const char *text)
 {

@@ -1,4 +1,4 @@
-#include "doc_private.h"
+#include "document_private.h"
 
 size_t line_end(const struct doc *d, size_t at)
 {

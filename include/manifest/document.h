@@ -28,8 +28,8 @@
  * DOC_DEPTH_MAX of nesting, of which DOC_FLOW_MAX in brackets. Cost is linear in the text; aliases are never copied,
  * and where they make look-ups cost more than that, those fail from then on (ERR_INVALID).
  */
-#ifndef HALFLIFE_DOC_DOC_H
-#define HALFLIFE_DOC_DOC_H
+#ifndef HALFLIFE_MANIFEST_DOCUMENT_H
+#define HALFLIFE_MANIFEST_DOCUMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "doc_private.h"
+#include "document_private.h"
 
 static const size_t BUF_MOST = SIZE_MAX / 4; /* bounded by the values given */
 

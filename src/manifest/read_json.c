@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "doc_private.h"
+#include "document_private.h"
 
 struct loader {
         struct doc *d;

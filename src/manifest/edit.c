@@ -2,7 +2,7 @@
 
 #include "base/utf8.h"
 
-#include "doc_private.h"
+#include "document_private.h"
 
 enum { STEP_USUAL = 2 };
 

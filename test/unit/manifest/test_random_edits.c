@@ -15,7 +15,7 @@
 
 #include "base/buf.h"
 #include "base/yaml.h"
-#include "doc/doc.h"
+#include "manifest/document.h"
 
 enum { TEXT_MAX = 1 << 20, DEPTH = 5, CHANGES = 4, STEPS = 8, CASES = 4000 };
 

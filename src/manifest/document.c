@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "doc_private.h"
+#include "document_private.h"
 
 enum { LISTS_NESTED_MAX = 8, DIRECTIVES_MAX = 1000 };
 

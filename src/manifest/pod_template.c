@@ -1,9 +1,9 @@
-#include "doc/template.h"
+#include "manifest/pod_template.h"
 
 #include <assert.h>
 #include <stdio.h>
 
-#include "doc_private.h"
+#include "document_private.h"
 
 static const char *const lists[] = {"containers", "initContainers"};
 

@@ -1,11 +1,11 @@
 /*
  * Pod templates in documents: what render has to know of an object, and the requests and annotations that it sets.
  */
-#ifndef HALFLIFE_DOC_TEMPLATE_H
-#define HALFLIFE_DOC_TEMPLATE_H
+#ifndef HALFLIFE_MANIFEST_POD_TEMPLATE_H
+#define HALFLIFE_MANIFEST_POD_TEMPLATE_H
 
 #include "core/correct.h"
-#include "doc/doc.h"
+#include "manifest/document.h"
 
 enum { TEMPLATE_CONTAINERS = 64, TEMPLATE_STEPS = 4 };
 

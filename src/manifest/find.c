@@ -1,6 +1,6 @@
 #include "base/yaml.h"
 
-#include "doc_private.h"
+#include "document_private.h"
 
 enum { MERGES_MAX = 64, PLAIN_MAX = 64, LOOKS_A_NODE = 32, LOOKS_LEAST = 1 << 20 };
 

@@ -19,7 +19,7 @@
 #include <glob.h>
 
 #include "base/yaml.h"
-#include "doc/doc.h"
+#include "manifest/document.h"
 
 #define DIR "test/data/render/"
 

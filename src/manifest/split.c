@@ -1,4 +1,4 @@
-#include "doc_private.h"
+#include "document_private.h"
 
 static const char bom[] = "\xef\xbb\xbf";
 
