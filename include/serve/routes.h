@@ -96,6 +96,8 @@ struct answer {
         int headers;
 };
 void answer_header(struct answer *a, const char *name, const char *value);
+/* A strong ETag of what the body holds; 304 without a body where the caller has it. */
+void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena);
 /* One problem as the whole answer, whatever stood there before. detail says what, why and what to do; what is no UTF-8
  * in it becomes '?'. */
 void answer_problem(struct answer *a, enum problem p, const char *detail_fmt, ...)

@@ -15,10 +15,6 @@
  * /admission is open to whoever reaches it, for API servers show no credentials by default: a review changes nothing
  * here, costs a bounded look-up, and tells what a pod of that owner would be given.
  *
- * The API of custom metrics (options.custom, serve/custom_metrics.h), on a thread of its own: TLS, and to nobody but
- * the API server's front proxy (serve/front_proxy.h); until server_trust tells who that is, 503. Refusals are Status
- * objects. 64 connections, 32 KiB of request line and headers.
- *
  * Limits: 16 MiB of body to render, 3 MiB to admission, none to a GET, 128 MiB at once of bodies and of answers that
  * are not read yet, 64 MiB more for reviews, and what has less than 64 KiB does not count; 16 KiB of request line and
  * headers; a request is whole within 10 s, an idle connection is closed after 60 s, or when a new one needs its place;
@@ -109,35 +105,25 @@ struct door_options {
         struct server_calls calls;
 };
 
-struct front_proxy;
-struct custom_options {
-        const char *listen;                                /* as the door's; NULL: there is none */
-        const char *cert_file, *key_file;                  /* as the door's */
-        void (*trouble)(void *arg, const struct err *why); /* a certificate that cannot be used; may be NULL */
-        void *arg;
-};
-
 struct server_options {
         const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0"; NULL: only the door */
         int64_t interval_ms; /* for /healthz */
         /* One address has at most a quarter: who holds them all open must not keep the kubelet from /healthz. */
         int connections_max;
         struct door_options door;
-        struct custom_options custom;
 };
 struct server;
+struct slot;
 /* Texts of options are the caller's, kept until server_stop. */
 int server_start(const struct server_options *o, struct server **ret, struct err *err);
-const char *server_address(const struct server *s);        /* "127.0.0.1:41234": the port bound; "" none */
-const char *server_door_address(const struct server *s);   /* "" where there is no door */
-const char *server_custom_address(const struct server *s); /* "" likewise */
-void server_publish(struct server *s, struct view *v);     /* takes over one reference */
-void server_turned(struct server *s, struct mono at);      /* the loop turned: an atomic store */
+const char *server_address(const struct server *s);      /* "127.0.0.1:41234": the port bound; "" none */
+const char *server_door_address(const struct server *s); /* "" where there is no door */
+void server_publish(struct server *s, struct view *v);   /* takes over one reference */
+struct slot *server_views(struct server *s);             /* for another listener, until server_stop */
+void server_turned(struct server *s, struct mono at);    /* the loop turned: an atomic store */
 void server_set_interval(struct server *s, int64_t interval_ms);
 /* What new handshakes get from now on; connections go on. Any thread. ERR_INVALID: the old pair is kept. */
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err);
-/* Who the front proxy is, from now on: the server's, NULL for nobody, of which why is told. Any thread. */
-void server_trust(struct server *s, struct front_proxy *f, const char *why);
 /* Halflife's own user name: what he writes passes admission untouched. Any thread; copied. Until then he is not known.
  */
 void server_set_own_user(struct server *s, const char *user);
@@ -157,8 +143,6 @@ struct server_counts {
         int64_t connections; /* now */
 };
 struct server_counts server_counts(const struct server *s);
-/* Answers of custom metrics since the start, by the first digit of the status. */
-void server_custom_counts(const struct server *s, uint64_t ret[static 6]);
 void server_stop(struct server *s);
 
 #endif

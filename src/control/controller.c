@@ -396,7 +396,7 @@ static int write_addresses(const struct controller *c, struct err *err)
         if (!c->options.listen_file)
                 return 0;
         FILE *f = fopen(c->options.listen_file, "we");
-        const char *door = server_door_address(c->server), *custom = server_custom_address(c->server);
+        const char *door = server_door_address(c->server), *custom = custom_address(c);
         if (!f ||
             fprintf(f, "%s\n%s%s%s%s", server_address(c->server), door, *door ? "\n" : "", custom,
                     *custom ? "\n" : "") < 0 ||
@@ -408,7 +408,9 @@ static int write_addresses(const struct controller *c, struct err *err)
 static int show_certificate(void *arg, const char *cert_pem, const char *key_pem, struct err *err)
 {
         struct controller *c = arg;
-        int rc = server_set_certificate(c->server, cert_pem, key_pem, err);
+        int rc = c->options.serve_listen ? server_set_certificate(c->server, cert_pem, key_pem, err) : 0;
+        if (rc == 0 && c->adapter)
+                rc = adapter_set_certificate(c->adapter, cert_pem, key_pem, err);
         if (rc == 0)
                 nudge(c);
         return rc;
@@ -463,15 +465,14 @@ static int serve_start(struct controller *c, struct err *err)
                          .key_file = co->tls_key,
                          .admission = true,
                          .calls = inquiries_calls(c->inquiries)},
-                .custom = {.listen = co->custom_listen, .cert_file = co->tls_cert, .key_file = co->tls_key},
         };
         int rc = server_start(&o, &c->server, err);
         if (rc < 0)
                 return rc;
         if (co->listen)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
-        custom_start(c);
-        if (co->serve_listen || co->custom_listen)
+        rc = custom_start(c, err);
+        if (rc == 0 && (co->serve_listen || co->custom_listen))
                 rc = webhook_start(c, err);
         if (rc < 0)
                 return rc;
@@ -647,6 +648,7 @@ void controller_free(struct controller *c)
         prometheus_free(c->prometheus);
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
+        custom_stop(c);
         server_stop(c->server);
         inquiries_free(c->inquiries);
         learner_free(c->learner);

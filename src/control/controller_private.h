@@ -27,6 +27,7 @@
 #include "plan.h"
 #include "publish.h"
 #include "scaling.h"
+#include "serve/adapter.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
 #include "store/store.h"
@@ -210,7 +211,8 @@ struct controller {
         struct server *server;
         struct inquiries *inquiries;
         struct learner *learner;       /* of a replica; NULL: none is known */
-        struct custom_api *custom_api; /* NULL: custom metrics are not served */
+        struct adapter *adapter;       /* of custom metrics; NULL: they are not served */
+        struct custom_api *custom_api; /* NULL likewise */
         struct webhook *webhook;       /* NULL: the certificate is in files, or there is none */
         struct view *next_view;        /* of the pass under way; NULL: nobody reads */
         struct counters count;
@@ -436,7 +438,9 @@ void inquiries_free(struct inquiries *all); /* after the server's end, before th
 
 /* custom_serve.c */
 int custom_check(struct controller *c, struct err *err); /* before the server: ERR_CONFLICT, they are another's */
-void custom_start(struct controller *c);                 /* once it is there; nothing where nobody asked for it */
+int custom_start(struct controller *c, struct err *err); /* once it is there; nothing where nobody asked for it */
+void custom_stop(struct controller *c);                  /* before the server */
+const char *custom_address(const struct controller *c);  /* "" where there is none */
 
 /* telemetry.c */
 void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);

@@ -7,7 +7,7 @@
 static void custom_trust(void *arg, struct front_proxy *f, const char *why)
 {
         struct controller *c = arg;
-        server_trust(c->server, f, why);
+        adapter_trust(c->adapter, f, why);
 }
 
 /* It has the door's certificate. Whose the API is is asked first: where it is another's, nothing begins at all; where
@@ -28,12 +28,29 @@ int custom_check(struct controller *c, struct err *err)
         return 0;
 }
 
-void custom_start(struct controller *c)
+int custom_start(struct controller *c, struct err *err)
 {
-        const struct custom_api_options o = {
-                .ns = c->options.ns, .service = c->options.custom_service, .trust = custom_trust, .arg = c};
-        if (!c->options.custom_listen)
-                return;
-        c->custom_api = custom_api_new(c->client, &o);
-        log_info("serves " CUSTOM_METRICS_GROUP, KV("address", server_custom_address(c->server)));
+        const struct controller_options *co = &c->options;
+        const struct adapter_options listener = {
+                .listen = co->custom_listen, .cert_file = co->tls_cert, .key_file = co->tls_key};
+        const struct custom_api_options api = {
+                .ns = co->ns, .service = co->custom_service, .trust = custom_trust, .arg = c};
+        if (!co->custom_listen)
+                return 0;
+        int rc = adapter_open(&listener, server_views(c->server), &c->adapter, err);
+        if (rc < 0)
+                return rc;
+        c->custom_api = custom_api_new(c->client, &api);
+        log_info("serves " CUSTOM_METRICS_GROUP, KV("address", custom_address(c)));
+        return 0;
+}
+
+const char *custom_address(const struct controller *c)
+{
+        return c->adapter ? adapter_address(c->adapter) : "";
+}
+
+void custom_stop(struct controller *c)
+{
+        adapter_close(c->adapter);
 }

@@ -1,4 +1,4 @@
-#include "adapter.h"
+#include "serve/adapter.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -9,15 +9,15 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "certificate.h"
+#include "serve/certificate.h"
 #include "serve/custom_metrics.h"
 #include "serve/front_proxy.h"
-#include "socket.h"
+#include "serve/socket.h"
 
 enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
 
 struct adapter {
-        struct custom_options o;
+        struct adapter_options o;
         struct MHD_Daemon *daemon;
         struct slot *views;
         struct certificate *certificate;
@@ -172,7 +172,7 @@ static int start(struct adapter *a, struct err *err)
         return rc;
 }
 
-int adapter_open(const struct custom_options *o, struct slot *views, struct adapter **ret, struct err *err)
+int adapter_open(const struct adapter_options *o, struct slot *views, struct adapter **ret, struct err *err)
 {
         struct adapter *a = MEM_NEW(struct adapter);
         a->o = *o;

@@ -25,9 +25,6 @@ struct writer answer_begin(struct answer *a);
 /* 400 that names a parameter (also a part of the path). Returns ERR_INVALID. */
 int answer_bad_parameter(struct answer *a, const char *parameter, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
-/* A strong ETag of what the body holds; 304 without a body where the caller has it. */
-void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena);
-
 /* Whether what is told is of before the API server was away. */
 void answer_age(const struct view *v, struct wall now, struct arena *a, struct answer *ret);
 

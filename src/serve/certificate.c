@@ -1,4 +1,4 @@
-#include "certificate.h"
+#include "serve/certificate.h"
 
 #include <pthread.h>
 #include <string.h>

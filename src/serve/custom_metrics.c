@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "core/quantity.h"
-#include "filter.h"
+#include "objects/label_selector.h"
 
 enum { PARTS = 8, SELECTOR_MAX = 8 << 10 };
 

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "socket.h"
+#include "serve/socket.h"
 
 enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS = 10000, IDLE_MS = 60000 };
 

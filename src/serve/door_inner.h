@@ -10,10 +10,10 @@
 #include <stdatomic.h>
 
 #include "auth.h"
-#include "certificate.h"
 #include "door.h"
 #include "drain.h"
 #include "job.h"
+#include "serve/certificate.h"
 #include "worker.h"
 
 enum {

@@ -4,7 +4,8 @@
 #include <stdio.h>
 
 #include "answer.h"
-#include "filter.h"
+#include "objects/label_selector.h"
+#include "partial_response.h"
 
 enum { LIMIT_DEFAULT = 100, LIMIT_MOST = 500 };
 enum { SCANNED_MOST = 10000, PAGE_BYTES = 4 << 20, ITEM_BYTES = 16 << 20 }; /* of one page */

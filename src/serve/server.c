@@ -6,12 +6,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "adapter.h"
 #include "base/mem.h"
 #include "door.h"
-#include "serve/front_proxy.h"
-#include "slot.h"
-#include "socket.h"
+#include "serve/slot.h"
+#include "serve/socket.h"
 
 enum {
         IDLE_SECONDS = 30,
@@ -24,7 +22,6 @@ enum {
 struct server {
         struct MHD_Daemon *daemon; /* NULL: only the door */
         struct door *door;         /* NULL: there is none */
-        struct adapter *adapter;   /* NULL likewise */
         struct slot views;
         _Atomic int64_t turned_ns, interval_ms;
         char address[96];
@@ -35,6 +32,11 @@ struct server {
 void server_publish(struct server *s, struct view *v)
 {
         slot_put(&s->views, v);
+}
+
+struct slot *server_views(struct server *s)
+{
+        return &s->views;
 }
 
 void server_turned(struct server *s, struct mono at)
@@ -157,8 +159,6 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         int rc = o->listen ? health_start(s, o, err) : 0;
         if (rc == 0 && o->door.listen)
                 rc = door_open(&o->door, &s->views, &s->door, err);
-        if (rc == 0 && o->custom.listen)
-                rc = adapter_open(&o->custom, &s->views, &s->adapter, err);
         if (rc < 0) {
                 server_stop(s);
                 return rc;
@@ -179,7 +179,6 @@ void server_stop(struct server *s)
         if (s->daemon)
                 MHD_stop_daemon(s->daemon);
         door_close(s->door);
-        adapter_close(s->adapter);
         view_drop(s->views.view);
         pthread_mutex_destroy(&s->views.lock);
         mem_free(s);
@@ -194,32 +193,9 @@ const char *server_door_address(const struct server *s)
 
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err)
 {
-        if (!s->door && !s->adapter)
+        if (!s->door)
                 return err_set(err, ERR_INVALID, "there is no door to show a certificate at");
-        int rc = s->door ? door_set_certificate(s->door, cert_pem, key_pem, err) : 0;
-        return rc == 0 && s->adapter ? adapter_set_certificate(s->adapter, cert_pem, key_pem, err) : rc;
-}
-
-/* --- custom metrics --- */
-
-const char *server_custom_address(const struct server *s)
-{
-        return s->adapter ? adapter_address(s->adapter) : "";
-}
-
-void server_custom_counts(const struct server *s, uint64_t ret[static 6])
-{
-        memset(ret, 0, 6 * sizeof *ret);
-        if (s->adapter)
-                adapter_counts(s->adapter, ret);
-}
-
-void server_trust(struct server *s, struct front_proxy *f, const char *why)
-{
-        if (s->adapter)
-                adapter_trust(s->adapter, f, why);
-        else
-                front_proxy_free(f);
+        return door_set_certificate(s->door, cert_pem, key_pem, err);
 }
 
 void server_set_own_user(struct server *s, const char *user)

@@ -1,4 +1,4 @@
-#include "socket.h"
+#include "serve/socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

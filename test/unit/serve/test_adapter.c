@@ -14,6 +14,7 @@
 #include "../../support/pki.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "serve/adapter.h"
 #include "serve/front_proxy.h"
 #include "serve/server.h"
 
@@ -22,6 +23,7 @@
 struct scene {
         struct pki *serving, *proxies, *others;
         struct server *server;
+        struct adapter *adapter;
 };
 
 static struct front_proxy *proxy_of(struct pki *p)
@@ -40,7 +42,7 @@ static void show_certificate(struct scene *s)
 {
         struct err err = {0};
         AUTO(pki_pair_release) struct pki_pair pair = pki_issue(s->serving, &(struct pki_want){.name = "halflife"});
-        assert_int_equal(server_set_certificate(s->server, pair.certificate, pair.key, &err), 0);
+        assert_int_equal(adapter_set_certificate(s->adapter, pair.certificate, pair.key, &err), 0);
 }
 
 static void publish(struct scene *s)
@@ -59,11 +61,13 @@ static int begin(void **state)
 {
         struct scene *s = MEM_NEW(struct scene);
         struct err err = {0};
-        const struct server_options o = {.interval_ms = 1000, .custom = {.listen = "127.0.0.1:0"}};
+        const struct server_options o = {.interval_ms = 1000};
+        const struct adapter_options custom = {.listen = "127.0.0.1:0"};
         s->serving = pki_new("halflife's");
         s->proxies = pki_new("front proxies");
         s->others = pki_new("others");
-        if (server_start(&o, &s->server, &err) < 0) {
+        if (server_start(&o, &s->server, &err) < 0 ||
+            adapter_open(&custom, server_views(s->server), &s->adapter, &err) < 0) {
                 fprintf(stderr, "%s\n", err.text);
                 return -1;
         }
@@ -75,6 +79,7 @@ static int begin(void **state)
 static int end(void **state)
 {
         struct scene *s = *state;
+        adapter_close(s->adapter);
         server_stop(s->server);
         pki_free(s->serving);
         pki_free(s->proxies);
@@ -92,7 +97,7 @@ struct caller {
 static struct got ask(struct scene *s, const struct caller *c)
 {
         AUTO(mem_free)
-        char *url = mem_printf("https://%s%s", server_custom_address(s->server), c->path ? c->path : VALUES);
+        char *url = mem_printf("https://%s%s", adapter_address(s->adapter), c->path ? c->path : VALUES);
         AUTO(pki_pair_release)
         struct pki_pair pair = c->by ? pki_issue(c->by, &(struct pki_want){c->name, GNUTLS_KP_TLS_WWW_CLIENT, 0, 0})
                                      : (struct pki_pair){0};
@@ -124,7 +129,7 @@ static void test_before_it_knows_whom_to_trust(void **state)
         show_certificate(s);
         expect(s, "not known yet", &(struct caller){s->proxies, "front-proxy-client", USER, NULL, NULL}, 503,
                "ServiceUnavailable");
-        server_trust(s->server, NULL, "it belongs to another service");
+        adapter_trust(s->adapter, NULL, "it belongs to another service");
         AUTO(got_release)
         struct got g = ask(s, &(struct caller){s->proxies, "front-proxy-client", USER, NULL, NULL});
         assert_int_equal(g.status, 503);
@@ -135,7 +140,7 @@ static void test_who_is_let_in(void **state)
 {
         struct scene *s = *state;
         static const char *const good = "front-proxy-client";
-        server_trust(s->server, proxy_of(s->proxies), NULL);
+        adapter_trust(s->adapter, proxy_of(s->proxies), NULL);
         expect(s, "the front proxy", &(struct caller){s->proxies, good, USER, NULL, NULL}, 200, NULL);
         expect(s, "no certificate", &(struct caller){NULL, NULL, USER, NULL, NULL}, 401, "Unauthorized");
         expect(s, "nothing at all", &(struct caller){NULL, NULL, NULL, NULL, "/apis"}, 401, "Unauthorized");
@@ -158,7 +163,7 @@ static void test_counts(void **state)
 {
         struct scene *s = *state;
         uint64_t answers[6];
-        server_custom_counts(s->server, answers);
+        adapter_counts(s->adapter, answers);
         assert_int_equal(answers[2], 1);
         assert_int_equal(answers[4], 10);
         assert_int_equal(answers[5], 2);
@@ -169,7 +174,7 @@ static void test_counts(void **state)
 static void test_another_ca(void **state)
 {
         struct scene *s = *state;
-        server_trust(s->server, proxy_of(s->others), NULL);
+        adapter_trust(s->adapter, proxy_of(s->others), NULL);
         expect(s, "the new one", &(struct caller){s->others, "front-proxy-client", USER, NULL, NULL}, 200, NULL);
         expect(s, "the old one", &(struct caller){s->proxies, "front-proxy-client", USER, NULL, NULL}, 401,
                "Unauthorized");
@@ -191,12 +196,11 @@ static void test_values_and_certificates(void **state)
 
 static void test_half_a_certificate(void **state)
 {
-        (void)state;
-        struct server *server = NULL;
+        struct scene *s = *state;
+        struct adapter *half = NULL;
         struct err err = {0};
-        const struct server_options o = {.interval_ms = 1000,
-                                         .custom = {.listen = "127.0.0.1:0", .cert_file = "/nowhere/tls.crt"}};
-        assert_int_equal(server_start(&o, &server, &err), ERR_INVALID);
+        const struct adapter_options o = {.listen = "127.0.0.1:0", .cert_file = "/nowhere/tls.crt"};
+        assert_int_equal(adapter_open(&o, server_views(s->server), &half, &err), ERR_INVALID);
         assert_non_null(strstr(err.text, "belong together"));
 }
 

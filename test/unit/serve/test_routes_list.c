@@ -12,7 +12,7 @@
 #include "../../support/openapi.h"
 #include "base/yaml.h"
 #include "routes_fixture.h"
-#include "serve/filter.h"
+#include "serve/partial_response.h"
 
 #define ALL  "/api/v1/workloads"
 #define SHOP "/api/v1/namespaces/shop/workloads"

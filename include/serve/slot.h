@@ -1,6 +1,6 @@
 /* The one place where the loop puts a view and the server's threads take it. */
-#ifndef HALFLIFE_SRC_SERVE_SLOT_H
-#define HALFLIFE_SRC_SERVE_SLOT_H
+#ifndef HALFLIFE_SERVE_SLOT_H
+#define HALFLIFE_SERVE_SLOT_H
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 #include <assert.h>
 
-#include "filter.h"
+#include "objects/label_selector.h"
 
 struct parse {
         const char *p, *end, *begin;

@@ -1,7 +1,7 @@
 #include <assert.h>
 
 #include "base/json.h"
-#include "filter.h"
+#include "partial_response.h"
 
 /* What an item of a list has (src/serve/openapi.yaml: Workload), so that a slip of the pen is no empty answer. */
 static const char *const paths[] = {
