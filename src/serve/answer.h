@@ -4,10 +4,10 @@
 #ifndef HALFLIFE_SRC_SERVE_ANSWER_H
 #define HALFLIFE_SRC_SERVE_ANSWER_H
 
+#include "objects/json_writer.h"
 #include "query.h"
 #include "serve/deploy.h"
 #include "serve/routes.h"
-#include "writer.h"
 
 struct ask {
         const struct route *route;

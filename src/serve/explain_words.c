@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "core/quantity.h"
-#include "writer.h"
+#include "objects/json_writer.h"
 
 char *factor_text(int thousandths, char out[static FACTOR_TEXT_MAX])
 {

@@ -9,8 +9,8 @@
  * key is a constant that needs no escapes, NULL for an element of an array. Every answer is smaller than the buffer's
  * bound (asserted): what is long in it is cut before.
  */
-#ifndef HALFLIFE_SRC_SERVE_WRITER_H
-#define HALFLIFE_SRC_SERVE_WRITER_H
+#ifndef HALFLIFE_OBJECTS_JSON_WRITER_H
+#define HALFLIFE_OBJECTS_JSON_WRITER_H
 
 #include "base/buf.h"
 #include "core/correct.h"

@@ -1,4 +1,4 @@
-#include "writer.h"
+#include "objects/json_writer.h"
 
 #include <assert.h>
 #include <math.h>
