@@ -6,7 +6,7 @@
 #define HALFLIFE_CONTROL_GLANCE_H
 
 #include "kube/client.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 enum { GLANCE_NAMESPACES = 16 };
 

@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "serve/slot.h"
+#include "snapshot/snapshot_ref.h"
 
 struct front_proxy;
 struct adapter_options {

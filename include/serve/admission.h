@@ -11,7 +11,7 @@
 
 #include "base/buf.h"
 #include "objects/decode.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 /* An AdmissionReview's request. Texts point into the body or the arena. */
 struct admission {

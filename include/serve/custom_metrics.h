@@ -13,7 +13,7 @@
 #ifndef HALFLIFE_SERVE_CUSTOM_METRICS_H
 #define HALFLIFE_SERVE_CUSTOM_METRICS_H
 
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 #define CUSTOM_METRICS_GROUP "custom.metrics.k8s.io"
 #define CUSTOM_METRICS_V1    "v1beta1"

@@ -8,7 +8,7 @@
 #include "core/advise.h"
 #include "core/origin.h"
 #include "objects/decode.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 struct deploy_container {
         struct text name;

@@ -24,7 +24,7 @@
 
 #include "base/buf.h"
 #include "core/correct.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 struct render_options {
         struct text ns; /* of objects that name none */

@@ -28,8 +28,8 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "serve/learned.h"
-#include "serve/view.h"
+#include "snapshot/learned_copy.h"
+#include "snapshot/snapshot.h"
 
 enum problem {
         PROBLEM_NOT_FOUND,          /* 404 no such path, or nothing known by that name */

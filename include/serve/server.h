@@ -30,8 +30,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "serve/admission.h"
-#include "serve/learned.h"
-#include "serve/view.h"
+#include "snapshot/learned_copy.h"
+#include "snapshot/snapshot.h"
 
 /* A question to the API server, by a digest of all that it asks. */
 struct auth_key {

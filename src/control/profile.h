@@ -11,7 +11,7 @@
 #include "core/amount.h"
 #include "core/canary.h"
 #include "objects/profile_read.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 struct target;
 

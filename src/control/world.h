@@ -25,7 +25,7 @@
 #include "objects/label_selector.h"
 #include "objects/profile_read.h"
 #include "profile.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 #include "store/store.h"
 #include "wish.h"
 

@@ -3,7 +3,7 @@
 #define HALFLIFE_SRC_SERVE_DOOR_H
 
 #include "serve/server.h"
-#include "serve/slot.h"
+#include "snapshot/snapshot_ref.h"
 
 struct door;
 int door_open(const struct door_options *o, struct slot *views, struct door **ret, struct err *err);

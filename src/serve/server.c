@@ -8,8 +8,8 @@
 
 #include "base/mem.h"
 #include "door.h"
-#include "serve/slot.h"
 #include "serve/socket.h"
+#include "snapshot/snapshot_ref.h"
 
 enum {
         IDLE_SECONDS = 30,

@@ -1,10 +1,10 @@
 /* The one place where the loop puts a view and the server's threads take it. */
-#ifndef HALFLIFE_SERVE_SLOT_H
-#define HALFLIFE_SERVE_SLOT_H
+#ifndef HALFLIFE_SNAPSHOT_SNAPSHOT_REF_H
+#define HALFLIFE_SNAPSHOT_SNAPSHOT_REF_H
 
 #include <pthread.h>
 
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 struct slot {
         pthread_mutex_t lock; /* held for a swap or a hold only */

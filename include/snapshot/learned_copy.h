@@ -1,8 +1,8 @@
 /*
  * What only the learner's loop knows of one container, copied for one answer.
  */
-#ifndef HALFLIFE_SERVE_LEARNED_H
-#define HALFLIFE_SERVE_LEARNED_H
+#ifndef HALFLIFE_SNAPSHOT_LEARNED_COPY_H
+#define HALFLIFE_SNAPSHOT_LEARNED_COPY_H
 
 #include "core/usage.h"
 

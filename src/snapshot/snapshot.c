@@ -1,4 +1,4 @@
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
  *
  * Everything a view points to lies in its arena, is a constant, or is kept for it (view_keep).
  */
-#ifndef HALFLIFE_SERVE_VIEW_H
-#define HALFLIFE_SERVE_VIEW_H
+#ifndef HALFLIFE_SNAPSHOT_SNAPSHOT_H
+#define HALFLIFE_SNAPSHOT_SNAPSHOT_H
 
 #include "base/clock.h"
 #include "base/mem.h"

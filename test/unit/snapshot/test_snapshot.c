@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "core/kind.h"
-#include "serve/view.h"
+#include "snapshot/snapshot.h"
 
 #define WORD(s) ((char *)(uintptr_t)(s))
 
