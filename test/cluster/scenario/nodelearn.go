@@ -58,6 +58,7 @@ func nodeLearn(t *T) {
 	}
 	began, before := time.Now(), t.worked(pod)
 	var cpu, memory string
+	var counted float64 // cores
 	t.Eventually("the recommendation is of what is used", soon, func() error {
 		used := seen.of(pod.Name())
 		if len(used) < enough {
@@ -72,14 +73,18 @@ func nodeLearn(t *T) {
 		if err := near(model.CPU, cpu, cpuOf(used)); err != nil {
 			return err
 		}
-		return near(model.Memory, memory, memoryOf(used))
+		if err := near(model.Memory, memory, memoryOf(used)); err != nil {
+			return err
+		}
+		// Less than 0.2 where the machine has no more for it; the first samples may be of its worst moments.
+		counted = (t.worked(pod) - before) / time.Since(began).Seconds()
+		if got := amount(cpu); got < 0.9*counted || got > 0.27 {
+			return fmt.Errorf("the program uses 0.2 cores, the kernel counts %.3f, and the model is %s", counted, cpu)
+		}
+		return nil
 	})
 	if got := amount(memory) / mi; got < 118 || got > 145 {
 		t.Fatalf("the program holds 120Mi, and the model is %s", memory)
-	}
-	counted := (t.worked(pod) - before) / time.Since(began).Seconds() // less than 0.2 where the machine has no more for it
-	if got := amount(cpu); got < 0.9*counted || got > 0.27 {
-		t.Fatalf("the program uses 0.2 cores, the kernel counts %.3f, and the model is %s", counted, cpu)
 	}
 	t.Notef("0.2 cores (%.3f by the kernel) and 120Mi are a model of %s and %s", counted, cpu, memory)
 }
