@@ -2,6 +2,7 @@
  * The cycle: settle what the watches brought, poll usage, fold it, decide about every target, let the writes flow,
  * checkpoint, show. Long walks go in slices, so that watches, the Lease and signals are never kept waiting.
  */
+#include "control/custom_api.h"
 #include "controller_private.h"
 #include "replica.h"
 
@@ -396,7 +397,7 @@ static int write_addresses(const struct controller *c, struct err *err)
         if (!c->options.listen_file)
                 return 0;
         FILE *f = fopen(c->options.listen_file, "we");
-        const char *door = server_door_address(c->server), *custom = custom_address(c);
+        const char *door = server_door_address(c->server), *custom = custom_server_address(c->custom_server);
         if (!f ||
             fprintf(f, "%s\n%s%s%s%s", server_address(c->server), door, *door ? "\n" : "", custom,
                     *custom ? "\n" : "") < 0 ||
@@ -409,8 +410,8 @@ static int show_certificate(void *arg, const char *cert_pem, const char *key_pem
 {
         struct controller *c = arg;
         int rc = c->options.serve_listen ? server_set_certificate(c->server, cert_pem, key_pem, err) : 0;
-        if (rc == 0 && c->adapter)
-                rc = adapter_set_certificate(c->adapter, cert_pem, key_pem, err);
+        if (rc == 0)
+                rc = custom_server_set_certificate(c->custom_server, cert_pem, key_pem, err);
         if (rc == 0)
                 nudge(c);
         return rc;
@@ -421,8 +422,7 @@ static void trust_roots(void *arg, const char *roots_pem)
         struct controller *c = arg;
         if (c->learner && !c->options.learner_ca)
                 learner_set_ca(c->learner, roots_pem);
-        if (c->custom_api)
-                custom_api_vouched_by(c->custom_api, roots_pem);
+        custom_server_vouched_by(c->custom_server, roots_pem);
 }
 
 void controller_trust_learner(struct controller *c, const char *ca_pem)
@@ -449,6 +449,35 @@ static int webhook_start(struct controller *c, struct err *err)
 
 /* --- the server --- */
 
+/* Custom metrics have the door's certificate. Before anything is served: ERR_CONFLICT, the API is another's. Where
+ * nobody can be asked, the look at it each minute finds out. */
+static int custom_check(struct controller *c, struct err *err)
+{
+        const struct controller_options *co = &c->options;
+        struct err why = {0};
+        int ours;
+        if (!co->custom_listen)
+                return 0;
+        if (co->certificate == CERTIFICATE_FILES && !co->tls_cert)
+                return err_set(err, ERR_INVALID,
+                               "--custom-metrics-listen needs a certificate: --webhook-certificate self, or --tls-cert "
+                               "and --tls-key");
+        if (custom_api_check(c->client, co->ns, co->custom_service, &ours, &why) == ERR_CONFLICT)
+                return err_set(err, ERR_CONFLICT, "%s", why.text);
+        return 0;
+}
+
+static int custom_start(struct controller *c, struct err *err)
+{
+        const struct controller_options *co = &c->options;
+        const struct custom_server_options o = {.listen = co->custom_listen,
+                                                .cert_file = co->tls_cert,
+                                                .key_file = co->tls_key,
+                                                .ns = co->ns,
+                                                .service = co->custom_service};
+        return custom_server_new(c->client, &o, server_views(c->server), &c->custom_server, err);
+}
+
 static int serve_start(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->options;
@@ -471,7 +500,8 @@ static int serve_start(struct controller *c, struct err *err)
                 return rc;
         if (co->listen)
                 log_info("serves /healthz, /readyz and /metrics", KV("address", server_address(c->server)));
-        rc = custom_start(c, err);
+        if (co->custom_listen)
+                rc = custom_start(c, err);
         if (rc == 0 && (co->serve_listen || co->custom_listen))
                 rc = webhook_start(c, err);
         if (rc < 0)
@@ -642,13 +672,12 @@ void controller_free(struct controller *c)
         for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
                 loop_timer_stop(c->loop, timers[i]);
         webhook_free(c->webhook);
-        custom_api_free(c->custom_api);
+        custom_server_free(c->custom_server);
         scrape_stop(c);
         backfill_free(c->backfill);
         prometheus_free(c->prometheus);
         watch_stop(c);
         (void)persist_close(c, &(struct err){0});
-        custom_stop(c);
         server_stop(c->server);
         inquiries_free(c->inquiries);
         learner_free(c->learner);

@@ -6,8 +6,8 @@
  * resize.c and raise.c (running pods), retune.c (targets of autoscalers), deed.c and contest.c (what we did, and who
  * put it back), guard.c (changes that did harm), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the
  * view for others), replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c
- * and authority.c (certificates), custom_serve.c and custom_api.c (custom metrics), telemetry.c (metrics), controller.c
- * (the cycle that calls them).
+ * and authority.c (certificates), custom_server.c and custom_api.c (custom metrics), telemetry.c (metrics),
+ * controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
@@ -16,7 +16,7 @@
 #include "base/log.h"
 #include "base/queue.h"
 #include "control/controller.h"
-#include "control/custom_api.h"
+#include "control/custom_server.h"
 #include "core/fuse.h"
 #include "guarding.h"
 #include "kube/event.h"
@@ -27,7 +27,6 @@
 #include "plan.h"
 #include "publish.h"
 #include "scaling.h"
-#include "serve/adapter.h"
 #include "serve/metrics.h"
 #include "serve/server.h"
 #include "store/store.h"
@@ -210,11 +209,10 @@ struct controller {
 
         struct server *server;
         struct inquiries *inquiries;
-        struct learner *learner;       /* of a replica; NULL: none is known */
-        struct adapter *adapter;       /* of custom metrics; NULL: they are not served */
-        struct custom_api *custom_api; /* NULL likewise */
-        struct webhook *webhook;       /* NULL: the certificate is in files, or there is none */
-        struct view *next_view;        /* of the pass under way; NULL: nobody reads */
+        struct learner *learner;             /* of a replica; NULL: none is known */
+        struct custom_server *custom_server; /* NULL: custom metrics are not served */
+        struct webhook *webhook;             /* NULL: the certificate is in files, or there is none */
+        struct view *next_view;              /* of the pass under way; NULL: nobody reads */
         struct counters count;
         /* as of the last decision over all targets */
         int64_t by_state[STATES], by_reason[REASONS];
@@ -435,12 +433,6 @@ struct server_calls inquiries_calls(struct inquiries *all);
 void inquiries_begin(struct inquiries *all); /* once the server is there */
 uint64_t inquiries_admitted(const struct inquiries *all, enum admission_result r);
 void inquiries_free(struct inquiries *all); /* after the server's end, before the client's */
-
-/* custom_serve.c */
-int custom_check(struct controller *c, struct err *err); /* before the server: ERR_CONFLICT, they are another's */
-int custom_start(struct controller *c, struct err *err); /* once it is there; nothing where nobody asked for it */
-void custom_stop(struct controller *c);                  /* before the server */
-const char *custom_address(const struct controller *c);  /* "" where there is none */
 
 /* telemetry.c */
 void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id);

@@ -1,56 +1,70 @@
-/*
- * Custom metrics in the controller: whether they may be served, and who is let in.
- */
-#include "controller_private.h"
+#include "control/custom_server.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+#include "control/custom_api.h"
+#include "serve/adapter.h"
 #include "serve/custom_metrics.h"
+
+struct custom_server {
+        struct adapter *adapter;
+        struct custom_api *api;
+};
 
 static void custom_trust(void *arg, struct front_proxy *f, const char *why)
 {
-        struct controller *c = arg;
-        adapter_trust(c->adapter, f, why);
+        struct custom_server *s = arg;
+        adapter_trust(s->adapter, f, why);
 }
 
-/* It has the door's certificate. Whose the API is is asked first: where it is another's, nothing begins at all; where
- * nobody can be asked, the look at it each minute finds out. */
-int custom_check(struct controller *c, struct err *err)
+int custom_server_new(struct client *c, const struct custom_server_options *o, struct slot *views,
+                      struct custom_server **ret, struct err *err)
 {
-        const struct controller_options *co = &c->options;
-        struct err why = {0};
-        int ours;
-        if (!co->custom_listen)
-                return 0;
-        if (co->certificate == CERTIFICATE_FILES && !co->tls_cert)
-                return err_set(err, ERR_INVALID,
-                               "--custom-metrics-listen needs a certificate: --webhook-certificate self, or --tls-cert "
-                               "and --tls-key");
-        if (custom_api_check(c->client, co->ns, co->custom_service, &ours, &why) == ERR_CONFLICT)
-                return err_set(err, ERR_CONFLICT, "%s", why.text);
-        return 0;
-}
-
-int custom_start(struct controller *c, struct err *err)
-{
-        const struct controller_options *co = &c->options;
         const struct adapter_options listener = {
-                .listen = co->custom_listen, .cert_file = co->tls_cert, .key_file = co->tls_key};
-        const struct custom_api_options api = {
-                .ns = co->ns, .service = co->custom_service, .trust = custom_trust, .arg = c};
-        if (!co->custom_listen)
-                return 0;
-        int rc = adapter_open(&listener, server_views(c->server), &c->adapter, err);
-        if (rc < 0)
+                .listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file};
+        struct custom_server *s = MEM_NEW(struct custom_server);
+        const struct custom_api_options api = {.ns = o->ns, .service = o->service, .trust = custom_trust, .arg = s};
+        int rc = adapter_open(&listener, views, &s->adapter, err);
+        if (rc < 0) {
+                mem_free(s);
                 return rc;
-        c->custom_api = custom_api_new(c->client, &api);
-        log_info("serves " CUSTOM_METRICS_GROUP, KV("address", custom_address(c)));
+        }
+        s->api = custom_api_new(c, &api);
+        log_info("serves " CUSTOM_METRICS_GROUP, KV("address", adapter_address(s->adapter)));
+        *ret = s;
         return 0;
 }
 
-const char *custom_address(const struct controller *c)
+void custom_server_free(struct custom_server *s)
 {
-        return c->adapter ? adapter_address(c->adapter) : "";
+        if (!s)
+                return;
+        custom_api_free(s->api);
+        adapter_close(s->adapter);
+        mem_free(s);
 }
 
-void custom_stop(struct controller *c)
+const char *custom_server_address(const struct custom_server *s)
 {
-        adapter_close(c->adapter);
+        return s ? adapter_address(s->adapter) : "";
+}
+
+int custom_server_set_certificate(struct custom_server *s, const char *cert_pem, const char *key_pem, struct err *err)
+{
+        return s ? adapter_set_certificate(s->adapter, cert_pem, key_pem, err) : 0;
+}
+
+void custom_server_vouched_by(struct custom_server *s, const char *roots_pem)
+{
+        if (s)
+                custom_api_vouched_by(s->api, roots_pem);
+}
+
+void custom_server_counts(const struct custom_server *s, uint64_t ret[static 6])
+{
+        memset(ret, 0, 6 * sizeof *ret);
+        if (s)
+                adapter_counts(s->adapter, ret);
 }

@@ -347,9 +347,8 @@ static void utilizations(struct buf *out, const struct view *v)
 
 static void custom_metrics(struct buf *out, const struct controller *c)
 {
-        uint64_t answers[6] = {0};
-        if (c->adapter)
-                adapter_counts(c->adapter, answers);
+        uint64_t answers[6];
+        custom_server_counts(c->custom_server, answers);
         metric_family(out, &metrics[M_CUSTOM_ANSWERS]);
         for (int digit = 2; digit < 6; digit++)
                 labelled(out, M_CUSTOM_ANSWERS, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],

@@ -1,0 +1,31 @@
+/*
+ * Custom metrics served: the listener (serve/adapter.h), and whose the API group is in the cluster
+ * (control/custom_api.h). Everything may be called with NULL where they are not served.
+ */
+#ifndef HALFLIFE_CONTROL_CUSTOM_SERVER_H
+#define HALFLIFE_CONTROL_CUSTOM_SERVER_H
+
+#include <stdint.h>
+
+#include "kube/client.h"
+
+struct slot;
+struct custom_server_options {
+        const char *listen;               /* "127.0.0.1:6443", ":6443" */
+        const char *cert_file, *key_file; /* PEM, looked at each second; NULL: custom_server_set_certificate */
+        const char *ns, *service;         /* whom the APIServices have to name */
+};
+
+struct custom_server;
+/* Strings and views are the caller's, kept until custom_server_free. ERR_IO, ERR_INVALID: it cannot listen. */
+int custom_server_new(struct client *c, const struct custom_server_options *o, struct slot *views,
+                      struct custom_server **ret, struct err *err);
+void custom_server_free(struct custom_server *s);
+const char *custom_server_address(const struct custom_server *s); /* the port bound; "" where there is none */
+int custom_server_set_certificate(struct custom_server *s, const char *cert_pem, const char *key_pem, struct err *err);
+/* Who vouches for our certificate (PEM, copied): is written into the APIServices that are ours. */
+void custom_server_vouched_by(struct custom_server *s, const char *roots_pem);
+/* Answers since the start, by the first digit of the status. */
+void custom_server_counts(const struct custom_server *s, uint64_t ret[static 6]);
+
+#endif
