@@ -4,9 +4,9 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "deploy/render.h"
 #include "line.h"
 #include "manifest/document.h"
-#include "serve/render.h"
 
 enum { RUNS = 5, STREAM_MAX = 64 << 20 };
 

@@ -1,6 +1,6 @@
 /*
  * Custom metrics served: the listener (serve/adapter.h), and whose the API group is in the cluster
- * (control/custom_api.h). Everything may be called with NULL where they are not served.
+ * (custom_metrics/api_registration.h). Everything may be called with NULL where they are not served.
  */
 #ifndef HALFLIFE_CONTROL_CUSTOM_SERVER_H
 #define HALFLIFE_CONTROL_CUSTOM_SERVER_H

@@ -29,7 +29,7 @@
 
 #include "base/clock.h"
 #include "base/err.h"
-#include "serve/admission.h"
+#include "deploy/admission.h"
 #include "snapshot/learned_copy.h"
 #include "snapshot/snapshot.h"
 

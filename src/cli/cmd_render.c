@@ -11,10 +11,10 @@
 #include "cli/session.h"
 #include "commands.h"
 #include "control/glance.h"
+#include "deploy/render.h"
 #include "diff.h"
 #include "inputs.h"
 #include "remote.h"
-#include "serve/render.h"
 #include "table.h"
 #include "terminal.h"
 

@@ -5,8 +5,8 @@
 #ifndef HALFLIFE_SRC_CONTROL_KIN_H
 #define HALFLIFE_SRC_CONTROL_KIN_H
 
+#include "deploy/admission.h"
 #include "kube/client.h"
-#include "serve/admission.h"
 #include "world.h"
 
 struct kin;

@@ -4,9 +4,9 @@
 #ifndef HALFLIFE_SRC_SERVE_ANSWER_H
 #define HALFLIFE_SRC_SERVE_ANSWER_H
 
+#include "deploy/deploy.h"
 #include "objects/json_writer.h"
 #include "query.h"
-#include "serve/deploy.h"
 #include "serve/routes.h"
 
 struct ask {

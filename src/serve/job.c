@@ -1,7 +1,7 @@
 #include "job.h"
 
 #include "base/mem.h"
-#include "serve/admission.h"
+#include "deploy/admission.h"
 
 enum { ARENA_KEPT = 64 << 10, REVIEW_MAX = 8 << 20 };
 

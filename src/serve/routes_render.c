@@ -3,7 +3,7 @@
 #include <strings.h>
 
 #include "answer.h"
-#include "serve/render.h"
+#include "deploy/render.h"
 
 enum { OUT_MAX = 128 << 20, REASONS_MAX = 16 };
 

@@ -5,8 +5,8 @@
 #include <jansson.h>
 
 #include "base/yaml.h"
+#include "deploy/admission.h"
 #include "fuzz.h"
-#include "serve/admission.h"
 
 /* One profile that would change whatever it can, at pods or at templates. */
 static struct view *view_of(struct profile_spec *spec, enum apply_at at, struct text in)

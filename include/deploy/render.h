@@ -19,8 +19,8 @@
  *   profile selects the workload, the same bytes come out. Where a request changes, the three annotations are set on
  * the template with a copy on the object.
  */
-#ifndef HALFLIFE_SERVE_RENDER_H
-#define HALFLIFE_SERVE_RENDER_H
+#ifndef HALFLIFE_DEPLOY_RENDER_H
+#define HALFLIFE_DEPLOY_RENDER_H
 
 #include "base/buf.h"
 #include "core/correct.h"

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "admission_inner.h"
+#include "admission_private.h"
 #include "base/yaml.h"
 
 /* --- the same but for our values --- */

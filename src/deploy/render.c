@@ -1,12 +1,12 @@
-#include "serve/render.h"
+#include "deploy/render.h"
 
 #include <assert.h>
 #include <stdio.h>
 
 #include "core/kind.h"
+#include "deploy/deploy.h"
 #include "manifest/pod_template.h"
-#include "render_inner.h"
-#include "serve/deploy.h"
+#include "render_private.h"
 
 enum { OWNERS_MAX = 64 };
 

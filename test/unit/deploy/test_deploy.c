@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "serve/deploy.h"
+#include "deploy/deploy.h"
 
 #define MI INT64_C(1048576)
 #define YES(v)                                                                                                         \

@@ -1,4 +1,4 @@
-#include "serve/deploy.h"
+#include "deploy/deploy.h"
 
 #include "core/canary.h"
 

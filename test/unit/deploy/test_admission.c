@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "base/yaml.h"
-#include "serve/admission.h"
+#include "deploy/admission.h"
 
 #include "../../support/json_patch.h"
 

@@ -2,8 +2,8 @@
  * What a pod template (or a pod) deploys with, from a view: gathers the facts and asks core/advise. REST, render,
  * admission and the command line all come here.
  */
-#ifndef HALFLIFE_SERVE_DEPLOY_H
-#define HALFLIFE_SERVE_DEPLOY_H
+#ifndef HALFLIFE_DEPLOY_DEPLOY_H
+#define HALFLIFE_DEPLOY_DEPLOY_H
 
 #include "core/advise.h"
 #include "core/origin.h"

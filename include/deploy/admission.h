@@ -6,8 +6,8 @@
  * rollout and not two) are compared with what they were: where the template is the same but for values of ours, those
  * stand and nothing rolls out; otherwise it is a deploy and gets the present answer.
  */
-#ifndef HALFLIFE_SERVE_ADMISSION_H
-#define HALFLIFE_SERVE_ADMISSION_H
+#ifndef HALFLIFE_DEPLOY_ADMISSION_H
+#define HALFLIFE_DEPLOY_ADMISSION_H
 
 #include "base/buf.h"
 #include "objects/decode.h"

@@ -1,7 +1,7 @@
 /*
  * Pods as they are created. The template stays its owner's; the pod alone carries our values and says so.
  */
-#include "admission_inner.h"
+#include "admission_private.h"
 #include "base/yaml.h"
 #include "core/kind.h"
 

@@ -14,7 +14,7 @@
 #include <jansson.h>
 
 #include "base/yaml.h"
-#include "serve/render.h"
+#include "deploy/render.h"
 
 enum { OUT_MAX = 64 << 20 };
 

@@ -1,7 +1,7 @@
 /* The report of a rendering as JSON. */
 #include "base/utf8.h"
+#include "deploy/render.h"
 #include "objects/json_writer.h"
-#include "serve/render.h"
 
 enum { NAME_MOST = 253, DETAIL_MOST = 1024, ROW_MOST = 512 << 10 };
 

@@ -1,10 +1,10 @@
 /* Reading objects of a document without much ado: what cannot be told is absent. */
-#ifndef HALFLIFE_SRC_SERVE_RENDER_INNER_H
-#define HALFLIFE_SRC_SERVE_RENDER_INNER_H
+#ifndef HALFLIFE_DEPLOY_RENDER_PRIVATE_H
+#define HALFLIFE_DEPLOY_RENDER_PRIVATE_H
 
 #include "base/map.h"
+#include "deploy/render.h"
 #include "manifest/document.h"
-#include "serve/render.h"
 
 static inline uint32_t render_at(const struct doc *d, uint32_t mapping, const char *key)
 {

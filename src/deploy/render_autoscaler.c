@@ -2,7 +2,7 @@
  * Autoscalers among the manifests: they come to the cluster with what they scale.
  */
 #include "core/kind.h"
-#include "render_inner.h"
+#include "render_private.h"
 
 enum { METRICS_MAX = 64 };
 

@@ -1,14 +1,14 @@
 /*
  * The two subjects of admission: each decides what is to be set, admission.c writes the response.
  */
-#ifndef HALFLIFE_SERVE_ADMISSION_INNER_H
-#define HALFLIFE_SERVE_ADMISSION_INNER_H
+#ifndef HALFLIFE_DEPLOY_ADMISSION_PRIVATE_H
+#define HALFLIFE_DEPLOY_ADMISSION_PRIVATE_H
 
 #include <jansson.h>
 
+#include "deploy/admission.h"
+#include "deploy/deploy.h"
 #include "objects/patch.h"
-#include "serve/admission.h"
-#include "serve/deploy.h"
 
 struct admission_work {
         const struct admission *request;

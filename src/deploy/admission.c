@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "admission_inner.h"
+#include "admission_private.h"
 #include "base/yaml.h"
 #include "core/kind.h"
 
