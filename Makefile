@@ -9,7 +9,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 # Another compiler than the system's has a folder of its own: build/debug-clang.
 OUT      := build/$(MODE)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))
-MODULES  := base core net objects manifest kube store prometheus snapshot deploy serve control
+MODULES  := base core net objects manifest kube store prometheus snapshot deploy rest serve control
 LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SRC  := $(wildcard src/cli/*.c)
 CORE_SRC := $(wildcard src/core/*.c)
@@ -100,7 +100,7 @@ $(OUT)/src/cli/cmd_version.o: $(OUT)/version
 $(OUT)/src/cli/cmd_version.o: CPPFLAGS += -DHALFLIFE_VERSION='"$(VERSION)"'
 
 # The description of the REST doors lies in the program as it is.
-$(OUT)/src/serve/openapi.o: src/serve/openapi.yaml
+$(OUT)/src/rest/openapi.o: src/rest/openapi.yaml
 
 # Archives, so that a program takes in what it uses and no more. Tests may use the command line's own parts (settings,
 # tables), never its main.

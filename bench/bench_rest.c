@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "../test/unit/serve/routes_fixture.h"
+#include "../test/unit/rest/routes_fixture.h"
 #include "line.h"
 
 enum { WORKLOADS = 100000, ANSWERS = 200000, RUNS = 3 };

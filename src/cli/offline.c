@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "serve/routes.h"
+#include "rest/routes.h"
 #include "store/store.h"
 
 /* A workload as a view has it, made of its histories alone. */

@@ -6,7 +6,7 @@
 #define HALFLIFE_SRC_SERVE_JOB_H
 
 #include "encode.h"
-#include "serve/routes.h"
+#include "rest/routes.h"
 #include "serve/server.h"
 
 enum { REQUEST_ID_MAX = 128 };

@@ -2,7 +2,7 @@
  * Any request to the REST doors: the first line is "METHOD PATH?QUERY", the second If-None-Match. Every answer is one
  * of those there are, whole JSON or none, and a page's continue is taken again.
  */
-#include "../unit/serve/routes_fixture.h"
+#include "../unit/rest/routes_fixture.h"
 #include "base/json.h"
 #include "base/utf8.h"
 #include "fuzz.h"

@@ -1,5 +1,5 @@
 /*
- * Answers checked against our own description of them (src/serve/openapi.yaml): as much of OpenAPI as it uses.
+ * Answers checked against our own description of them (src/rest/openapi.yaml): as much of OpenAPI as it uses.
  */
 #ifndef HALFLIFE_TEST_OPENAPI_H
 #define HALFLIFE_TEST_OPENAPI_H

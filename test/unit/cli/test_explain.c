@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "../serve/routes_fixture.h"
+#include "../rest/routes_fixture.h"
 #include "base/yaml.h"
 #include "cli/explain.h"
 

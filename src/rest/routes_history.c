@@ -1,7 +1,7 @@
 /*
  * What was learned of a workload, bit by bit: for halflife export.
  */
-#include "answer.h"
+#include "handlers.h"
 
 static void write_history(struct writer *w, const struct learned_copy *c)
 {

@@ -1,7 +1,7 @@
 /*
  * One workload: its recommendation, and what it deploys with.
  */
-#include "answer.h"
+#include "handlers.h"
 
 enum { LABELS_MOST = 64 };
 

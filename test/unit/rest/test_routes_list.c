@@ -11,8 +11,8 @@
 
 #include "../../support/openapi.h"
 #include "base/yaml.h"
+#include "rest/partial_response.h"
 #include "routes_fixture.h"
-#include "serve/partial_response.h"
 
 #define ALL  "/api/v1/workloads"
 #define SHOP "/api/v1/namespaces/shop/workloads"

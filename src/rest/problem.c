@@ -2,8 +2,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-#include "answer.h"
 #include "base/utf8.h"
+#include "handlers.h"
 
 enum { DETAIL_MAX = 1024, BODY_MAX = 32 << 20 };
 

@@ -1,8 +1,8 @@
 /*
  * What a list leaves out by fields: a partial response.
  */
-#ifndef HALFLIFE_SRC_SERVE_PARTIAL_RESPONSE_H
-#define HALFLIFE_SRC_SERVE_PARTIAL_RESPONSE_H
+#ifndef HALFLIFE_REST_PARTIAL_RESPONSE_H
+#define HALFLIFE_REST_PARTIAL_RESPONSE_H
 
 #include "base/buf.h"
 #include "base/err.h"

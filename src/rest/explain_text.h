@@ -1,6 +1,6 @@
 /* The steps of an explanation in words, for people. */
-#ifndef HALFLIFE_SRC_SERVE_EXPLAIN_WORDS_H
-#define HALFLIFE_SRC_SERVE_EXPLAIN_WORDS_H
+#ifndef HALFLIFE_REST_EXPLAIN_TEXT_H
+#define HALFLIFE_REST_EXPLAIN_TEXT_H
 
 #include "core/explain.h"
 

@@ -5,13 +5,13 @@
  *          StatefulSet.apps.kruise.io cart (applied), Deployment old (gone)
  *   bank   StatefulSet db (held by a person)
  */
-#ifndef HALFLIFE_TEST_ROUTES_FIXTURE_H
-#define HALFLIFE_TEST_ROUTES_FIXTURE_H
+#ifndef HALFLIFE_TEST_UNIT_REST_ROUTES_FIXTURE_H
+#define HALFLIFE_TEST_UNIT_REST_ROUTES_FIXTURE_H
 
 #include <string.h>
 
 #include "core/kind.h"
-#include "serve/routes.h"
+#include "rest/routes.h"
 
 #define MI INT64_C(1048576)
 

@@ -2,9 +2,9 @@
  * Kinds as kubectl takes them. Those in no table of ours have their group with them, and are known by the profiles that
  * name them or the workloads that there are.
  */
-#include "answer.h"
 #include "core/kind.h"
-#include "routes_inner.h"
+#include "handlers.h"
+#include "routes_private.h"
 
 enum { KIND_MOST = 253 };
 

@@ -1,13 +1,13 @@
 /*
  * What the doors share: a question with all that goes with it, and the ways to answer.
  */
-#ifndef HALFLIFE_SRC_SERVE_ANSWER_H
-#define HALFLIFE_SRC_SERVE_ANSWER_H
+#ifndef HALFLIFE_REST_HANDLERS_H
+#define HALFLIFE_REST_HANDLERS_H
 
 #include "deploy/deploy.h"
 #include "objects/json_writer.h"
 #include "query.h"
-#include "serve/routes.h"
+#include "rest/routes.h"
 
 struct ask {
         const struct route *route;

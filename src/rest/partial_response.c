@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "partial_response.h"
 
-/* What an item of a list has (src/serve/openapi.yaml: Workload), so that a slip of the pen is no empty answer. */
+/* What an item of a list has (src/rest/openapi.yaml: Workload), so that a slip of the pen is no empty answer. */
 static const char *const paths[] = {
         "metadata.namespace",
         "metadata.kind",

@@ -12,7 +12,7 @@
  *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}/explain     ?container, resource, percentile, halfLife,
  *                                                                    multiplier
  *   POST /api/v1/namespaces/{ns}/render                              manifests in, manifests out; ?dryRun
- *   GET  /openapi.yaml                                               all of this, in full (src/serve/openapi.yaml)
+ *   GET  /openapi.yaml                                               all of this, in full (src/rest/openapi.yaml)
  *
  * {kind} is what kubectl takes ("deploy", "deployments.apps", "Deployment"), kinds of others with their group
  * ("widgets.example.com"). HEAD is as GET; whoever sends the answer leaves the body out. Every answer of 200 has a
@@ -23,8 +23,8 @@
  * A page goes by key: `continue` is the last key looked at, so what is there throughout is neither skipped nor
  * repeated. Cost is bounded, so with a selector a page may be short, even empty, and still have a `continue`.
  */
-#ifndef HALFLIFE_SERVE_ROUTES_H
-#define HALFLIFE_SERVE_ROUTES_H
+#ifndef HALFLIFE_REST_ROUTES_H
+#define HALFLIFE_REST_ROUTES_H
 
 #include "base/buf.h"
 #include "base/err.h"

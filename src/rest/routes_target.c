@@ -3,9 +3,9 @@
  */
 #include <stdio.h>
 
-#include "answer.h"
 #include "core/kind.h"
 #include "core/pod.h"
+#include "handlers.h"
 
 static const struct {
         const char *key;

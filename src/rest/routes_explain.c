@@ -4,10 +4,10 @@
  */
 #include <stdio.h>
 
-#include "answer.h"
 #include "core/kind.h"
 #include "core/quantity.h"
-#include "explain_words.h"
+#include "explain_text.h"
+#include "handlers.h"
 
 enum { PERCENT_LEAST = 50, PERCENT_MOST = 100 };
 enum { FACTOR_LEAST = 100, FACTOR_MOST = 100000 }; /* thousandths */

@@ -3,7 +3,7 @@
  */
 #include <stdio.h>
 
-#include "answer.h"
+#include "handlers.h"
 #include "objects/label_selector.h"
 #include "partial_response.h"
 

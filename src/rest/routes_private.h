@@ -1,8 +1,8 @@
 /* Parts of matching. */
-#ifndef HALFLIFE_SRC_SERVE_ROUTES_INNER_H
-#define HALFLIFE_SRC_SERVE_ROUTES_INNER_H
+#ifndef HALFLIFE_REST_ROUTES_PRIVATE_H
+#define HALFLIFE_REST_ROUTES_PRIVATE_H
 
-#include "serve/routes.h"
+#include "rest/routes.h"
 
 /* A name of at most so many lower-case letters, digits and, inside, '-' (and '.'). */
 bool route_is_dns(struct text t, size_t most, bool dots);

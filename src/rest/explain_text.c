@@ -1,4 +1,4 @@
-#include "explain_words.h"
+#include "explain_text.h"
 
 #include <stdarg.h>
 #include <stdio.h>

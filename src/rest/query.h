@@ -2,10 +2,10 @@
  * A query string, taken apart strictly: percent-decoded once, every parameter known to the door, none twice, all
  * bounded, all UTF-8.
  */
-#ifndef HALFLIFE_SRC_SERVE_QUERY_H
-#define HALFLIFE_SRC_SERVE_QUERY_H
+#ifndef HALFLIFE_REST_QUERY_H
+#define HALFLIFE_REST_QUERY_H
 
-#include "serve/routes.h"
+#include "rest/routes.h"
 
 enum param {
         PARAM_CONTAINER,

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "answer.h"
 #include "base/utf8.h"
+#include "handlers.h"
 
 enum { QUERY_MAX = 16 << 10 };
 

@@ -2,8 +2,8 @@
 #include <stdio.h>
 #include <strings.h>
 
-#include "answer.h"
 #include "deploy/render.h"
+#include "handlers.h"
 
 enum { OUT_MAX = 128 << 20, REASONS_MAX = 16 };
 

@@ -1,9 +1,9 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "answer.h"
 #include "core/kind.h"
-#include "routes_inner.h"
+#include "handlers.h"
+#include "routes_private.h"
 
 enum { PATH_MAX_BYTES = 2048, SEGMENTS = 9, NAME_MOST = 253, NS_MOST = 63 };
 

@@ -1,11 +1,11 @@
-/* The description of the doors, as the build found it in src/serve/openapi.yaml. */
-#include "answer.h"
+/* The description of the doors, as the build found it in src/rest/openapi.yaml. */
+#include "handlers.h"
 
 __asm__(".pushsection .rodata\n"
         ".globl openapi_begin\n"
         ".globl openapi_end\n"
         "openapi_begin:\n"
-        ".incbin \"src/serve/openapi.yaml\"\n"
+        ".incbin \"src/rest/openapi.yaml\"\n"
         "openapi_end:\n"
         ".byte 0\n"
         ".popsection\n");

@@ -1,8 +1,8 @@
 /*
  * The histogram behind a number.
  */
-#include "answer.h"
 #include "core/quantity.h"
+#include "handlers.h"
 
 static const int percentiles[] = {500, 900, 950, 990, 1000};
 enum { PERCENTILES = sizeof percentiles / sizeof percentiles[0] };
