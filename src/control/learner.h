@@ -5,8 +5,8 @@
 #ifndef HALFLIFE_SRC_CONTROL_LEARNER_H
 #define HALFLIFE_SRC_CONTROL_LEARNER_H
 
+#include "http/server.h"
 #include "net/http.h"
-#include "serve/server.h"
 
 struct learner;
 /* url: "https://halflife.halflife.svc", or http on a loopback address, for tokens travel there. ERR_INVALID otherwise.

@@ -6,7 +6,7 @@
 #define HALFLIFE_SRC_CONTROL_UTILIZATION_H
 
 #include "base/buf.h"
-#include "serve/metrics.h"
+#include "http/prometheus_text.h"
 #include "world.h"
 
 /* So many pods are told of as series; the API of custom metrics tells of all. */

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "serve/certificate.h"
+#include "http/listen_socket.h"
+#include "http/tls_certificate.h"
 #include "serve/custom_metrics.h"
 #include "serve/front_proxy.h"
-#include "serve/socket.h"
 
 enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
 

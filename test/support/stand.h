@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 #include "fetch.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 enum { STAND_HELD_MAX = 256 };
 

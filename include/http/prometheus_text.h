@@ -1,8 +1,8 @@
 /*
  * Prometheus' text format (0.0.4), written family by family into a buffer.
  */
-#ifndef HALFLIFE_SERVE_METRICS_H
-#define HALFLIFE_SERVE_METRICS_H
+#ifndef HALFLIFE_HTTP_PROMETHEUS_TEXT_H
+#define HALFLIFE_HTTP_PROMETHEUS_TEXT_H
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * Sockets of those who were answered before all they send was read: a close at once would reset the connection, and the
  * answer be lost on the way. They are read, and forgotten, until they end or their time is over.
  */
-#ifndef HALFLIFE_SRC_SERVE_DRAIN_H
-#define HALFLIFE_SRC_SERVE_DRAIN_H
+#ifndef HALFLIFE_HTTP_LINGERING_CLOSE_H
+#define HALFLIFE_HTTP_LINGERING_CLOSE_H
 
 #include <poll.h>
 

@@ -1,9 +1,9 @@
 /*
  * One request, from its headers to its answer. Who asks is looked into before any of his body is taken.
  */
-#include "door_inner.h"
 #include "headers.h"
 #include "rest/routes.h"
+#include "rest_listener_private.h"
 
 #include <gnutls/gnutls.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Sockets that listen. Names are not looked up. */
-#ifndef HALFLIFE_SERVE_SOCKET_H
-#define HALFLIFE_SERVE_SOCKET_H
+#ifndef HALFLIFE_HTTP_LISTEN_SOCKET_H
+#define HALFLIFE_HTTP_LISTEN_SOCKET_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,8 +1,8 @@
 /* The door of serve/server.h: its thread, its connections, its letters. */
-#ifndef HALFLIFE_SRC_SERVE_DOOR_H
-#define HALFLIFE_SRC_SERVE_DOOR_H
+#ifndef HALFLIFE_HTTP_REST_LISTENER_H
+#define HALFLIFE_HTTP_REST_LISTENER_H
 
-#include "serve/server.h"
+#include "http/server.h"
 #include "snapshot/snapshot_ref.h"
 
 struct door;

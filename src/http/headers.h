@@ -1,8 +1,8 @@
 /*
  * What the head of a request says, and whether it can be believed.
  */
-#ifndef HALFLIFE_SRC_SERVE_HEADERS_H
-#define HALFLIFE_SRC_SERVE_HEADERS_H
+#ifndef HALFLIFE_HTTP_HEADERS_H
+#define HALFLIFE_HTTP_HEADERS_H
 
 #include <microhttpd.h>
 #include <stdbool.h>

@@ -7,11 +7,11 @@
  * not known is told to come again: not knowing is never a refusal. Bounded: entries, questions under way, and questions
  * a second; what would go over is told to come again too, but for those who were allowed lately.
  */
-#ifndef HALFLIFE_SRC_SERVE_AUTH_H
-#define HALFLIFE_SRC_SERVE_AUTH_H
+#ifndef HALFLIFE_HTTP_AUTH_H
+#define HALFLIFE_HTTP_AUTH_H
 
 #include "base/clock.h"
-#include "serve/server.h"
+#include "http/server.h"
 
 enum {
         AUTH_FRESH_MS = 10 * SECOND_MS,

@@ -1,4 +1,4 @@
-#include "serve/server.h"
+#include "http/server.h"
 
 #include <microhttpd.h>
 #include <stdatomic.h>
@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "door.h"
-#include "serve/socket.h"
+#include "http/listen_socket.h"
+#include "rest_listener.h"
 #include "snapshot/snapshot_ref.h"
 
 enum {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "serve/auth.h"
+#include "http/auth.h"
 
 static const char *const say_name[] = {"allowed", "allowed lately", "who?", "forbidden", "later", "wait"};
 

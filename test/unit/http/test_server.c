@@ -1,4 +1,4 @@
-#include "serve/server.h"
+#include "http/server.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,4 +1,4 @@
-#include "serve/socket.h"
+#include "http/listen_socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -1,4 +1,4 @@
-#include "drain.h"
+#include "lingering_close.h"
 
 #include <errno.h>
 #include <fcntl.h>

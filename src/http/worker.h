@@ -1,6 +1,6 @@
 /* A thread for what takes its time: one job after the other, from a bounded queue. */
-#ifndef HALFLIFE_SRC_SERVE_WORKER_H
-#define HALFLIFE_SRC_SERVE_WORKER_H
+#ifndef HALFLIFE_HTTP_WORKER_H
+#define HALFLIFE_HTTP_WORKER_H
 
 #include "job.h"
 

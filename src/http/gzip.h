@@ -1,6 +1,6 @@
 /* Bodies made smaller for those who take them so. */
-#ifndef HALFLIFE_SRC_SERVE_ENCODE_H
-#define HALFLIFE_SRC_SERVE_ENCODE_H
+#ifndef HALFLIFE_HTTP_GZIP_H
+#define HALFLIFE_HTTP_GZIP_H
 
 #include <stdbool.h>
 #include <zlib.h>

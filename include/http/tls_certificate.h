@@ -2,8 +2,8 @@
  * The certificate that new handshakes get: from two PEM files that are looked at again and again, or handed over in
  * memory. A pair that does not fit is refused, and the one before goes on; handshakes under way keep theirs.
  */
-#ifndef HALFLIFE_SERVE_CERTIFICATE_H
-#define HALFLIFE_SERVE_CERTIFICATE_H
+#ifndef HALFLIFE_HTTP_TLS_CERTIFICATE_H
+#define HALFLIFE_HTTP_TLS_CERTIFICATE_H
 
 #include <gnutls/abstract.h>
 #include <gnutls/gnutls.h>

@@ -2,12 +2,12 @@
  * One request cut loose from its connection, so that another thread can work on it, and go on when nobody waits for it
  * any more.
  */
-#ifndef HALFLIFE_SRC_SERVE_JOB_H
-#define HALFLIFE_SRC_SERVE_JOB_H
+#ifndef HALFLIFE_HTTP_JOB_H
+#define HALFLIFE_HTTP_JOB_H
 
-#include "encode.h"
+#include "gzip.h"
+#include "http/server.h"
 #include "rest/routes.h"
-#include "serve/server.h"
 
 enum { REQUEST_ID_MAX = 128 };
 

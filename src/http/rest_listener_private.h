@@ -3,17 +3,17 @@
  * long he may be), visit.c (one request from its headers to its answer). All of it is the HTTP thread's, but for what
  * says otherwise.
  */
-#ifndef HALFLIFE_SRC_SERVE_DOOR_INNER_H
-#define HALFLIFE_SRC_SERVE_DOOR_INNER_H
+#ifndef HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
+#define HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
 
 #include <microhttpd.h>
 #include <stdatomic.h>
 
 #include "auth.h"
-#include "door.h"
-#include "drain.h"
+#include "http/tls_certificate.h"
 #include "job.h"
-#include "serve/certificate.h"
+#include "lingering_close.h"
+#include "rest_listener.h"
 #include "worker.h"
 
 enum {

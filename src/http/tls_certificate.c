@@ -1,4 +1,4 @@
-#include "serve/certificate.h"
+#include "http/tls_certificate.h"
 
 #include <pthread.h>
 #include <string.h>

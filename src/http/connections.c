@@ -3,7 +3,7 @@
  * slowly the bytes come: MHD's own time-out begins afresh with each byte. A new connection takes the place of the one
  * that was idle longest.
  */
-#include "door_inner.h"
+#include "rest_listener_private.h"
 
 #include <linux/tcp.h>
 #include <netinet/in.h>

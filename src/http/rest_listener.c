@@ -1,4 +1,4 @@
-#include "door_inner.h"
+#include "rest_listener_private.h"
 
 #include <assert.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "serve/socket.h"
+#include "http/listen_socket.h"
 
 enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS = 10000, IDLE_MS = 60000 };
 

@@ -1,4 +1,4 @@
-#include "encode.h"
+#include "gzip.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "serve/metrics.h"
+#include "http/prometheus_text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

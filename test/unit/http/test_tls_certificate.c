@@ -21,7 +21,7 @@
 #include "../../support/tmp.h"
 #include "../../support/wire.h"
 #include "base/mem.h"
-#include "serve/certificate.h"
+#include "http/tls_certificate.h"
 
 /* Two authorities, and a pair of each: a test server makes them as it starts. */
 static struct fake *world[2];

@@ -21,8 +21,8 @@
  * 64 requests wait for each of the other threads. What is over them gets 408, 413, 414, 431 or 503. A 414, a 431, and a
  * 400 or 505 for what is no HTTP are the library's: a line of HTML, and no problem details.
  */
-#ifndef HALFLIFE_SERVE_SERVER_H
-#define HALFLIFE_SERVE_SERVER_H
+#ifndef HALFLIFE_HTTP_SERVER_H
+#define HALFLIFE_HTTP_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>

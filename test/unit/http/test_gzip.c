@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "base/mem.h"
-#include "serve/encode.h"
+#include "http/gzip.h"
 
 static void test_what_is_accepted(void **state)
 {
