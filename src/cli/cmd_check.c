@@ -9,7 +9,7 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "cli/settings.h"
-#include "control/custom_api.h"
+#include "custom_metrics/api_registration.h"
 #include "recorded.h"
 #include "store/store.h"
 #include "terminal.h"

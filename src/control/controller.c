@@ -2,8 +2,8 @@
  * The cycle: settle what the watches brought, poll usage, fold it, decide about every target, let the writes flow,
  * checkpoint, show. Long walks go in slices, so that watches, the Lease and signals are never kept waiting.
  */
-#include "control/custom_api.h"
 #include "controller_private.h"
+#include "custom_metrics/api_registration.h"
 #include "replica.h"
 
 #include <stdio.h>

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "custom_metrics/custom_metrics.h"
 #include "scaling.h"
-#include "serve/custom_metrics.h"
 
 enum { DENIED_MS = 10 * MINUTE_MS /* then it is asked again */ };
 

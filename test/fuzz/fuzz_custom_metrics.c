@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/yaml.h"
+#include "custom_metrics/custom_metrics.h"
 #include "fuzz.h"
-#include "serve/custom_metrics.h"
 
 static const struct view_pod pods[] = {
         {.ns = "shop",

@@ -18,8 +18,8 @@
 #include "../support/tmp.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "control/custom_api.h"
-#include "serve/front_proxy.h"
+#include "custom_metrics/api_registration.h"
+#include "custom_metrics/front_proxy.h"
 
 #define SERVICES "/apis/apiregistration.k8s.io/v1/apiservices/"
 #define V1       "v1beta1.custom.metrics.k8s.io"

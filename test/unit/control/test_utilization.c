@@ -12,7 +12,7 @@
 
 #include "base/yaml.h"
 #include "control/utilization.h"
-#include "serve/custom_metrics.h"
+#include "custom_metrics/custom_metrics.h"
 
 #define UID(n) "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""
 #define CORE   INT64_C(1000000000)

@@ -14,9 +14,9 @@
 #include "../../support/pki.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "custom_metrics/custom_metrics_listener.h"
+#include "custom_metrics/front_proxy.h"
 #include "http/server.h"
-#include "serve/adapter.h"
-#include "serve/front_proxy.h"
 
 #define VALUES "/apis/custom.metrics.k8s.io/v1beta2/namespaces/shop/pods/*/halflife_pod_cpu_utilization"
 

@@ -1,4 +1,4 @@
-#include "serve/custom_metrics.h"
+#include "custom_metrics/custom_metrics.h"
 
 #include <jansson.h>
 #include <microhttpd.h>

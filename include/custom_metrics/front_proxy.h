@@ -3,8 +3,8 @@
  * certificate that the request header CA signed. What it says in headers of who asks is believed then; what he may was
  * asked by the API server before it passed the request on, of the same path.
  */
-#ifndef HALFLIFE_SERVE_FRONT_PROXY_H
-#define HALFLIFE_SERVE_FRONT_PROXY_H
+#ifndef HALFLIFE_CUSTOM_METRICS_FRONT_PROXY_H
+#define HALFLIFE_CUSTOM_METRICS_FRONT_PROXY_H
 
 #include <gnutls/gnutls.h>
 #include <jansson.h>

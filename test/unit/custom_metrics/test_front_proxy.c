@@ -13,7 +13,7 @@
 #include "../../support/pki.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "serve/front_proxy.h"
+#include "custom_metrics/front_proxy.h"
 
 static struct pki *proxies, *others;
 

@@ -1,4 +1,4 @@
-#include "serve/front_proxy.h"
+#include "custom_metrics/front_proxy.h"
 
 #include <gnutls/x509.h>
 #include <microhttpd.h>

@@ -2,8 +2,8 @@
  * Custom metrics served: the listener (serve/adapter.h), and whose the API group is in the cluster
  * (custom_metrics/api_registration.h). Everything may be called with NULL where they are not served.
  */
-#ifndef HALFLIFE_CONTROL_CUSTOM_SERVER_H
-#define HALFLIFE_CONTROL_CUSTOM_SERVER_H
+#ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_SERVER_H
+#define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_SERVER_H
 
 #include <stdint.h>
 

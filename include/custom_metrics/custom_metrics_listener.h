@@ -3,8 +3,8 @@
  * the same view as everything else (serve/custom_metrics.h). Until adapter_trust tells who the front proxy is
  * (serve/front_proxy.h), 503. Refusals are Status objects. 64 connections, 32 KiB of request line and headers.
  */
-#ifndef HALFLIFE_SERVE_ADAPTER_H
-#define HALFLIFE_SERVE_ADAPTER_H
+#ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_LISTENER_H
+#define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_LISTENER_H
 
 #include <stdint.h>
 

@@ -1,12 +1,12 @@
-#include "control/custom_server.h"
+#include "custom_metrics/custom_metrics_server.h"
 
 #include <string.h>
 
 #include "base/log.h"
 #include "base/mem.h"
-#include "control/custom_api.h"
-#include "serve/adapter.h"
-#include "serve/custom_metrics.h"
+#include "custom_metrics/api_registration.h"
+#include "custom_metrics/custom_metrics.h"
+#include "custom_metrics/custom_metrics_listener.h"
 
 struct custom_server {
         struct adapter *adapter;

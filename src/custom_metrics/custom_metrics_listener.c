@@ -1,4 +1,4 @@
-#include "serve/adapter.h"
+#include "custom_metrics/custom_metrics_listener.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "custom_metrics/custom_metrics.h"
+#include "custom_metrics/front_proxy.h"
 #include "http/listen_socket.h"
 #include "http/tls_certificate.h"
-#include "serve/custom_metrics.h"
-#include "serve/front_proxy.h"
 
 enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
 

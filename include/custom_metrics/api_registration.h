@@ -3,8 +3,8 @@
  * the API server's front proxy. Where another service has it, halflife keeps out: nothing is served and nothing
  * written.
  */
-#ifndef HALFLIFE_CONTROL_CUSTOM_API_H
-#define HALFLIFE_CONTROL_CUSTOM_API_H
+#ifndef HALFLIFE_CUSTOM_METRICS_API_REGISTRATION_H
+#define HALFLIFE_CUSTOM_METRICS_API_REGISTRATION_H
 
 #include "kube/client.h"
 

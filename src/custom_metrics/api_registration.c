@@ -1,4 +1,4 @@
-#include "control/custom_api.h"
+#include "custom_metrics/api_registration.h"
 
 #include <gnutls/gnutls.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "custom_metrics/custom_metrics.h"
+#include "custom_metrics/front_proxy.h"
 #include "kube/patch.h"
-#include "serve/custom_metrics.h"
-#include "serve/front_proxy.h"
 
 enum { LOOK_MS = MINUTE_MS, RETRY_MS = 5 * SECOND_MS, ASK_MS = 10 * SECOND_MS, VERSIONS = 2 };
 

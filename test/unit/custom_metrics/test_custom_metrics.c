@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <jansson.h>
 
-#include "serve/custom_metrics.h"
+#include "custom_metrics/custom_metrics.h"
 
 #define V1            "/apis/custom.metrics.k8s.io/v1beta1"
 #define V2            "/apis/custom.metrics.k8s.io/v1beta2"

@@ -10,8 +10,8 @@
  * The metrics are halflife_pod_cpu_utilization and halflife_pod_memory_utilization, of the pods that the view tells of;
  * values in thousandths ("632m"). A metric has no labels of its own, so a metricLabelSelector has to select none.
  */
-#ifndef HALFLIFE_SERVE_CUSTOM_METRICS_H
-#define HALFLIFE_SERVE_CUSTOM_METRICS_H
+#ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_H
+#define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_H
 
 #include "snapshot/snapshot.h"
 
