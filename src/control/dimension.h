@@ -18,7 +18,7 @@
 #define HALFLIFE_CONTROL_DIMENSION_H
 
 #include "core/together.h"
-#include "plan.h"
+#include "world.h"
 
 /* What few pods have: those of other dimensions, and those that no kind we know of owns. */
 struct pod_more {
@@ -43,16 +43,5 @@ void dimension_forget(struct world *w, struct target *t); /* it is about to be f
 bool dimension_writes(const struct target *t);
 /* The first pod, in the order, of a namespace; that of another one, or the end, where it has none. */
 size_t pods_from(const struct world *w, const char *ns);
-
-/* --- plans (dimension_plan.c) --- */
-
-/* How long it has been without a sample though it runs. */
-int64_t dimension_silence(struct world *w, const struct target *t, const struct history *h, struct wall now);
-/* The row of a pod, or of a namespace, as a whole; of a pod behind those of its containers. */
-void dimension_whole(struct world *w, const struct target *t, const struct plan *plan, struct plan_container *ret);
-/* What the namespace's ResourceQuotas allow its pods to request, and what they count: of several the one that leaves
- * less. One of a scope bounds some pods only, and is left out. Unset: none bounds it. */
-void dimension_quota(const struct world *w, const struct target *t, struct amount ret_hard[static RESOURCES],
-                     struct amount ret_used[static RESOURCES]);
 
 #endif

@@ -3,6 +3,7 @@
  */
 #include "core/pod.h"
 #include "dimension.h"
+#include "plan.h"
 
 /* --- what was asked for --- */
 

@@ -58,7 +58,4 @@ struct guard_pods guarding_pods(const struct target *t, int64_t created_before_m
 json_t *guarding_print(const struct guarding *g);
 void guarding_read(struct target *t, const json_t *from); /* NULL: nothing */
 
-/* guard.c: is it held, because a change of ours did harm? */
-bool guard_holds(const struct target *t, struct wall now);
-
 #endif

@@ -38,14 +38,6 @@ static void add_source(struct target *t, const char *container, uint64_t source)
         t->imported = more;
 }
 
-void import_forget(struct world *w, struct target *t)
-{
-        for (int i = 0; t->imported && i < t->imported->count; i++)
-                intern_drop(w->names, t->imported->of[i].container);
-        mem_free(t->imported);
-        t->imported = NULL;
-}
-
 void import_inherit(struct controller *c, struct target *t, struct target *old)
 {
         for (int i = 0; old->imported && i < old->imported->count; i++)

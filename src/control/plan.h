@@ -137,6 +137,8 @@ void canary_says(struct plan *p);    /* condition Canary, where there is somethi
 bool canary_applies(struct plan *p); /* says Applied of pods that wait for others, if any */
 
 void guard_says(struct plan *p); /* guard.c: condition Guarded, of one that is */
+/* guard.c: is it held, because a change of ours did harm? */
+bool guard_holds(const struct target *t, struct wall now);
 
 /* InPlace (resize_facts.c) */
 bool in_place(const struct target *t); /* its profile resizes pods */
@@ -156,5 +158,16 @@ bool resize_is_raised(const struct plan *p, const struct pod *pod); /* since the
 /* What a container of a pod is to ask for; unset: it stays. *ret_other: somebody else set it. */
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other);
+
+/* Targets of other dimensions (dimension_plan.c). */
+
+/* How long it has been without a sample though it runs. */
+int64_t dimension_silence(struct world *w, const struct target *t, const struct history *h, struct wall now);
+/* The row of a pod, or of a namespace, as a whole; of a pod behind those of its containers. */
+void dimension_whole(struct world *w, const struct target *t, const struct plan *plan, struct plan_container *ret);
+/* What the namespace's ResourceQuotas allow its pods to request, and what they count: of several the one that leaves
+ * less. One of a scope bounds some pods only, and is left out. Unset: none bounds it. */
+void dimension_quota(const struct world *w, const struct target *t, struct amount ret_hard[static RESOURCES],
+                     struct amount ret_used[static RESOURCES]);
 
 #endif

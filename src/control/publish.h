@@ -16,7 +16,6 @@ json_t *publish_build_head(const struct target *t);
 /* A digest of what is written at once when it changes: states, conditions but for their times, applied, originals and
  * what runs; of a plan, and of a status as the server has it. */
 uint64_t publish_plan_digest(const struct plan *p);
-uint64_t publish_status_digest(const json_t *status);
 uint64_t publish_labels_digest(struct labels own);
 
 enum publish_need { PUBLISH_NOTHING, PUBLISH_STATUS, PUBLISH_HEAD };

@@ -6,6 +6,7 @@
 #include "base/yaml.h"
 #include "guarding.h"
 #include "publish.h"
+#include "status_digest.h"
 #include "trial.h"
 
 static void put_time(json_t *to, const char *key, int64_t ms)
@@ -205,42 +206,14 @@ json_t *publish_build_head(const struct target *t)
         return head;
 }
 
-/* --- digests --- */
-
-/*
- * The same digest is taken of a plan (each cycle, for every target: no JSON is built for it) and of a status as the
- * server has it (once, when it comes): both feed the same texts in the same order.
- */
-static uint64_t feed(uint64_t digest, const char *s)
-{
-        return s ? digest_bytes(digest, s, strlen(s) + 1) : digest_bytes(digest, "-", 1);
-}
-
-static uint64_t feed_amount(uint64_t digest, enum resource r, struct amount a)
-{
-        char text[QUANTITY_TEXT_MAX];
-        if (!a.set)
-                return feed(digest, NULL);
-        return feed(digest, amount_print(r, a.value, text));
-}
-
-static uint64_t digest_condition(const char *type, const char *status, const char *reason, const char *message)
-{
-        return feed(feed(feed(feed(0, type), status), reason), message);
-}
-
-/* Lists are mixed by addition: the server may give them back in another order. */
-static uint64_t feed_sum(uint64_t digest, uint64_t sum)
-{
-        return digest_bytes(digest, &sum, sizeof sum);
-}
+/* --- the digest of what is to be written: status_digest.h feeds it and that of what was written alike --- */
 
 static uint64_t digest_container(const struct plan *p, const struct plan_container *c)
 {
-        uint64_t digest = feed(feed(0, c->name), state_name(container_state(p, c)));
+        uint64_t digest = digest_feed(digest_feed(0, c->name), state_name(container_state(p, c)));
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                digest = feed_amount(digest, r, c->facts.original[r]);
-                digest = feed_amount(digest, r, c->running[r]);
+                digest = digest_feed_amount(digest, r, c->facts.original[r]);
+                digest = digest_feed_amount(digest, r, c->running[r]);
         }
         return digest;
 }
@@ -250,17 +223,17 @@ static uint64_t feed_trial(uint64_t digest, const struct deed *d)
         char text[WALL_TEXT_MAX];
         if (!d->trial)
                 return digest;
-        digest = feed(digest, d->stood_ms > 0 ? wall_print((struct wall){d->stood_ms}, text) : NULL);
-        return feed(digest, d->trial->containers);
+        digest = digest_feed(digest, d->stood_ms > 0 ? wall_print((struct wall){d->stood_ms}, text) : NULL);
+        return digest_feed(digest, d->trial->containers);
 }
 
 uint64_t publish_plan_digest(const struct plan *p)
 {
         char text[WALL_TEXT_MAX];
-        uint64_t digest = feed(0, state_name(p->state)), conditions = 0, containers = 0;
+        uint64_t digest = digest_feed(0, state_name(p->state)), conditions = 0, containers = 0;
         if (carries_applied(p)) {
-                digest = feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
-                digest = feed(feed(digest, p->target->deed.containers), applied_mode(p));
+                digest = digest_feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
+                digest = digest_feed(digest_feed(digest, p->target->deed.containers), applied_mode(p));
                 digest = feed_trial(digest, &p->target->deed);
         }
         for (int i = 0; i < p->conditions; i++) {
@@ -271,62 +244,10 @@ uint64_t publish_plan_digest(const struct plan *p)
                 containers += digest_container(p, &p->container[i]);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 if (p->quota_hard[r].set)
-                        digest = feed_amount(digest, r, p->quota_hard[r]);
+                        digest = digest_feed_amount(digest, r, p->quota_hard[r]);
         if (p->kills)
-                digest = feed_sum(digest, (uint64_t)p->kills);
-        return feed_sum(feed_sum(digest, conditions), containers);
-}
-
-static const char *string_of(const json_t *object, const char *key)
-{
-        return json_string_value(json_object_get(object, key));
-}
-
-static uint64_t digest_published(const json_t *container)
-{
-        uint64_t digest = feed(feed(0, string_of(container, "name")), string_of(container, "state"));
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                const json_t *of = json_object_get(container, resource_name(r));
-                digest = feed(feed(digest, string_of(of, "original")), string_of(of, "current"));
-        }
-        return digest;
-}
-
-static uint64_t feed_canary(uint64_t digest, const json_t *canary)
-{
-        if (!canary)
-                return digest;
-        char *rest = json_dumps(json_object_get(canary, "rest"), JSON_SORT_KEYS | JSON_COMPACT);
-        digest = feed(feed(digest, string_of(canary, "since")), rest);
-        free(rest);
-        return digest;
-}
-
-uint64_t publish_status_digest(const json_t *status)
-{
-        size_t i;
-        json_t *item;
-        uint64_t digest = feed(0, string_of(status, "state")), conditions = 0, containers = 0;
-        json_t *applied = json_object_get(status, "applied");
-        if (applied) {
-                char *rows = json_dumps(json_object_get(applied, "containers"), JSON_SORT_KEYS | JSON_COMPACT);
-                digest = feed(feed(feed(digest, string_of(applied, "time")), rows), string_of(applied, "mode"));
-                free(rows);
-                digest = feed_canary(digest, json_object_get(status, "canary"));
-        }
-        json_array_foreach(json_object_get(status, "conditions"), i, item) conditions +=
-                digest_condition(string_of(item, "type"), string_of(item, "status"), string_of(item, "reason"),
-                                 string_of(item, "message"));
-        json_array_foreach(json_object_get(status, "containers"), i, item) containers += digest_published(item);
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                const json_t *quota = json_object_get(json_object_get(status, "quota"), resource_name(r));
-                if (quota)
-                        digest = feed(digest, string_of(quota, "hard"));
-        }
-        int64_t kills = json_integer_value(json_object_get(status, "kills"));
-        if (kills)
-                digest = feed_sum(digest, (uint64_t)kills);
-        return feed_sum(feed_sum(digest, conditions), containers);
+                digest = digest_feed_sum(digest, (uint64_t)p->kills);
+        return digest_feed_sum(digest_feed_sum(digest, conditions), containers);
 }
 
 /* --- when to write --- */

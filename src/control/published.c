@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "publish.h"
+#include "status_digest.h"
 #include "world.h"
 
 static void rows_release(struct world *w, struct published *p)

@@ -184,6 +184,14 @@ void history_free(struct world *w, struct history *h)
         mem_free(h);
 }
 
+void import_forget(struct world *w, struct target *t)
+{
+        for (int i = 0; t->imported && i < t->imported->count; i++)
+                intern_drop(w->names, t->imported->of[i].container);
+        mem_free(t->imported);
+        t->imported = NULL;
+}
+
 void target_free(struct world *w, struct target *t)
 {
         drop_loaded(w, t);

@@ -3,44 +3,16 @@
  * The annotation stands until the answer is written beside it, which waits until what was done is on disk; so that it
  * is done once, whenever this process ends.
  */
-#include <string.h>
-
 #include "base/yaml.h"
 #include "controller_private.h"
 
 static const struct {
-        const char *asks, *answers;
+        const char *answers;
         char *(*judge)(struct controller *c, struct target *t, const char *asked);
 } table[WISHES] = {
-        [WISH_ADOPT] = {ANNOTATION_ADOPT, ANNOTATION_ADOPTED, adopt_judge},
-        [WISH_IMPORT] = {ANNOTATION_IMPORT, ANNOTATION_IMPORTED, import_judge},
+        [WISH_ADOPT] = {ANNOTATION_ADOPTED, adopt_judge},
+        [WISH_IMPORT] = {ANNOTATION_IMPORTED, import_judge},
 };
-
-const char *wish_annotation(enum wish_name name)
-{
-        return table[name].asks;
-}
-
-void wish_free(struct wish *w)
-{
-        if (!w)
-                return;
-        mem_free(w->asks);
-        mem_free(w->answer);
-        mem_free(w);
-}
-
-void wish_set(struct wish **w, const char *asks)
-{
-        if (asks && *w && strcmp(asks, (*w)->asks) == 0)
-                return;
-        wish_free(*w);
-        *w = asks ? MEM_NEW(struct wish) : NULL;
-        if (asks)
-                (*w)->asks = mem_string(asks);
-}
-
-/* --- answering --- */
 
 struct answering {
         struct controller *controller;
@@ -70,8 +42,8 @@ static void answer(struct controller *c, struct published *p, enum wish_name nam
         AUTO(mem_free)
         char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
         AUTO(json_decref)
-        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", table[name].asks, table[name].answers,
-                                 p->wish[name]->answer);
+        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", wish_annotation(name),
+                                 table[name].answers, p->wish[name]->answer);
         char *text = json_dumps(body, JSON_COMPACT);
         *w = (struct answering){c, name, mem_string(p->key)};
         p->wish[name]->answering = true;

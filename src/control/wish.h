@@ -30,7 +30,7 @@ struct imported {
 };
 
 void import_forget(struct world *w, struct target *t);
-/* wish.c: NULL is no wish; the same asked again was looked at already, and its answer is under way. */
+/* NULL is no wish; the same asked again was looked at already, and its answer is under way. */
 void wish_set(struct wish **w, const char *asks);
 void wish_free(struct wish *w);
 const char *wish_annotation(enum wish_name name);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "control/publish.h"
+#include "control/status_digest.h"
 #include "control/trial.h"
 
 enum { PLANS = 4000, MOST = 4 };
