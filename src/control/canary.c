@@ -5,8 +5,8 @@
 #include <stdlib.h>
 
 #include "base/yaml.h"
+#include "cache/pod_canary.h"
 #include "controller_private.h"
-#include "trial.h"
 
 /* --- workloads of a profile --- */
 

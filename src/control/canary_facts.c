@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cache/pod_canary.h"
 #include "plan.h"
-#include "trial.h"
 
 bool canary_among(const struct profile *p)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "world.h"
+#include "cache/cache.h"
 
 /* --- the text --- */
 

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "dimension.h"
+#include "cache/pod_namespace_targets.h"
 #include "plan.h"
 #include "scaling.h"
 

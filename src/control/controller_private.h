@@ -15,10 +15,11 @@
 #include "backfill.h"
 #include "base/log.h"
 #include "base/queue.h"
+#include "cache/cache.h"
+#include "cache/guard_state.h"
 #include "control/controller.h"
 #include "core/fuse.h"
 #include "custom_metrics/custom_metrics_server.h"
-#include "guarding.h"
 #include "http/prometheus_text.h"
 #include "http/server.h"
 #include "kube/event.h"
@@ -32,7 +33,6 @@
 #include "store/store.h"
 #include "store/transfer.h"
 #include "webhook.h"
-#include "world.h"
 
 enum {
         WATCHES_MAX = 64,

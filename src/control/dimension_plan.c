@@ -1,8 +1,8 @@
 /*
  * Of a pod, or of a namespace, as a whole: what was asked for, and how long nothing was heard of it.
  */
+#include "cache/pod_namespace_targets.h"
 #include "core/pod.h"
-#include "dimension.h"
 #include "plan.h"
 
 /* --- what was asked for --- */

@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "controller_private.h"
-#include "dimension.h"
 
 /* A history is fed from one place only, so its newest sample is its door. */
 static enum sample_verdict put(struct controller *c, struct history *h, struct sample *s)

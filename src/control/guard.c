@@ -4,8 +4,8 @@
  */
 #include <stdio.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "controller_private.h"
-#include "dimension.h"
 
 /* --- whether --- */
 

@@ -5,9 +5,9 @@
 #ifndef HALFLIFE_SRC_CONTROL_KIN_H
 #define HALFLIFE_SRC_CONTROL_KIN_H
 
+#include "cache/cache.h"
 #include "deploy/admission.h"
 #include "kube/client.h"
-#include "world.h"
 
 struct kin;
 struct kin *kin_new(struct client *c, struct world *w);

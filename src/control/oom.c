@@ -2,8 +2,8 @@
  * Out-of-memory kills, and evictions for memory as a second witness: counted once per (pod UID, container, restart
  * count), stored at once, kept beside the histogram.
  */
+#include "cache/pod_namespace_targets.h"
 #include "controller_private.h"
-#include "dimension.h"
 
 /* Did the kubelet end the whole pod? */
 static bool is_kubelets(const struct pod *p)

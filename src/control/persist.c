@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "cache/pod_canary.h"
 #include "controller_private.h"
-#include "trial.h"
 
 enum { RECORD_MAX = 64 << 10, TRIM_ROWS = 100 };
 

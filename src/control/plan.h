@@ -5,8 +5,8 @@
 #ifndef HALFLIFE_CONTROL_PLAN_H
 #define HALFLIFE_CONTROL_PLAN_H
 
+#include "cache/cache.h"
 #include "core/advise.h"
-#include "world.h"
 
 struct plan_container {
         const char *name;

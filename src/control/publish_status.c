@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "guarding.h"
+#include "cache/guard_state.h"
+#include "cache/pod_canary.h"
+#include "cache/status_digest.h"
 #include "publish.h"
-#include "status_digest.h"
-#include "trial.h"
 
 static void put_time(json_t *to, const char *key, int64_t ms)
 {

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cache/guard_state.h"
+#include "cache/pod_namespace_targets.h"
 #include "core/origin.h"
-#include "dimension.h"
-#include "guarding.h"
 #include "plan.h"
 #include "scaling.h"
 

@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "base/yaml.h"
+#include "cache/pod_canary.h"
 #include "controller_private.h"
-#include "trial.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
 

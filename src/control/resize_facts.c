@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "dimension.h"
-#include "guarding.h"
+#include "cache/guard_state.h"
+#include "cache/pod_canary.h"
+#include "cache/pod_namespace_targets.h"
 #include "plan.h"
-#include "trial.h"
 
 enum { PODS_AT_ONCE = 10 }; /* of one workload, that the kubelet is at */
 

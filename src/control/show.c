@@ -2,9 +2,9 @@
  * What others may read of a pass: each plan becomes a row of the view that is published when the pass ends.
  */
 #include "show.h"
+#include "cache/pod_canary.h"
+#include "cache/pod_namespace_targets.h"
 #include "controller_private.h"
-#include "dimension.h"
-#include "trial.h"
 #include "utilization.h"
 
 #include <string.h>

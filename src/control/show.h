@@ -4,7 +4,7 @@
 #ifndef HALFLIFE_SRC_CONTROL_SHOW_H
 #define HALFLIFE_SRC_CONTROL_SHOW_H
 
-#include "world.h"
+#include "cache/cache.h"
 
 /* Parts. Profiles come first: rows of targets point to them. */
 void show_profiles(struct world *w, struct view *v);

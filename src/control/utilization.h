@@ -6,8 +6,8 @@
 #define HALFLIFE_SRC_CONTROL_UTILIZATION_H
 
 #include "base/buf.h"
+#include "cache/cache.h"
 #include "http/prometheus_text.h"
-#include "world.h"
 
 /* So many pods are told of as series; the API of custom metrics tells of all. */
 enum { UTILIZATION_SERIES_PODS = 5000 };

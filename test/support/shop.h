@@ -5,7 +5,7 @@
 #ifndef HALFLIFE_TEST_SUPPORT_SHOP_H
 #define HALFLIFE_TEST_SUPPORT_SHOP_H
 
-#include "control/world.h"
+#include "cache/cache.h"
 
 /* spec: of the profile, as JSON. */
 void shop_profile(struct world *w, int generation, const char *spec);

@@ -8,8 +8,8 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "cache/pod_canary.h"
 #include "control/controller_private.h"
-#include "control/trial.h"
 
 enum { SERVICES = 4, YET = -1000 };
 

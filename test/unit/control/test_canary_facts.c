@@ -8,8 +8,8 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "cache/pod_canary.h"
 #include "control/plan.h"
-#include "control/trial.h"
 
 enum { PODS = 5 };
 static const int64_t now_ms = INT64_C(1800000000000);

@@ -8,8 +8,8 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "cache/pod_namespace_targets.h"
 #include "control/controller_private.h"
-#include "control/dimension.h"
 
 enum { SAMPLES = 120 };
 

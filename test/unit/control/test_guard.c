@@ -11,7 +11,7 @@
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
 #include "base/yaml.h"
-#include "control/trial.h"
+#include "cache/pod_canary.h"
 
 static void begin(struct guarded *s, enum apply_mode mode)
 {

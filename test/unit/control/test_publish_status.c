@@ -12,9 +12,9 @@
 #include "../../support/pick.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "cache/pod_canary.h"
+#include "cache/status_digest.h"
 #include "control/publish.h"
-#include "control/status_digest.h"
-#include "control/trial.h"
 
 enum { PLANS = 4000, MOST = 4 };
 

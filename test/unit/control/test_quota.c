@@ -8,7 +8,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "control/world.h"
+#include "cache/cache.h"
 
 #define QUOTA(name, spec) "{\"metadata\":{\"namespace\":\"web\",\"name\":\"" name "\"},\"spec\":{" spec "}}"
 #define PODS(n)           "\"hard\":{\"pods\":" n "}"

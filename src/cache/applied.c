@@ -1,0 +1,78 @@
+/*
+ * What running pods are set to, under InPlace: the rows of status.applied.containers, kept readable beside their text.
+ */
+#include <string.h>
+
+#include "base/yaml.h"
+#include "cache/cache.h"
+#include "cache/pod_canary.h"
+
+static struct record_row row_read(struct world *w, const json_t *of)
+{
+        const char *name = json_string_value(json_object_get(of, "name"));
+        struct record_row row = {.container = intern_text(w->names, text_of(name ? name : ""))};
+        for (enum resource r = CPU; r < RESOURCES; r++) {
+                const char *text = json_string_value(json_object_get(of, resource_name(r)));
+                (void)amount_parse(text_of(text), r, &row.request[r]);
+        }
+        return row;
+}
+
+static struct record_set set_read(struct world *w, const char *containers)
+{
+        AUTO(json_decref) json_t *list = json_loads(containers, 0, NULL);
+        size_t rows = json_array_size(list);
+        if (rows > VIEW_CONTAINERS)
+                rows = VIEW_CONTAINERS;
+        struct record_set set = {.row = mem_new_array(rows + 1, sizeof *set.row), .present = true};
+        for (; (size_t)set.rows < rows; set.rows++)
+                set.row[set.rows] = row_read(w, json_array_get(list, (size_t)set.rows));
+        return set;
+}
+
+static const struct record_row *row_of(const struct record_set *set, const char *container)
+{
+        for (int i = 0; i < set->rows; i++)
+                if (set->row[i].container == container)
+                        return &set->row[i];
+        return NULL;
+}
+
+void target_try(struct world *w, struct target *t, char *rest)
+{
+        target_try_end(w, t);
+        t->deed.trial = MEM_NEW(struct trial);
+        *t->deed.trial = (struct trial){rest, set_read(w, rest)};
+}
+
+void target_try_end(struct world *w, struct target *t)
+{
+        struct trial *trial = STEAL(&t->deed.trial);
+        if (!trial)
+                return;
+        record_set_release(w, &trial->rest);
+        mem_free(trial->containers);
+        mem_free(trial);
+}
+
+const struct record_row *target_resting(const struct target *t, const char *container)
+{
+        return t->deed.trial ? row_of(&t->deed.trial->rest, container) : NULL;
+}
+
+void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place)
+{
+        struct deed *d = &t->deed;
+        target_try_end(w, t);
+        record_set_release(w, &d->set);
+        mem_free(d->containers);
+        d->containers = containers;
+        d->in_place = in_place && containers;
+        if (d->in_place)
+                d->set = set_read(w, containers);
+}
+
+const struct record_row *target_setting(const struct target *t, const char *container)
+{
+        return row_of(&t->deed.set, container);
+}

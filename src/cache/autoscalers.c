@@ -1,0 +1,323 @@
+/*
+ * What scales workloads: HorizontalPodAutoscalers and ScaledObjects, and which workload each of them scales.
+ */
+#include <string.h>
+
+#include "cache/cache.h"
+
+const struct autoscaler_kind
+        autoscaler_hpa = {"HPA", "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", false},
+        autoscaler_scaled_object = {"ScaledObject", "keda.sh", "v1alpha1", "ScaledObject", "scaledobjects", true};
+
+static void autoscaler_clear(struct world *w, struct autoscaler *s)
+{
+        intern_drop(w->names, s->target_group);
+        intern_drop(w->names, s->target_kind);
+        intern_drop(w->names, s->owner.api_version);
+        intern_drop(w->names, s->owner.kind);
+        intern_drop(w->names, s->owner.name);
+        intern_drop(w->names, s->applier);
+        intern_drop(w->names, s->writer);
+        for (int i = 0; i < s->metrics; i++) {
+                intern_drop(w->names, s->metric[i].container);
+                intern_drop(w->names, s->metric[i].name);
+        }
+        mem_free(s->metric);
+        mem_free(s->target_name);
+        s->metric = NULL;
+        s->target_name = NULL;
+}
+
+static void leave_workload(struct autoscaler *s)
+{
+        struct autoscaler **link = s->workload ? &s->workload->autoscaler : NULL;
+        while (link && *link && *link != s)
+                link = &(*link)->next;
+        if (link && *link)
+                *link = s->next;
+        s->workload = NULL;
+        s->next = NULL;
+}
+
+static void autoscaler_free(struct world *w, struct autoscaler *s)
+{
+        leave_workload(s);
+        autoscaler_clear(w, s);
+        intern_drop(w->names, s->name);
+        mem_free(s->denied);
+        mem_free(s->key);
+        mem_free(s);
+}
+
+/* Names hold no '/'. */
+static struct text key_of(struct world *w, const struct autoscaler_kind *k, struct text ns, struct text name)
+{
+        bool hpa = k == &autoscaler_hpa;
+        AUTO(mem_free)
+        char *key = mem_printf("%.*s/%.*s%s%s", TEXT_ARG(ns), TEXT_ARG(name), hpa ? "" : "/", hpa ? "" : k->kind);
+        return text_of(arena_text(&w->scratch, text_of(key)));
+}
+
+static struct autoscaler *autoscaler_get(struct world *w, const struct autoscaler_kind *k,
+                                         const struct object_view *meta)
+{
+        struct text key = key_of(w, k, meta->ns, meta->name);
+        struct autoscaler *s = map_get(&w->autoscalers, key);
+        if (s)
+                return s;
+        s = MEM_NEW(struct autoscaler);
+        s->kind = k;
+        s->key = mem_string_n(key.p, key.len);
+        s->ns = ns_get(w, meta->ns)->name;
+        s->name = intern_text(w->names, meta->name);
+        map_put(&w->autoscalers, text_of(s->key), s);
+        w->changed = true;
+        return s;
+}
+
+/* NULL where there is none. */
+static const char *interned(struct world *w, struct text t)
+{
+        return t.len ? intern_text(w->names, t) : NULL;
+}
+
+static void set_owner(struct world *w, const struct owner_ref *from, struct controller_owner *to)
+{
+        *to = (struct controller_owner){.kind = interned(w, from->kind)};
+        if (!to->kind)
+                return;
+        to->api_version = intern_text(w->names, from->api_version);
+        to->name = intern_text(w->names, from->name);
+        uid_bytes(from->uid, to->uid);
+}
+
+static void set_metrics(struct world *w, const struct autoscaler_view *v, struct autoscaler *s)
+{
+        s->metric = mem_new_array((size_t)v->metrics + 1, sizeof *s->metric);
+        for (int i = 0; i < v->metrics; i++)
+                s->metric[i] = (struct autoscaler_metric){
+                        .source = v->metric[i].source,
+                        .resource = v->metric[i].resource,
+                        .target = v->metric[i].target,
+                        .container = interned(w, v->metric[i].container),
+                        .name = interned(w, v->metric[i].name),
+                        .percent = v->metric[i].percent,
+                };
+        s->metrics = v->metrics;
+}
+
+static struct autoscaler_metric *metric_of(struct autoscaler *s, const struct recorded_target *t)
+{
+        for (int i = 0; i < s->metrics; i++) {
+                struct autoscaler_metric *m = &s->metric[i];
+                if (autoscaler_moves(m) && m->resource == t->resource &&
+                    text_is(t->container, m->container ? m->container : ""))
+                        return m;
+        }
+        return NULL;
+}
+
+/* What an annotation of ours records, each beside its metric. Returns how many it names. */
+static int set_records(struct world *w, struct text annotation, struct autoscaler *s, bool original)
+{
+        struct recorded_target *row = arena_new(&w->scratch, VIEW_METRICS * sizeof *row);
+        int rows = annotation.len ? record_targets_read(annotation, &w->scratch, row, NULL) : 0;
+        s->broken |= rows < 0;
+        for (int i = 0; i < rows; i++) {
+                struct autoscaler_metric *m = metric_of(s, &row[i]);
+                if (m)
+                        *(original ? &m->recorded : &m->applied) = (struct amount){true, row[i].percent};
+        }
+        return rows < 0 ? 0 : rows;
+}
+
+/* Names are interned: equal ones are the same. */
+static bool is_same(const struct autoscaler *a, const struct autoscaler *b)
+{
+        bool same = a->target_group == b->target_group && a->target_kind == b->target_kind && a->target_name &&
+                    strcmp(a->target_name, b->target_name) == 0 && a->applier == b->applier &&
+                    a->owner.kind == b->owner.kind && a->owner.name == b->owner.name && a->metrics == b->metrics &&
+                    a->records == b->records && a->broken == b->broken;
+        for (int i = 0; same && i < a->metrics; i++) {
+                const struct autoscaler_metric *x = &a->metric[i], *y = &b->metric[i];
+                same = x->source == y->source && x->resource == y->resource && x->target == y->target &&
+                       x->container == y->container && x->name == y->name && x->percent == y->percent &&
+                       amount_equal(x->recorded, y->recorded) && amount_equal(x->applied, y->applied);
+        }
+        return same;
+}
+
+/* Its status changes every few seconds: only what it scales, and on what, counts as a change. */
+static void autoscaler_set(struct world *w, const struct autoscaler_view *v, struct autoscaler *s)
+{
+        struct text group, version;
+        struct autoscaler was = *s;
+        key_split(v->target.api_version, &group, &version);
+        s->target_group = intern_text(w->names, group);
+        s->target_kind = intern_text(w->names, v->target.kind);
+        s->target_name = mem_string_n(v->target.name.p, v->target.name.len);
+        s->applier = interned(w, v->applier);
+        s->writer = interned(w, v->writer);
+        set_owner(w, &v->meta.owner, &s->owner);
+        set_metrics(w, v, s);
+        s->broken = false;
+        s->records = set_records(w, v->meta.annotation.targets, s, true);
+        int applied = set_records(w, v->meta.annotation.targets_applied, s, false);
+        s->records = applied > s->records ? applied : s->records;
+        w->changed |= !is_same(&was, s);
+        autoscaler_clear(w, &was);
+}
+
+static int decode(struct world *w, const struct autoscaler_kind *k, struct text json, struct autoscaler_view *view,
+                  struct err *err)
+{
+        return k == &autoscaler_hpa ? decode_hpa(json, w->field_manager, &w->scratch, view, err)
+                                    : decode_scaled_object(json, w->field_manager, &w->scratch, view, err);
+}
+
+static int upsert(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t epoch, struct err *err)
+{
+        struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode(w, k, json, view, err);
+        if (rc == 0) {
+                struct autoscaler *s = autoscaler_get(w, k, &view->meta);
+                s->epoch = epoch;
+                s->events++;
+                autoscaler_set(w, view, s);
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+int autoscaler_answer(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
+                      struct err *err)
+{
+        struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode(w, k, json, view, err);
+        struct autoscaler *s = rc == 0 ? map_get(&w->autoscalers, key_of(w, k, view->meta.ns, view->meta.name)) : NULL;
+        if (rc == 0 && !s)
+                rc = err_set(err, ERR_NOTFOUND, "%s '%.*s' is gone", k->kind, TEXT_ARG(view->meta.name));
+        if (s && s->events == events)
+                autoscaler_set(w, view, s);
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+static void drop(struct world *w, const struct autoscaler_kind *k, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct autoscaler *s = map_drop(&w->autoscalers, key_of(w, k, view.ns, view.name));
+                if (s)
+                        autoscaler_free(w, s);
+                w->changed = true;
+        }
+        arena_reset(&w->scratch);
+}
+
+static void sweep(struct world *w, const struct autoscaler_kind *k, uint32_t epoch)
+{
+        struct autoscaler *s;
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
+                if (s->kind == k && s->epoch != epoch) {
+                        map_drop(&w->autoscalers, text_of(s->key));
+                        autoscaler_free(w, s);
+                        w->changed = true;
+                }
+}
+
+int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        return upsert(w, &autoscaler_hpa, json, epoch, err);
+}
+
+void hpa_remove(struct world *w, struct text json)
+{
+        drop(w, &autoscaler_hpa, json);
+}
+
+void hpa_swept(struct world *w, uint32_t epoch)
+{
+        sweep(w, &autoscaler_hpa, epoch);
+}
+
+int scaled_object_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        return upsert(w, &autoscaler_scaled_object, json, epoch, err);
+}
+
+void scaled_object_remove(struct world *w, struct text json)
+{
+        drop(w, &autoscaler_scaled_object, json);
+}
+
+void scaled_object_swept(struct world *w, uint32_t epoch)
+{
+        sweep(w, &autoscaler_scaled_object, epoch);
+}
+
+void autoscalers_release(struct world *w)
+{
+        struct autoscaler *s;
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
+                autoscaler_free(w, s);
+        map_release(&w->autoscalers);
+}
+
+/* --- links --- */
+
+void autoscalers_forget(struct workload *wl)
+{
+        while (wl->autoscaler)
+                leave_workload(wl->autoscaler);
+}
+
+/* By name, so that the same is told after a restart. */
+static void link_to(struct workload *wl, struct autoscaler *s)
+{
+        struct autoscaler **link = &wl->autoscaler;
+        while (*link && strcmp((*link)->name, s->name) < 0)
+                link = &(*link)->next;
+        s->next = *link;
+        s->workload = wl;
+        *link = s;
+}
+
+bool autoscaler_spoken_for(const struct world *w, const struct autoscaler *s)
+{
+        if (s->kind != &autoscaler_hpa || !s->owner.kind || strcmp(s->owner.kind, autoscaler_scaled_object.kind) != 0)
+                return false;
+        AUTO(mem_free) char *key = mem_printf("%s/%s/%s", s->ns, s->owner.name, autoscaler_scaled_object.kind);
+        return map_get(&w->autoscalers, text_of(key)) != NULL;
+}
+
+void autoscalers_settle(struct world *w)
+{
+        struct autoscaler *s;
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
+                struct workload *wl = workload_find(w, s->target_group, s->target_kind, s->ns, s->target_name);
+                if (wl && workload_more(wl)->refers.kind && wl->owner)
+                        wl = wl->owner; /* it scales whoever runs that one's template */
+                if (autoscaler_spoken_for(w, s))
+                        wl = NULL;
+                if (wl == s->workload)
+                        continue;
+                leave_workload(s);
+                if (wl)
+                        link_to(wl, s);
+        }
+}
+
+bool autoscaler_moves(const struct autoscaler_metric *m)
+{
+        return m->target == TARGET_UTILIZATION && m->resource < RESOURCES &&
+               (m->source == METRIC_RESOURCE || m->source == METRIC_CONTAINER);
+}
+
+bool autoscaler_utilizes(const struct autoscaler *s, enum resource r)
+{
+        for (int i = 0; i < s->metrics; i++)
+                if (s->metric[i].resource == r && s->metric[i].target == TARGET_UTILIZATION)
+                        return true;
+        return false;
+}

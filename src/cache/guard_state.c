@@ -1,0 +1,239 @@
+/*
+ * What is kept of a target whose change is watched: how its pods were before it, and what was taken back.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/yaml.h"
+#include "cache/guard_state.h"
+
+/* --- lifetime --- */
+
+struct guarding *target_guarding(struct target *t)
+{
+        if (!t->deed.guard)
+                t->deed.guard = MEM_NEW(struct guarding);
+        return t->deed.guard;
+}
+
+void guarding_end(struct target *t)
+{
+        struct guarding *g = t->deed.guard;
+        if (!g)
+                return;
+        mem_free(g->had);
+        g->had = NULL;
+        g->hads = 0;
+        g->change_ms = g->by_limit = g->below_ms = g->released_ms = 0;
+        g->before = (struct guard_pods){0};
+        g->kill = (struct guard_kill){0};
+        g->released = false;
+        if (g->cause == GUARD_NONE)
+                target_drop_guarding(t);
+}
+
+void guarding_free(struct guarding *g)
+{
+        if (!g)
+                return;
+        mem_free(g->had);
+        mem_free(g->why);
+        mem_free(g);
+}
+
+void target_drop_guarding(struct target *t)
+{
+        guarding_free(t->deed.guard);
+        t->deed.guard = NULL;
+}
+
+/* --- pods --- */
+
+static uint32_t pod_digest(const struct pod *p)
+{
+        return (uint32_t)digest_bytes(0, p->uid, sizeof p->uid);
+}
+
+static void remember(struct guarding *g, const struct pod *p)
+{
+        for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
+                if (g->had[i].pod == pod_digest(p)) {
+                        g->had[i].restarts = p->restarts;
+                        return;
+                }
+        if (g->hads++ >= GUARD_PODS_MAX)
+                return;
+        g->had = mem_resize(g->had, (size_t)g->hads, sizeof *g->had);
+        g->had[g->hads - 1] = (struct guard_restarts){pod_digest(p), p->restarts};
+}
+
+struct guarding *guarding_survey(const struct target *t)
+{
+        struct guarding *g = MEM_NEW(struct guarding);
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
+                if (!p->running)
+                        continue;
+                if (p->restarts)
+                        remember(g, p);
+                if (pod_is_unheard(p)) /* whether it is ready nobody knows */
+                        continue;
+                g->before.count++;
+                g->before.ready += p->ready;
+        }
+        return g;
+}
+
+void guarding_begin(struct target *t, struct guarding *seen)
+{
+        guarding_end(t);
+        struct guarding *g = target_guarding(t);
+        g->change_ms = guarding_set_ms(t);
+        g->before = seen->before;
+        g->hads = seen->hads;
+        g->had = STEAL(&seen->had);
+        guarding_free(seen);
+}
+
+/* Of one that is beyond those remembered, as many as it has: it may have had them all. */
+static uint16_t restarts_before(const struct guarding *g, const struct pod *p)
+{
+        uint32_t digest = pod_digest(p);
+        for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
+                if (g->had[i].pod == digest)
+                        return g->had[i].restarts;
+        return g->hads > GUARD_PODS_MAX && p->created_ms <= g->change_ms ? p->restarts : 0;
+}
+
+void guarding_add_by_limit(struct guarding *g, const struct pod *p, int64_t untold)
+{
+        int64_t since = (int64_t)p->restarts - restarts_before(g, p) - 1;
+        if (untold > since)
+                untold = since > 0 ? since : 0;
+        g->by_limit += 1 + untold;
+}
+
+/* A restart is heard of seconds after its process ended: one that ended before the change was before it. */
+void guarding_hear(struct target *t)
+{
+        struct guarding *g = t->deed.guard;
+        int64_t change_s = whole_second(g->change_ms) / SECOND_MS;
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
+                if (p->running && p->ours && p->ended_s && p->ended_s < change_s &&
+                    p->restarts != restarts_before(g, p))
+                        remember(g, p);
+}
+
+int64_t guarding_restarts(const struct target *t)
+{
+        const struct guarding *g = t->deed.guard;
+        int64_t sum = 0;
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
+                bool counts = p->running && p->ours && p->restarts && !pod_is_unheard(p) && !pod_tells_of_kill(p);
+                uint16_t before = counts ? restarts_before(g, p) : p->restarts;
+                sum += p->restarts > before ? p->restarts - before : 0;
+        }
+        return sum > g->by_limit ? sum - g->by_limit : 0;
+}
+
+/* While its kubelet was away the pod was called not ready, whatever it was: that counts from the return on. */
+static int64_t not_ready_since(const struct pod *p)
+{
+        int64_t turned_ms = (int64_t)p->ready_turned_s * SECOND_MS, back_ms = p->node ? p->node->turned_ms : 0;
+        return turned_ms > back_ms ? turned_ms : back_ms;
+}
+
+struct guard_pods guarding_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms)
+{
+        struct guard_pods pods = {0};
+        bool new_ones = true;
+        *ret_turned_ms = 0;
+        for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
+                if (!p->running || !p->ours || pod_is_unheard(p) || (!p->ready && p->created_ms > created_before_ms))
+                        continue;
+                int64_t turned_ms = not_ready_since(p);
+                pods.count++;
+                pods.ready += p->ready;
+                if (p->ready)
+                        continue;
+                new_ones &= p->created_ms >= whole_second(guarding_set_ms(t));
+                if (turned_ms > *ret_turned_ms)
+                        *ret_turned_ms = turned_ms;
+        }
+        if (!new_ones)
+                *ret_turned_ms = 0;
+        return pods;
+}
+
+/* --- as the store has it --- */
+
+static json_t *had_print(const struct guarding *g)
+{
+        json_t *list = json_array();
+        for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
+                json_array_append_new(list, json_pack("[I, i]", (json_int_t)g->had[i].pod, (int)g->had[i].restarts));
+        return list;
+}
+
+json_t *guarding_print(const struct guarding *g)
+{
+        json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:i, s:I}", "change", (json_int_t)g->change_ms, "pods",
+                              (json_int_t)g->before.count, "ready", (json_int_t)g->before.ready, "had", had_print(g),
+                              "hads", g->hads, "byLimit", (json_int_t)g->by_limit);
+        if (g->kill.at.ms) {
+                json_object_set_new(o, "killed", json_integer(g->kill.at.ms));
+                json_object_set_new(o, "killedSince", json_integer(g->kill.since.ms));
+                json_object_set_new(o, "evicted", json_boolean(g->kill.cause == KILL_EVICTION));
+                json_object_set_new(o, "unknown", json_boolean(g->kill.cause == KILL_UNKNOWN));
+                json_object_set_new(o, "released", json_boolean(g->released));
+        }
+        if (g->cause != GUARD_NONE) {
+                json_object_set_new(o, "cause", json_string(guard_cause_name(g->cause)));
+                json_object_set_new(o, "why", json_string(g->why ? g->why : ""));
+                json_object_set_new(o, "fired", json_integer(g->fired_ms));
+                json_object_set_new(o, "until", json_integer(g->until_ms));
+                json_object_set_new(o, "step", json_integer(g->step_ms));
+        }
+        return o;
+}
+
+static int64_t integer_of(const json_t *o, const char *key)
+{
+        return (int64_t)json_integer_value(json_object_get(o, key));
+}
+
+/* hads is whatever the store holds: only where the rows are as many as are kept may more pods have restarted, and how
+ * many more makes no difference. */
+static void had_read(struct guarding *g, const json_t *list, int64_t hads)
+{
+        size_t i;
+        json_t *row;
+        g->had = mem_new_array(json_array_size(list) + 1, sizeof *g->had);
+        json_array_foreach(list, i, row) g->had[i] =
+                (struct guard_restarts){(uint32_t)json_integer_value(json_array_get(row, 0)),
+                                        (uint16_t)json_integer_value(json_array_get(row, 1))};
+        g->hads = (int)i + (i == GUARD_PODS_MAX && hads > GUARD_PODS_MAX);
+}
+
+void guarding_read(struct target *t, const json_t *from)
+{
+        target_drop_guarding(t);
+        if (!json_is_object(from) || json_array_size(json_object_get(from, "had")) > GUARD_PODS_MAX)
+                return;
+        struct guarding *g = target_guarding(t);
+        const char *cause = json_string_value(json_object_get(from, "cause"));
+        g->change_ms = time_kept(from, "change");
+        g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};
+        had_read(g, json_object_get(from, "had"), integer_of(from, "hads"));
+        g->by_limit = time_kept(from, "byLimit"); /* no time, and bounded as well */
+        g->kill = (struct guard_kill){{time_kept(from, "killed")},
+                                      {time_kept(from, "killedSince")},
+                                      json_is_true(json_object_get(from, "evicted"))   ? KILL_EVICTION
+                                      : json_is_true(json_object_get(from, "unknown")) ? KILL_UNKNOWN
+                                                                                       : KILL_ROOM};
+        g->released = json_is_true(json_object_get(from, "released"));
+        g->cause = guard_cause_find(cause ? cause : "");
+        g->why = mem_string(json_string_value(json_object_get(from, "why")));
+        g->fired_ms = time_kept(from, "fired");
+        g->until_ms = time_kept(from, "until");
+        g->step_ms = guard_step_bound(time_kept(from, "step"));
+}

@@ -1,0 +1,181 @@
+/*
+ * Who else sets requests: VerticalPodAutoscalers that are not Off, and which workloads each of them is about.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cache/cache.h"
+
+static void rival_free(struct world *w, struct rival *r)
+{
+        intern_drop(w->names, r->target_group);
+        intern_drop(w->names, r->target_kind);
+        intern_drop(w->names, r->mode);
+        mem_free(r->target_name);
+        mem_free(r->key);
+        mem_free(r);
+}
+
+static void rival_drop(struct world *w, struct rival *r)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (wl->rival == r)
+                        wl->rival = NULL;
+        for (wl = w->gone; wl;
+             wl = wl->next_gone) /* what was decided about it may be asked for until the next settle */
+                if (wl->rival == r)
+                        wl->rival = NULL;
+        map_drop(&w->rivals, text_of(r->key));
+        rival_free(w, r);
+        w->changed = true;
+}
+
+static struct rival *rival_new(struct world *w, const struct vpa_view *v, struct text key)
+{
+        struct text group, version;
+        struct rival *r = MEM_NEW(struct rival);
+        key_split(v->target.api_version, &group, &version);
+        r->key = mem_string_n(key.p, key.len);
+        r->ns = ns_get(w, v->meta.ns)->name;
+        r->name = r->key + v->meta.ns.len + 1;
+        r->target_group = intern_text(w->names, group);
+        r->target_kind = intern_text(w->names, v->target.kind);
+        r->target_name = mem_string_n(v->target.name.p, v->target.name.len);
+        r->mode = intern_text(w->names, v->mode);
+        map_put(&w->rivals, text_of(r->key), r);
+        w->changed = true;
+        return r;
+}
+
+/* Its status changes all the time. */
+static bool says_the_same(const struct rival *r, const struct vpa_view *v)
+{
+        struct text group, version;
+        key_split(v->target.api_version, &group, &version);
+        return text_is(group, r->target_group) && text_is(v->target.kind, r->target_kind) &&
+               text_is(v->target.name, r->target_name) && text_is(v->mode, r->mode);
+}
+
+int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+{
+        struct vpa_view view;
+        int rc = decode_vpa(json, &w->scratch, &view, err);
+        if (rc == 0) {
+                struct text key = key_of_object(w, &view.meta);
+                struct rival *r = map_get(&w->rivals, key);
+                bool off = text_is(view.mode, "Off");
+                if (r && (off || !says_the_same(r, &view))) {
+                        rival_drop(w, r);
+                        r = NULL;
+                }
+                if (!r && !off)
+                        r = rival_new(w, &view, key);
+                if (r)
+                        r->epoch = epoch;
+        }
+        arena_reset(&w->scratch);
+        return rc;
+}
+
+void rival_remove(struct world *w, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct rival *r = map_get(&w->rivals, key_of_object(w, &view));
+                if (r)
+                        rival_drop(w, r);
+        }
+        arena_reset(&w->scratch);
+}
+
+void rival_swept(struct world *w, uint32_t epoch)
+{
+        struct rival *r;
+        for (size_t at = 0; (r = map_each(&w->rivals, &at));)
+                if (r->epoch != epoch)
+                        rival_drop(w, r);
+}
+
+void rivals_release(struct world *w)
+{
+        struct rival *r;
+        for (size_t at = 0; (r = map_each(&w->rivals, &at));) {
+                map_drop(&w->rivals, text_of(r->key));
+                rival_free(w, r);
+        }
+        map_release(&w->rivals);
+}
+
+/* --- links --- */
+
+enum { KEY_MAX = 1024 };
+
+/* "ns/group/Kind/name", as a workload's key. None is that long: cut, it is no workload's. */
+static struct text key_of(const char *ns, struct text group, const char *kind, const char *name,
+                          char out[static KEY_MAX])
+{
+        int len = snprintf(out, KEY_MAX, "%s/%.*s/%s/%s", ns, TEXT_ARG(group), kind, name);
+        return (struct text){out, len < KEY_MAX ? (size_t)len : KEY_MAX - 1};
+}
+
+/* By what they are about. Of several the first by name, so that the same is told after a restart. */
+static void index_rivals(struct world *w, struct map *ret)
+{
+        struct rival *r;
+        char key[KEY_MAX];
+        for (size_t at = 0; (r = map_each(&w->rivals, &at));) {
+                struct text about = key_of(r->ns, text_of(r->target_group), r->target_kind, r->target_name, key);
+                const struct rival *other = map_get(ret, about);
+                if (other && strcmp(other->name, r->name) < 0)
+                        continue;
+                char *kept = arena_new(&w->scratch, about.len);
+                memcpy(kept, about.p, about.len);
+                map_put(ret, (struct text){kept, about.len}, r);
+        }
+}
+
+/* An owner that nobody watches is known by name alone. */
+static const struct rival *rival_of_owner(const struct map *about, const struct workload *wl)
+{
+        const struct controller_owner *o = &wl->owner_ref;
+        struct text group, version;
+        char key[KEY_MAX];
+        if (!o->kind)
+                return NULL;
+        key_split(text_of(o->api_version), &group, &version);
+        return map_get(about, key_of(wl->ns, group, o->kind, o->name, key));
+}
+
+static const struct rival *rival_of(const struct map *about, const struct workload *wl)
+{
+        const struct rival *r = NULL;
+        for (; wl && !r; wl = wl->owner) {
+                r = map_get(about, text_of(wl->key));
+                if (!r)
+                        r = rival_of_owner(about, wl);
+        }
+        return r;
+}
+
+/* Whoever runs a workload's template stands for it. */
+static void pass_on(const struct map *about, const struct workload *wl)
+{
+        const struct rival *r = workload_more(wl)->refers.kind ? map_get(about, text_of(wl->key)) : NULL;
+        struct workload *of = wl->owner;
+        if (r && of && (!of->rival || strcmp(r->name, of->rival->name) < 0))
+                of->rival = r;
+}
+
+void rivals_settle(struct world *w)
+{
+        struct map about = {0};
+        struct workload *wl;
+        index_rivals(w, &about);
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                wl->rival = about.count ? rival_of(&about, wl) : NULL;
+        for (size_t at = 0; about.count && (wl = map_each(&w->workloads, &at));)
+                pass_on(&about, wl);
+        map_release(&about);
+        arena_reset(&w->scratch);
+}

@@ -1,0 +1,347 @@
+/*
+ * Which pods and namespaces are targets, and what stands for each where a workload is asked for.
+ */
+#include "cache/pod_namespace_targets.h"
+
+#include <string.h>
+
+void dimension_init(struct world *w)
+{
+        w->whole = intern_text(w->names, TEXT(CONTAINER_WHOLE));
+        for (enum dimension d = DIMENSION_POD; d < DIMENSIONS; d++) {
+                const struct kind *k = &kind_of_dimension[d];
+                w->likeness[d] = (struct watched_kind){.group = intern_text(w->names, text_of(k->group)),
+                                                       .version = intern_text(w->names, text_of(k->version)),
+                                                       .kind = intern_text(w->names, text_of(k->kind)),
+                                                       .flags = k->flags};
+        }
+}
+
+bool dimension_writes(const struct target *t)
+{
+        if (t->dimension == DIMENSION_POD)
+                return t->pods && t->pods->more->alone;
+        return t->dimension == DIMENSION_WORKLOAD;
+}
+
+/* --- what few pods have --- */
+
+static struct pod_more *more_of(struct pod *p)
+{
+        if (!p->more)
+                p->more = MEM_NEW(struct pod_more);
+        return p->more;
+}
+
+static bool is_known_kind(const struct world *w, const struct owner_ref *owner)
+{
+        struct text group = kind_group(owner->api_version);
+        for (const struct watched_kind *k = w->kinds; k; k = k->next)
+                if (text_is(owner->kind, k->kind) && text_is(group, k->group))
+                        return true;
+        return false;
+}
+
+static bool labels_same(const struct labels *l, const struct label_pair *pair, size_t count)
+{
+        bool same = l->count == count;
+        for (size_t i = 0; same && i < count; i++)
+                same = text_equal(l->pair[i].key, pair[i].key) && text_equal(l->pair[i].value, pair[i].value);
+        return same;
+}
+
+static bool labels_keep(struct labels *l, const struct label_pair *pair, size_t count)
+{
+        if (labels_same(l, pair, count))
+                return false;
+        labels_set(l, pair, count);
+        return true;
+}
+
+static void more_clear(struct world *w, struct pod_more *more)
+{
+        labels_release(&more->labels);
+        record_set_release(w, &more->original);
+        record_set_release(w, &more->applied);
+        more->alone = more->apply_never = false;
+}
+
+void pod_more_free(struct world *w, struct pod *p)
+{
+        if (p->more)
+                more_clear(w, p->more);
+        mem_free(p->more);
+        p->more = NULL;
+}
+
+/* What was recorded of its requests, by an admission of ours or before a resize. Its likeness shares it. */
+static void records_read(struct world *w, struct pod_more *more, const struct our_annotations *notes)
+{
+        struct workload *likeness = more->single ? more->single->likeness : NULL;
+        record_set_release(w, &more->original);
+        record_set_release(w, &more->applied);
+        more->original = record_set_read(w, notes->original);
+        more->applied = record_set_read(w, notes->applied);
+        if (!likeness)
+                return;
+        likeness->original = more->original;
+        likeness->applied = more->applied;
+}
+
+void pod_more_read(struct world *w, struct pod *p, const struct object_view *meta)
+{
+        bool alone = meta->owner.kind.len == 0;
+        if (!alone && is_known_kind(w, &meta->owner)) {
+                if (p->more && p->more->alone) { /* adopted */
+                        static const struct our_annotations none;
+                        records_read(w, p->more, &none); /* its likeness shares them until the next settle */
+                        more_clear(w, p->more);
+                        w->changed = true;
+                }
+        } else {
+                struct pod_more *more = more_of(p);
+                struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (size_t)(meta->labels + 1));
+                for (int i = 0; i < meta->labels; i++)
+                        pair[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
+                bool never = meta->annotation.apply.len > 0;
+                w->changed |= labels_keep(&more->labels, pair, (size_t)meta->labels) || more->alone != alone ||
+                              more->apply_never != never;
+                if (alone)
+                        records_read(w, more, &meta->annotation);
+                more->alone = alone;
+                more->apply_never = never;
+        }
+        if (p->more && p->more->single)
+                w->changed = true; /* its requests may be others: a resize */
+}
+
+/* --- likenesses --- */
+
+static struct workload *likeness_of(struct world *w, struct target *t)
+{
+        struct workload *wl = t->likeness;
+        if (!wl) {
+                wl = t->likeness = MEM_NEW(struct workload);
+                *wl = (struct workload){.kind = &w->likeness[t->dimension], .key = t->key, .ns = t->ns};
+                wl->name = t->name;
+                wl->replicas = 1;
+        }
+        t->workload = wl;
+        t->version = wl->kind->version;
+        wl->target = t;
+        return wl;
+}
+
+static void likeness_free(struct workload *wl)
+{
+        if (!wl)
+                return;
+        labels_release(&wl->labels);
+        mem_free(wl->container);
+        mem_free(wl);
+}
+
+static void likeness_of_pod(struct world *w, struct target *t, const struct pod *p)
+{
+        struct workload *wl = likeness_of(w, t);
+        const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
+        struct labels own = more ? more->labels : workload_own_labels(p->owner);
+        (void)labels_keep(&wl->labels, own.pair, own.count);
+        wl->own_labels = own.count;
+        memcpy(wl->uid, p->uid, UID_BYTES);
+        wl->created_ms = p->created_ms;
+        wl->generation = more ? p->created_ms : 0; /* what it was made with is looked at once */
+        wl->apply_never = more ? more->apply_never : p->owner->apply_never;
+        wl->original =
+                more ? more->original : (struct record_set){0}; /* the pod's, which lives as long as this stands */
+        wl->applied = more ? more->applied : (struct record_set){0};
+        wl->container = mem_resize(wl->container, (size_t)p->containers, sizeof *wl->container);
+        wl->containers = p->containers;
+        for (int i = 0; i < p->containers; i++) {
+                const struct pod_container *from = &p->container[i];
+                wl->container[i] = (struct container_spec){.name = from->name, .role = from->role};
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        wl->container[i].request[r] = pod_request(from, r);
+                        wl->container[i].limit[r] = pod_limit(from, r);
+                }
+        }
+}
+
+/* --- choosing --- */
+
+static struct target *target_find(struct world *w, const char *ns, enum dimension d, const char *name)
+{
+        AUTO(mem_free) char *key = w->others ? mem_printf("%s//%s/%s", ns, kind_of_dimension[d].kind, name) : NULL;
+        return key ? map_get(&w->targets, text_of(key)) : NULL;
+}
+
+/* Made where a profile chose it; NULL: neither that nor remembered. */
+static struct target *target_chosen(struct world *w, const char *ns, enum dimension d, const char *name,
+                                    struct profile *by)
+{
+        struct target *t = by ? target_get(w, text_of(ns), TEXT(""), text_of(kind_of_dimension[d].kind), text_of(name))
+                              : target_find(w, ns, d, name);
+        if (t)
+                t->profile = by;
+        if (by)
+                by->matched++;
+        return t;
+}
+
+static void settle_namespace(struct world *w, struct ns *ns)
+{
+        const struct profile_subject s = {.ns = text_of(ns->name),
+                                          .ns_label = ns->labels.pair,
+                                          .ns_labels = ns->labels.count,
+                                          .system = profile_system_namespace(w, ns->name),
+                                          .dimension = DIMENSION_NAMESPACE,
+                                          .kind = text_of(kind_of_dimension[DIMENSION_NAMESPACE].kind)};
+        struct profile *by = ns->known ? profile_choose(w, &s, NULL, true) : NULL;
+        struct target *t = target_chosen(w, ns->name, DIMENSION_NAMESPACE, ns->name, by);
+        ns->whole = by ? t : NULL;
+        if (!t || !ns->known)
+                return;
+        struct workload *wl = likeness_of(w, t);
+        (void)labels_keep(&wl->labels, ns->labels.pair, ns->labels.count);
+        wl->own_labels = ns->labels.count;
+}
+
+/* "web-3" of "web" */
+static bool is_ordinal(const struct pod *p)
+{
+        size_t len = strlen(p->owner->name);
+        const char *digits = strncmp(p->name, p->owner->name, len) == 0 && p->name[len] == '-' ? p->name + len + 1 : "";
+        return *digits && digits[strspn(digits, "0123456789")] == '\0';
+}
+
+static struct profile *profile_of_alone(struct world *w, const struct pod *p)
+{
+        const struct ns *ns = ns_get(w, text_of(p->ns));
+        const struct profile_subject s = {.ns = text_of(p->ns),
+                                          .ns_label = ns->labels.pair,
+                                          .ns_labels = ns->labels.count,
+                                          .system = profile_system_namespace(w, p->ns),
+                                          .dimension = DIMENSION_POD,
+                                          .kind = text_of(kind_of_dimension[DIMENSION_POD].kind),
+                                          .by_default = true,
+                                          .label = p->more->labels.pair,
+                                          .labels = p->more->labels.count};
+        return profile_choose(w, &s, NULL, true);
+}
+
+static struct target *settle_single(struct world *w, struct pod *p)
+{
+        bool alone = p->more && p->more->alone;
+        if (!alone && (!p->owner || p->owner->gone || !is_ordinal(p)))
+                return NULL;
+        struct profile *by = alone ? profile_of_alone(w, p) : p->owner->of_pods;
+        struct target *t = target_chosen(w, p->ns, DIMENSION_POD, p->name, by);
+        if (t)
+                likeness_of_pod(w, t, p);
+        return by ? t : NULL;
+}
+
+/* By its topmost workload; where none is known, by its own labels. */
+static bool is_part(struct world *w, const struct pod *p, const struct profile *by)
+{
+        const struct workload *top = p->owner && !p->owner->gone ? p->owner : NULL;
+        while (top && top->owner && !top->owner->gone)
+                top = top->owner;
+        struct profile_subject s;
+        if (top) {
+                s = profile_subject_of(w, top, DIMENSION_NAMESPACE);
+        } else {
+                const struct ns *ns = ns_get(w, text_of(p->ns));
+                s = (struct profile_subject){.ns = text_of(p->ns),
+                                             .ns_label = ns->labels.pair,
+                                             .ns_labels = ns->labels.count,
+                                             .system = profile_system_namespace(w, p->ns),
+                                             .dimension = DIMENSION_NAMESPACE,
+                                             .kind = text_of(kind_of_dimension[DIMENSION_POD].kind),
+                                             .by_default = true,
+                                             .label = p->more ? p->more->labels.pair : NULL,
+                                             .labels = p->more ? p->more->labels.count : 0};
+        }
+        return profile_selects(by->spec, text_of(by->ns), &s);
+}
+
+static void settle_pod(struct world *w, struct pod *p, struct target *whole)
+{
+        struct target *single = settle_single(w, p);
+        if (whole && !is_part(w, p, whole->profile))
+                whole = NULL;
+        if (!p->more && !single && !whole)
+                return;
+        struct pod_more *more = more_of(p);
+        more->single = single;
+        if (more->whole != whole)
+                more->newest = (struct together_sample){0};
+        more->whole = whole;
+}
+
+static bool is_asked_for(const struct world *w, bool ret[static DIMENSIONS])
+{
+        const struct profile *p;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));)
+                if (p->valid)
+                        ret[p->spec->dimension] = true;
+        return ret[DIMENSION_POD] || ret[DIMENSION_NAMESPACE] || w->others > 0;
+}
+
+void dimension_settle(struct world *w)
+{
+        bool asked[DIMENSIONS] = {false};
+        struct workload *wl;
+        struct ns *ns;
+        if (!is_asked_for(w, asked))
+                return;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                settle_namespace(w, ns);
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                const struct profile_subject s = profile_subject_of(w, wl, DIMENSION_POD);
+                wl->of_pods = asked[DIMENSION_POD] && !workload_is_link(wl) ? profile_choose(w, &s, NULL, true) : NULL;
+        }
+        ns = NULL;
+        for (size_t i = 0; i < w->ordered; i++) {
+                struct pod *p = w->order[i];
+                if (!ns || ns->name != p->ns)
+                        ns = ns_get(w, text_of(p->ns));
+                settle_pod(w, p, ns->whole);
+        }
+}
+
+/* --- links --- */
+
+void dimension_link(struct pod *p)
+{
+        struct target *t = p->more->single;
+        if (p->more->whole)
+                p->more->whole->pod_count++;
+        if (!t)
+                return;
+        t->pods = p;
+        t->pod_count = 1;
+        for (int k = 0; k < t->kills; k++)
+                for (int i = 0; i < p->containers; i++) {
+                        struct pod_container *c = &p->container[i];
+                        if (t->killed[k].container == c->name && t->killed[k].restarts > pod_ended(c).kills_counted &&
+                            memcmp(t->killed[k].uid, p->uid, UID_BYTES) == 0)
+                                pod_ends(c)->kills_counted = t->killed[k].restarts;
+                }
+}
+
+void dimension_forget(struct world *w, struct target *t)
+{
+        struct ns *ns = map_get(&w->namespaces, text_of(t->ns));
+        if (ns && ns->whole == t)
+                ns->whole = NULL;
+        for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
+                struct pod_more *more = w->order[i]->more;
+                if (more && more->single == t)
+                        more->single = NULL;
+                if (more && more->whole == t)
+                        more->whole = NULL;
+        }
+        likeness_free(t->likeness);
+        w->others--;
+}

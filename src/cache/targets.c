@@ -1,0 +1,425 @@
+/*
+ * Targets: what halflife recommends for. A target outlives its workload and its profile by the retention time, and with
+ * it all it learned.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cache/cache.h"
+#include "cache/guard_state.h"
+#include "cache/pod_canary.h"
+#include "cache/pod_namespace_targets.h"
+
+/* The Recommendation tells of what was taken back as well: status knows whole seconds. Who wrote it knew of the kills
+ * until then. */
+static void guard_from(struct target *t, const struct published_guard *g)
+{
+        if (!g || (t->deed.guard && t->deed.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
+                return;
+        struct guarding *to = target_guarding(t);
+        if (to->kill.at.ms / SECOND_MS <= g->fired_ms / SECOND_MS)
+                to->kill = (struct guard_kill){0};
+        mem_free(to->why);
+        to->cause = g->cause;
+        to->why = mem_string(g->why);
+        to->fired_ms = g->fired_ms;
+        to->until_ms = g->until_ms;
+        to->step_ms = guard_step_bound(g->until_ms - g->fired_ms);
+        t->deed_dirty = true;
+}
+
+/* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
+ * changed last. A change before that is watched no longer. */
+static void remember_from(struct world *w, struct target *t, const struct published *p)
+{
+        guard_from(t, p->guard);
+        if (p->applied_ms <= t->deed.changed_ms)
+                return;
+        t->deed.changed_ms = p->applied_ms;
+        t->deed.digest = 0;
+        guarding_end(t);
+        target_set_applied(w, t, mem_string(p->applied), p->in_place);
+        if (p->resting && t->deed.in_place)
+                target_try(w, t, mem_string(p->resting));
+        t->deed.stood_ms = 0;
+        t->deed_dirty = true;
+}
+
+static void target_link_published(struct world *w, struct target *t)
+{
+        if (t->published) {
+                remember_from(w, t, t->published);
+                return;
+        }
+        char key[640];
+        int len = snprintf(key, sizeof key, "%s/%s", t->ns, t->recommendation);
+        if (len < 0 || (size_t)len >= sizeof key)
+                return; /* nothing that long was published */
+        struct published *p = map_get(&w->published, (struct text){key, (size_t)len});
+        if (p && !p->target) {
+                p->target = t;
+                t->published = p;
+                remember_from(w, t, p);
+        }
+}
+
+static char *put_part(char *at, struct text part, char end)
+{
+        if (part.len)
+                memcpy(at, part.p, part.len);
+        at[part.len] = end;
+        return at + part.len + 1;
+}
+
+/* "ns/group/Kind/name" in scratch; by hand, because a start makes some hundred thousand. */
+static struct text key_of(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
+{
+        size_t len = ns.len + group.len + kind.len + name.len + 3;
+        char *key = arena_new(&w->scratch, len + 1);
+        put_part(put_part(put_part(put_part(key, ns, '/'), group, '/'), kind, '/'), name, '\0');
+        return (struct text){key, len};
+}
+
+/* Its names are of one block with it. */
+static struct target *target_new(struct world *w, struct text key, struct text ns, struct text group, struct text kind,
+                                 struct text name)
+{
+        char text[KIND_NAME_MAX];
+        struct text recommendation = text_of(kind_recommendation_name(group, kind, name, text));
+        struct target *t = mem_new(sizeof *t + key.len + 1 + recommendation.len + 1);
+        char *behind = put_part(t->key, key, '\0');
+        put_part(behind, recommendation, '\0');
+        t->recommendation = behind;
+        t->name = t->key + key.len - name.len;
+        t->ns = ns_get(w, ns)->name;
+        t->group = intern_text(w->names, group);
+        t->kind = intern_text(w->names, kind);
+        t->dimension = (uint8_t)kind_dimension(group, kind);
+        w->others += t->dimension != DIMENSION_WORKLOAD;
+        map_put(&w->targets, (struct text){t->key, key.len}, t);
+        return t;
+}
+
+struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
+{
+        struct text key = key_of(w, ns, group, kind, name);
+        struct target *t = map_get(&w->targets, key);
+        if (!t)
+                t = target_new(w, key, ns, group, kind, name);
+        arena_reset(&w->scratch);
+        return t;
+}
+
+struct history *history_find(const struct target *t, const char *container)
+{
+        struct history *h = t->histories;
+        while (h && h->container != container)
+                h = h->next;
+        return h;
+}
+
+struct history *history_get(struct target *t, const char *container,
+                            const struct resource_policy policy[static RESOURCES])
+{
+        struct history *h = history_find(t, container);
+        if (h)
+                return h;
+        h = MEM_NEW(struct history);
+        h->container = intern_keep(container);
+        h->target = t;
+        usage_init(&h->usage, policy);
+        struct history **last = &t->histories;
+        while (*last)
+                last = &(*last)->next;
+        *last = h;
+        return h;
+}
+
+void target_set_admitted(struct world *w, struct target *t, const char *json)
+{
+        struct deed *d = &t->deed;
+        char *kept = mem_string(json);
+        mem_free(d->admitted);
+        record_set_release(w, &d->made);
+        d->admitted = kept;
+        if (kept)
+                d->made = record_set_read(w, text_of(kept));
+        arena_reset(&w->scratch);
+}
+
+static void deed_release(struct world *w, struct target *t)
+{
+        struct deed *d = &t->deed;
+        target_try_end(w, t);
+        guarding_free(d->guard);
+        mem_free(d->containers);
+        mem_free(d->contest);
+        mem_free(d->admitted);
+        record_set_release(w, &d->made);
+        record_set_release(w, &d->set);
+        *d = (struct deed){0};
+}
+
+/* What the store gave back of doors and kills is no longer wanted. */
+static void drop_loaded(struct world *w, struct target *t)
+{
+        for (struct history *h = t->histories; h; h = h->next) {
+                mem_free(h->door);
+                h->door = NULL;
+                h->doors = 0;
+        }
+        for (int i = 0; i < t->kills; i++)
+                intern_drop(w->names, t->killed[i].container);
+        mem_free(t->killed);
+        t->killed = NULL;
+        t->kills = 0;
+}
+
+void history_free(struct world *w, struct history *h)
+{
+        for (int r = 0; r < RESOURCES; r++)
+                mem_free(h->usage.of[r].w);
+        mem_free(h->original);
+        intern_drop(w->names, h->container);
+        mem_free(h);
+}
+
+void import_forget(struct world *w, struct target *t)
+{
+        for (int i = 0; t->imported && i < t->imported->count; i++)
+                intern_drop(w->names, t->imported->of[i].container);
+        mem_free(t->imported);
+        t->imported = NULL;
+}
+
+void target_free(struct world *w, struct target *t)
+{
+        drop_loaded(w, t);
+        for (struct history *h; (h = t->histories);) {
+                t->histories = h->next;
+                history_free(w, h);
+        }
+        for (struct pod *p = t->dimension ? NULL : t->pods; p; p = p->next_of_target) {
+                p->target = NULL;
+                for (int i = 0; i < p->containers; i++)
+                        p->container[i].history = NULL;
+        }
+        if (t->workload)
+                t->workload->target = NULL;
+        if (t->dimension)
+                dimension_forget(w, t);
+        if (t->published)
+                t->published->target = NULL;
+        deed_release(w, t);
+        mem_free(t->denied);
+        import_forget(w, t);
+        intern_drop(w->names, t->limit_of);
+        map_drop(&w->targets, text_of(t->key));
+        w->ns_gone = true;
+        mem_free(t);
+}
+
+void targets_release(struct world *w)
+{
+        struct target *t;
+        for (size_t at = 0; (t = map_each(&w->targets, &at));)
+                target_free(w, t);
+        map_release(&w->targets);
+}
+
+/* --- settling --- */
+
+static void choose_profiles(struct world *w)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                const struct profile_subject s = profile_subject_of(w, wl, DIMENSION_WORKLOAD);
+                wl->chosen =
+                        workload_is_link(wl) ? NULL : profile_choose(w, &s, workload_more(wl)->stand_in.kind, true);
+        }
+}
+
+/* The highest owner that a profile chose is the target of all below it. */
+static bool covered_from_above(const struct workload *wl)
+{
+        for (const struct workload *up = wl->owner; up && !up->gone; up = up->owner)
+                if (up->chosen)
+                        return true;
+        return false;
+}
+
+static void workload_target(struct world *w, struct workload *wl)
+{
+        struct profile *p = covered_from_above(wl) ? NULL : wl->chosen;
+        struct target *t =
+                p ? target_get(w, text_of(wl->ns), text_of(wl->kind->group), text_of(wl->kind->kind), text_of(wl->name))
+                  : map_get(&w->targets, text_of(wl->key));
+        wl->target = t;
+        if (!t)
+                return;
+        t->workload = wl;
+        t->version = wl->kind->version;
+        t->profile = p;
+        if (p)
+                p->matched++;
+}
+
+/* A Recommendation whose target nobody else knows (made by an earlier life, its database lost): kept for the retention
+ * time. */
+static void adopt_published(struct world *w)
+{
+        struct published *p;
+        for (size_t at = 0; (p = map_each(&w->published, &at));) {
+                if (p->target || !p->target_kind || !*p->target_kind)
+                        continue;
+                struct text group, version, ns = {p->key, (size_t)(strchr(p->key, '/') - p->key)};
+                key_split(text_of(p->target_api_version), &group, &version);
+                struct target *t = target_get(w, ns, group, text_of(p->target_kind), text_of(p->target_name));
+                if (strcmp(t->recommendation, p->key + ns.len + 1) != 0)
+                        continue; /* somebody else's object under a name of ours */
+                if (!t->version)
+                        t->version = intern_text(w->names, version);
+                target_link_published(w, t);
+        }
+}
+
+static void targets_lifetime(struct world *w, struct now now)
+{
+        struct target *t;
+        for (size_t at = 0; (t = map_each(&w->targets, &at));) {
+                target_link_published(w, t);
+                bool lives = t->workload && t->profile;
+                if (lives == (t->gone_ms == 0))
+                        continue;
+                t->gone_ms = lives ? 0 : now.wall.ms;
+                t->deed_dirty = true;
+        }
+}
+
+/* A chain ends where an owner is gone: a start afterwards could not follow it any further either. */
+static struct target *pod_target(const struct pod *p)
+{
+        struct target *highest = NULL;
+        for (const struct workload *wl = p->owner; wl && !wl->gone; wl = wl->owner)
+                if (wl->target && (wl->target->profile || wl->target->deed.in_place))
+                        highest = wl->target;
+        return highest;
+}
+
+static void pod_link(struct pod *p)
+{
+        struct target *t = pod_target(p);
+        if (t != p->target) {
+                p->target = t;
+                for (int i = 0; i < p->containers; i++)
+                        p->container[i].history = NULL;
+        }
+        if (!t)
+                return;
+        p->next_of_target = t->pods;
+        t->pods = p;
+        t->pod_count++;
+}
+
+/* What the store gave back of a pod's container. */
+static void container_recall(const struct pod *p, struct pod_container *c)
+{
+        const struct target *t = p->target;
+        const struct history *h = history_find(t, c->name);
+        for (size_t i = 0; h && i < h->doors; i++)
+                if (h->door[i].last_ms > c->door.last_ms && memcmp(h->door[i].uid, p->uid, UID_BYTES) == 0)
+                        c->door.last_ms = h->door[i].last_ms;
+        for (int i = 0; i < t->kills; i++) {
+                const struct loaded_kill *k = &t->killed[i];
+                if (k->container == c->name && k->restarts > pod_ended(c).kills_counted &&
+                    memcmp(k->uid, p->uid, UID_BYTES) == 0)
+                        pod_ends(c)->kills_counted = k->restarts;
+        }
+}
+
+/* Those that came and went since the last settle may tell of a kill. */
+static void link_dropped(struct world *w)
+{
+        for (size_t i = 0; i < w->droppeds; i++) {
+                struct pod *p = w->dropped[i];
+                if (p->target)
+                        continue;
+                p->target = pod_target(p);
+                for (int k = 0; p->target && k < p->containers; k++)
+                        container_recall(p, &p->container[k]);
+        }
+}
+
+static void link_pods(struct world *w)
+{
+        struct target *t;
+        for (size_t at = 0; (t = map_each(&w->targets, &at));) {
+                t->pods = NULL;
+                t->pod_count = 0;
+        }
+        for (size_t i = 0; i < w->ordered; i++) {
+                struct pod *p = w->order[i];
+                pod_link(p);
+                if (p->target && !p->stored) {
+                        for (int k = 0; k < p->containers; k++)
+                                container_recall(p, &p->container[k]);
+                        p->stored = true;
+                }
+                if (p->more)
+                        dimension_link(p);
+        }
+        link_dropped(w);
+        for (size_t at = 0; (t = map_each(&w->targets, &at));)
+                if (t->workload) /* its pods have come: what is left was of pods that are gone */
+                        drop_loaded(w, t);
+}
+
+static void reset_counts(struct world *w)
+{
+        struct profile *p;
+        struct target *t;
+        for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
+                p->matched = p->overridden = 0;
+                p->by = NULL;
+        }
+        for (size_t at = 0; (t = map_each(&w->targets, &at));) {
+                t->workload = NULL;
+                t->profile = NULL;
+        }
+}
+
+/* Namespaces in which a pod that begins or ends to run moves a target. */
+static void mark_retuned(struct world *w)
+{
+        struct ns *ns;
+        const struct autoscaler *s;
+        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
+                ns->retunes = false;
+        for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {
+                const struct target *t = s->workload ? s->workload->target : NULL;
+                bool retuned = t && t->profile && t->profile->spec->apply.hpa == HPA_RETUNE;
+                if (retuned || s->records)
+                        ns_get(w, text_of(s->ns))->retunes = true;
+        }
+}
+
+void world_settle(struct world *w, struct now now)
+{
+        struct workload *wl;
+        if (!w->changed)
+                return; /* all links stand */
+        workloads_settle(w);
+        pods_settle(w);
+        autoscalers_settle(w);
+        rivals_settle(w);
+        reset_counts(w);
+        choose_profiles(w);
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                workload_target(w, wl);
+        dimension_settle(w);
+        adopt_published(w);
+        targets_lifetime(w, now);
+        link_pods(w);
+        mark_retuned(w);
+        w->changed = false;
+}

@@ -1,0 +1,85 @@
+/*
+ * A digest of a pod template without its requests and without our annotations: equal digests mean that the owner
+ * changed nothing else, which is how a reset (someone put our value back) is told from a deploy.
+ */
+#include "base/json.h"
+#include "cache/cache.h"
+
+static uint64_t digest_value(struct json *j, uint64_t hash);
+
+static bool ours(struct text key)
+{
+        static const char prefix[] = "halflife.dev/";
+        return key.len >= sizeof prefix - 1 && memcmp(key.p, prefix, sizeof prefix - 1) == 0;
+}
+
+/* Members are mixed by addition, so their order does not matter. */
+static uint64_t digest_object(struct json *j, bool resources)
+{
+        uint64_t sum = 0;
+        struct text key;
+        while (json_key(j, &key)) {
+                if ((resources && text_is(key, "requests")) || ours(key)) {
+                        json_skip(j);
+                        continue;
+                }
+                uint64_t hash = digest_bytes(0, key.p, key.len);
+                if (json_peek(j) != '{' || !json_enter(j, '{')) {
+                        sum += digest_value(j, hash);
+                        continue;
+                }
+                /* empty is as good as absent: it is what is left where ours was all there was */
+                uint64_t inner = digest_object(j, text_is(key, "resources"));
+                if (inner)
+                        sum += digest_bytes(hash, &inner, sizeof inner);
+        }
+        return sum;
+}
+
+static uint64_t digest_value(struct json *j, uint64_t hash)
+{
+        char next = json_peek(j);
+        if (next == '{' && json_enter(j, '{')) {
+                uint64_t sum = digest_object(j, false);
+                return digest_bytes(hash, &sum, sizeof sum);
+        }
+        if (next == '[' && json_enter(j, '[')) {
+                hash = digest_bytes(hash, "[", 1);
+                while (json_item(j))
+                        hash = digest_value(j, hash);
+                return digest_bytes(hash, "]", 1);
+        }
+        struct text raw = json_raw(j);
+        return digest_bytes(hash, raw.p, raw.len);
+}
+
+/* Walk a JSON pointer of plain names ("/spec/template"). */
+static bool descend(struct json *j, const char *path)
+{
+        while (*path == '/') {
+                const char *name = path + 1, *end = strchr(name, '/');
+                struct text want = {name, end ? (size_t)(end - name) : strlen(name)};
+                struct text key;
+                bool found = false;
+                if (json_peek(j) != '{' || !json_enter(j, '{'))
+                        return false;
+                while (!found && json_key(j, &key)) {
+                        found = text_equal(key, want);
+                        if (!found)
+                                json_skip(j);
+                }
+                if (!found)
+                        return false;
+                path = name + want.len;
+        }
+        return true;
+}
+
+uint64_t digest_template(struct text object, const char *template_path)
+{
+        struct json j;
+        json_init(&j, object.p, object.len);
+        if (!descend(&j, template_path))
+                return 0;
+        return digest_value(&j, 0);
+}

@@ -1,0 +1,451 @@
+/*
+ * Workloads: whatever holds a pod template, cut down to its containers' requests, its owner and the facts of its
+ * rollout.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "cache/cache.h"
+
+static char *workload_key(struct world *w, const char *group, const char *kind, struct text ns, struct text name)
+{
+        size_t size = ns.len + strlen(group) + strlen(kind) + name.len + 4;
+        char *key = arena_new(&w->scratch, size);
+        snprintf(key, size, "%.*s/%s/%s/%.*s", TEXT_ARG(ns), group, kind, TEXT_ARG(name));
+        return key;
+}
+
+struct workload *workload_find(struct world *w, const char *group, const char *kind, const char *ns, const char *name)
+{
+        char key[1024];
+        int len = snprintf(key, sizeof key, "%s/%s/%s/%s", ns, group, kind, name);
+        if (len < 0 || (size_t)len >= sizeof key)
+                return NULL;
+        return map_get(&w->workloads, (struct text){key, (size_t)len});
+}
+
+static struct text uid_key(const uint8_t uid[static UID_BYTES])
+{
+        return (struct text){(const char *)uid, UID_BYTES};
+}
+
+void record_set_release(struct world *w, struct record_set *s)
+{
+        for (int i = 0; i < s->rows; i++)
+                intern_drop(w->names, s->row[i].container);
+        mem_free(s->row);
+        *s = (struct record_set){0};
+}
+
+/* "7d44…-…" of its bytes. */
+char *workload_uid(const struct workload *wl)
+{
+        char text[40], *at = text;
+        if (wl->uid_text || uid_none(wl->uid))
+                return wl->uid_text ? mem_string(wl->uid_text) : NULL;
+        for (int i = 0; i < UID_BYTES; i++)
+                at += sprintf(at, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", wl->uid[i]);
+        return mem_string(text);
+}
+
+struct workload_more *workload_more_made(struct workload *wl)
+{
+        if (!wl->more)
+                wl->more = MEM_NEW(struct workload_more);
+        return wl->more;
+}
+
+/* But for what others say: that stands until the next settle. */
+static void more_clear(struct world *w, struct workload *wl)
+{
+        if (!wl->more)
+                return;
+        struct stand_in by = wl->more->stand_in;
+        mem_free(wl->more->refused);
+        intern_drop(w->names, wl->more->refers.api_version);
+        intern_drop(w->names, wl->more->refers.kind);
+        intern_drop(w->names, wl->more->refers.name);
+        intern_drop(w->names, wl->more->phase);
+        mem_free(wl->more);
+        wl->more = NULL;
+        if (by.kind)
+                workload_more_made(wl)->stand_in = by;
+}
+
+/* What a template or an update replaces. */
+static void workload_clear(struct world *w, struct workload *wl)
+{
+        labels_release(&wl->labels);
+        wl->own_labels = 0;
+        for (int i = 0; i < wl->containers; i++)
+                intern_drop(w->names, wl->container[i].name);
+        mem_free(wl->container);
+        for (int i = 0; i < wl->foreigns; i++) {
+                intern_drop(w->names, wl->foreign[i].container);
+                intern_drop(w->names, wl->foreign[i].manager);
+        }
+        mem_free(wl->foreign);
+        record_set_release(w, &wl->original);
+        record_set_release(w, &wl->applied);
+        intern_drop(w->names, wl->priority_class);
+        wl->priority_class = NULL;
+        intern_drop(w->names, wl->owner_ref.api_version);
+        intern_drop(w->names, wl->owner_ref.kind);
+        intern_drop(w->names, wl->owner_ref.name);
+        more_clear(w, wl);
+        wl->container = NULL;
+        wl->foreign = NULL;
+        wl->containers = wl->foreigns = 0;
+        wl->owner_ref = (struct controller_owner){0};
+}
+
+static void workload_free(struct world *w, struct workload *wl)
+{
+        workload_clear(w, wl);
+        autoscalers_forget(wl);
+        if (wl->owner)
+                wl->owner->children--;
+        mem_free(wl->more);
+        mem_free(wl->uid_text);
+        mem_free(wl->key);
+        mem_free(wl);
+}
+
+/* Vanished: off the maps at once; its memory stays while pods or workloads still point to it (their owner is no other).
+ */
+static void workload_drop(struct world *w, struct workload *wl)
+{
+        map_drop(&w->workloads, text_of(wl->key));
+        map_drop(&w->uids, uid_key(wl->uid));
+        wl->gone = true;
+        wl->next_gone = w->gone;
+        w->gone = wl;
+        w->changed = true;
+}
+
+/* A walk for each generation of owners that becomes free: as many as the longest chain has links. */
+void workloads_free_gone(struct world *w)
+{
+        bool again = true;
+        while (again) {
+                again = false;
+                for (struct workload **link = &w->gone; *link;) {
+                        struct workload *wl = *link;
+                        if (wl->children > 0) {
+                                link = &wl->next_gone;
+                                continue;
+                        }
+                        *link = wl->next_gone;
+                        again |= wl->owner && wl->owner->gone && wl->owner->children == 1;
+                        workload_free(w, wl);
+                }
+        }
+}
+
+static struct workload *workload_new(struct world *w, struct watched_kind *k, const struct object_view *meta)
+{
+        struct workload *wl = MEM_NEW(struct workload);
+        wl->kind = k;
+        wl->key = mem_string(workload_key(w, k->group, k->kind, meta->ns, meta->name));
+        wl->name = strrchr(wl->key, '/') + 1;
+        wl->ns = ns_get(w, meta->ns)->name;
+        uid_bytes(meta->uid, wl->uid);
+        AUTO(mem_free) char *plain = workload_uid(wl);
+        wl->uid_text = text_is(meta->uid, plain) ? NULL : mem_string_n(meta->uid.p, meta->uid.len);
+        map_put(&w->workloads, text_of(wl->key), wl);
+        map_put(&w->uids, uid_key(wl->uid), wl);
+        return wl;
+}
+
+/* --- from the view --- */
+
+struct recording {
+        struct world *world;
+        struct record_set set;
+};
+
+static int record_each(void *arg, const struct recorded *r)
+{
+        struct recording *to = arg;
+        if (to->set.rows >= VIEW_CONTAINERS)
+                return ERR_TOOBIG;
+        to->set.row = mem_resize(to->set.row, (size_t)to->set.rows + 1, sizeof *to->set.row);
+        struct record_row *row = &to->set.row[to->set.rows++];
+        row->container = intern_text(to->world->names, r->container);
+        memcpy(row->request, r->request, sizeof row->request);
+        memcpy(row->limit, r->limit, sizeof row->limit);
+        return 0;
+}
+
+struct record_set record_set_read(struct world *w, struct text annotation)
+{
+        struct recording to = {.world = w};
+        if (annotation.len == 0)
+                return to.set;
+        to.set.present = record_read(annotation, &w->scratch, record_each, &to, NULL) == 0;
+        if (!to.set.present) {
+                record_set_release(w, &to.set);
+                to.set.broken = true;
+        }
+        return to.set;
+}
+
+static void labels_join(struct world *w, struct workload *wl, const struct workload_view *v)
+{
+        size_t most = (size_t)(v->meta.labels + v->template_labels), count = 0;
+        struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (most + 1));
+        for (int i = 0; i < v->meta.labels; i++)
+                pair[count++] = (struct label_pair){v->meta.label[i].key, v->meta.label[i].value};
+        wl->own_labels = count;
+        for (int i = 0; i < v->template_labels; i++) {
+                bool known = false; /* the workload's own wins */
+                for (int k = 0; k < v->meta.labels && !known; k++)
+                        known = text_equal(v->meta.label[k].key, v->template_label[i].key);
+                if (!known)
+                        pair[count++] = (struct label_pair){v->template_label[i].key, v->template_label[i].value};
+        }
+        labels_set(&wl->labels, pair, count);
+}
+
+static void containers_set(struct world *w, struct workload *wl, const struct workload_view *v)
+{
+        wl->containers = v->containers;
+        wl->container = v->containers ? mem_new_array((size_t)v->containers, sizeof *wl->container) : NULL;
+        for (int i = 0; i < v->containers; i++) {
+                struct container_spec *c = &wl->container[i];
+                c->name = intern_text(w->names, v->container[i].name);
+                c->role = v->container[i].role;
+                memcpy(c->request, v->container[i].request, sizeof c->request);
+                memcpy(c->limit, v->container[i].limit, sizeof c->limit);
+        }
+        wl->foreigns = v->owners;
+        wl->foreign = v->owners ? mem_new_array((size_t)v->owners, sizeof *wl->foreign) : NULL;
+        for (int i = 0; i < v->owners; i++) {
+                wl->foreign[i].container = intern_text(w->names, v->owner[i].container);
+                wl->foreign[i].manager = intern_text(w->names, v->owner[i].manager);
+                memcpy(wl->foreign[i].of, v->owner[i].of, sizeof wl->foreign[i].of);
+        }
+}
+
+static void rollout_set(struct world *w, struct workload *wl, const struct workload_view *v)
+{
+        if (v->phase.len)
+                workload_more_made(wl)->phase = intern_text(w->names, v->phase);
+        wl->in_place_only = v->in_place_only;
+        wl->needs_person = v->needs_person;
+        if (v->observed_referred)
+                workload_more_made(wl)->observed_referred = v->observed_referred;
+        wl->replicas = v->replicas;
+        wl->paused = v->paused;
+        wl->on_delete = v->on_delete;
+        wl->recreate = v->recreate;
+        wl->deadline_exceeded = v->deadline_exceeded;
+        wl->partition = v->partition;
+        wl->observed_generation = v->observed_generation;
+        wl->updated = v->updated;
+        wl->available = v->available;
+        wl->status_replicas = v->status_replicas;
+}
+
+/* Orphaned, or adopted by another: the next settle links it afresh. */
+void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES])
+{
+        if (!*owner || memcmp((*owner)->uid, uid, UID_BYTES) == 0)
+                return;
+        (*owner)->children--;
+        *owner = NULL;
+}
+
+static void owner_set(struct world *w, struct controller_owner *to, const struct owner_ref *from)
+{
+        to->api_version = intern_text(w->names, from->api_version);
+        to->kind = intern_text(w->names, from->kind);
+        to->name = intern_text(w->names, from->name);
+        uid_bytes(from->uid, to->uid);
+}
+
+static void workload_set(struct world *w, struct workload *wl, const struct workload_view *v, uint64_t digest)
+{
+        workload_clear(w, wl);
+        wl->generation = v->meta.generation;
+        wl->created_ms = v->meta.created.ms;
+        wl->apply_never = v->meta.annotation.apply.len > 0; /* Never, however it is spelt: in doubt for the owner */
+        wl->digest = digest;
+        if (v->meta.owner.kind.len)
+                owner_set(w, &wl->owner_ref, &v->meta.owner);
+        if (kind_runs_by_reference(kind_group(v->refers.api_version), v->refers.kind))
+                owner_set(w, &workload_more_made(wl)->refers, &v->refers);
+        owner_unlink(&wl->owner, workload_more(wl)->refers.kind ? workload_more(wl)->refers.uid : wl->owner_ref.uid);
+        rollout_set(w, wl, v);
+        if (workload_is_link(wl))
+                return;
+        labels_join(w, wl, v);
+        containers_set(w, wl, v);
+        if (v->pod_asks[CPU].set || v->pod_asks[MEMORY].set)
+                memcpy(workload_more_made(wl)->pod_asks, v->pod_asks, sizeof wl->more->pod_asks);
+        wl->surge = v->surge;
+        wl->priority_class = v->priority_class.len ? intern_text(w->names, v->priority_class) : NULL;
+        if (v->replica_failure.len && memmem(v->replica_failure.p, v->replica_failure.len, "exceeded quota", 14))
+                workload_more_made(wl)->refused = mem_string_n(v->replica_failure.p, v->replica_failure.len);
+        wl->original = record_set_read(w, v->template_annotation.original);
+        wl->applied = record_set_read(w, v->template_annotation.applied);
+}
+
+/* events: NULL: the watch brings it. */
+static int workload_take(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch,
+                         const uint32_t *events, struct err *err)
+{
+        struct workload_view *view = arena_new(&w->scratch, sizeof *view);
+        int rc = decode_workload(json, k->template_path, w->field_manager, &w->scratch, view, err);
+        if (rc < 0) {
+                arena_reset(&w->scratch);
+                return rc;
+        }
+        const char *key = workload_key(w, k->group, k->kind, view->meta.ns, view->meta.name);
+        struct workload *wl = map_get(&w->workloads, text_of(key));
+        uint8_t uid[UID_BYTES];
+        uid_bytes(view->meta.uid, uid);
+        bool known = wl && memcmp(uid, wl->uid, UID_BYTES) == 0;
+        if (!known && events) { /* an answer makes nothing: the watch may have seen it go already */
+                err_set(err, ERR_NOTFOUND, "%s '%.*s' was deleted meanwhile", k->kind, TEXT_ARG(view->meta.name));
+                arena_reset(&w->scratch);
+                return ERR_NOTFOUND;
+        }
+        if (wl && !known) { /* deleted and made again while nobody looked */
+                workload_drop(w, wl);
+                wl = NULL;
+        }
+        if (!wl)
+                wl = workload_new(w, k, &view->meta);
+        wl->epoch = epoch;
+        /* An event of before our own write may come after its answer, and an answer after later events. */
+        bool newer = view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
+        if (newer || (same && (!events || *events == wl->events))) {
+                workload_set(w, wl, view, digest_template(json, k->template_path));
+                w->changed = true;
+        }
+        wl->events += !events;
+        arena_reset(&w->scratch);
+        return 0;
+}
+
+int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err)
+{
+        return workload_take(w, k, json, epoch, NULL, err);
+}
+
+int workload_answer(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
+                    struct err *err)
+{
+        return workload_take(w, k, json, epoch, &events, err);
+}
+
+void workload_remove(struct world *w, struct watched_kind *k, struct text json)
+{
+        struct object_view view;
+        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
+                struct workload *wl =
+                        map_get(&w->workloads, text_of(workload_key(w, k->group, k->kind, view.ns, view.name)));
+                if (wl)
+                        workload_drop(w, wl);
+        }
+        arena_reset(&w->scratch);
+}
+
+void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (wl->kind == k && wl->epoch != epoch)
+                        workload_drop(w, wl);
+}
+
+void workload_forget(struct world *w, const struct watched_kind *k)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (wl->kind == k)
+                        workload_drop(w, wl);
+}
+
+void workloads_release(struct world *w)
+{
+        struct workload *wl;
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                wl->owner = NULL;
+                workload_free(w, wl);
+        }
+        while (w->gone) {
+                wl = w->gone;
+                w->gone = wl->next_gone;
+                wl->owner = NULL;
+                workload_free(w, wl);
+        }
+        map_release(&w->workloads);
+        map_release(&w->uids);
+}
+
+/* --- owners --- */
+
+static struct workload *owner_by_uid(struct world *w, const uint8_t uid[static UID_BYTES])
+{
+        return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
+}
+
+/* A reference by name is nobody's for long: another may be made by that name. */
+static struct workload *owner_find(struct world *w, const struct workload *wl)
+{
+        const struct controller_owner *refers = &workload_more(wl)->refers;
+        if (!refers->kind)
+                return owner_by_uid(w, wl->owner_ref.uid);
+        struct text group = kind_group(text_of(refers->api_version));
+        AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
+        return workload_find(w, own_group, refers->kind, wl->ns, refers->name);
+}
+
+/* Owners that lead back to their own object are somebody's mistake: such a link is not made, so that every walk up a
+ * chain ends. */
+static bool leads_to(const struct workload *from, const struct workload *to)
+{
+        while (from && from != to)
+                from = from->owner;
+        return from != NULL;
+}
+
+static void leave_gone(struct workload **owner)
+{
+        if (!*owner || !(*owner)->gone)
+                return;
+        (*owner)->children--;
+        *owner = NULL;
+}
+
+/* Link what could not be linked before; a link once made stands until the owner is gone or the object names another.
+ * One that is seen again is linked again. */
+void workloads_settle(struct world *w)
+{
+        struct workload *wl;
+        struct pod *p;
+        for (size_t at = 0; w->gone && (wl = map_each(&w->workloads, &at));)
+                leave_gone(&wl->owner);
+        for (size_t at = 0; w->gone && (p = map_each(&w->pods, &at));)
+                leave_gone(&p->owner);
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
+                struct workload *owner = wl->owner ? NULL : owner_find(w, wl);
+                if (wl->more)
+                        wl->more->stand_in = (struct stand_in){0};
+                if (!owner || leads_to(owner, wl))
+                        continue;
+                wl->owner = owner;
+                owner->children++;
+        }
+        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
+                if (workload_more(wl)->refers.kind && wl->owner)
+                        rollout_stand_in(wl->owner, wl);
+        for (size_t at = 0; (p = map_each(&w->pods, &at));)
+                if (!p->owner && (p->owner = owner_by_uid(w, p->owner_uid)))
+                        p->owner->children++;
+        for (size_t i = 0; i < w->droppeds; i++) /* came and went since the last settle */
+                if (!w->dropped[i]->owner && (w->dropped[i]->owner = owner_by_uid(w, w->dropped[i]->owner_uid)))
+                        w->dropped[i]->owner->children++;
+}
