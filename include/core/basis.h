@@ -31,4 +31,7 @@ struct basis_container {
  */
 struct amount basis_utilization(const struct basis_container *c, size_t containers, enum resource r, enum basis b);
 
+/* As which a pod's utilization of its basis is told, as series and as custom metric. */
+const char *custom_metric_name(enum resource r);
+
 #endif

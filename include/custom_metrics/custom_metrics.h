@@ -19,9 +19,6 @@
 #define CUSTOM_METRICS_V1    "v1beta1"
 #define CUSTOM_METRICS_V2    "v1beta2"
 
-/* As which a pod's utilization is told, as series and by this API. */
-const char *custom_metric_name(enum resource r);
-
 struct custom_request {
         const char *method, *path;                    /* decoded; without the query */
         const char *label_selector, *metric_selector; /* NULL: none */

@@ -4,21 +4,9 @@
  */
 #include <stdio.h>
 
-#include "cache/pod_namespace_targets.h"
 #include "controller_private.h"
 
 /* --- whether --- */
-
-static const struct guard_policy *policy_of(const struct target *t)
-{
-        const struct apply_policy *a = t->profile ? &t->profile->spec->apply : NULL;
-        return a && a->guard.enabled && a->mode != APPLY_RECOMMEND && dimension_writes(t) ? &a->guard : NULL;
-}
-
-bool guard_holds(const struct target *t, struct wall now)
-{
-        return t->deed.guard && t->deed.guard->until_ms > now.ms && policy_of(t);
-}
 
 static bool sets_pods(const struct target *t)
 {
@@ -41,7 +29,7 @@ static bool is_released(const struct target *t)
 
 void guard_changed(struct target *t, struct guarding *before, struct wall now)
 {
-        if (policy_of(t) && starts_changes(t) && !guard_holds(t, now)) {
+        if (guard_policy_of(t) && starts_changes(t) && !guard_holds(t, now)) {
                 guarding_begin(t, before);
                 return;
         }
@@ -51,7 +39,7 @@ void guard_changed(struct target *t, struct guarding *before, struct wall now)
 
 void guard_deployed(struct target *t, struct wall now)
 {
-        bool deploys = policy_of(t) && !starts_changes(t);
+        bool deploys = guard_policy_of(t) && !starts_changes(t);
         guarding_end(t);
         if (deploys && is_released(t))
                 target_guarding(t)->released_ms = now.ms;
@@ -77,7 +65,7 @@ static bool came_released(const struct guard_policy *policy, const struct target
 
 void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k)
 {
-        const struct guard_policy *policy = t && t->workload ? policy_of(t) : NULL;
+        const struct guard_policy *policy = t && t->workload ? guard_policy_of(t) : NULL;
         if (!policy || !p->ours)
                 return;
         struct guarding *g = t->deed.guard;
@@ -219,7 +207,7 @@ static void turn_off(struct controller *c, struct target *t)
 
 bool guard_look(struct controller *c, struct target *t, const struct plan *p)
 {
-        const struct guard_policy *policy = policy_of(t);
+        const struct guard_policy *policy = guard_policy_of(t);
         struct guarding *g = t->deed.guard;
         if (!g || guard_holds(t, p->now))
                 return false;
@@ -239,18 +227,4 @@ bool guard_look(struct controller *c, struct target *t, const struct plan *p)
 bool guard_watch(struct controller *c, struct target *t, const struct plan *p)
 {
         return may_write(c) && guard_look(c, t, p);
-}
-
-/* --- what is said --- */
-
-void guard_says(struct plan *p)
-{
-        const struct guarding *g = p->target->deed.guard;
-        char until[WALL_TEXT_MAX], back[144];
-        if (!p->guarded)
-                return;
-        resize_given_back(p, back, sizeof back);
-        struct plan_condition *c = plan_say(p, "Guarded", true, guard_cause_name(g->cause));
-        snprintf(c->message, sizeof c->message, "%.135s%s; left alone until %s", g->why ? g->why : "it did harm", back,
-                 wall_print((struct wall){g->until_ms}, until));
 }

@@ -136,9 +136,10 @@ struct amount canary_share_of(const struct target *t, const struct plan_containe
 void canary_says(struct plan *p);    /* condition Canary, where there is something to wait for */
 bool canary_applies(struct plan *p); /* says Applied of pods that wait for others, if any */
 
-void guard_says(struct plan *p); /* guard.c: condition Guarded, of one that is */
-/* guard.c: is it held, because a change of ours did harm? */
-bool guard_holds(const struct target *t, struct wall now);
+/* guard_facts.c: changes of ours that did harm */
+const struct guard_policy *guard_policy_of(const struct target *t); /* NULL: nothing of it is watched */
+bool guard_holds(const struct target *t, struct wall now);          /* it is left alone, because one did */
+void guard_says(struct plan *p);                                    /* condition Guarded, of one that is */
 
 /* InPlace (resize_facts.c) */
 bool in_place(const struct target *t); /* its profile resizes pods */

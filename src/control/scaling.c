@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "custom_metrics/custom_metrics.h"
+#include "core/basis.h"
 #include "scaling.h"
 
 enum { DENIED_MS = 10 * MINUTE_MS /* then it is asked again */ };

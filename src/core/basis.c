@@ -29,3 +29,8 @@ struct amount basis_utilization(const struct basis_container *c, size_t containe
         __int128 t = ceil_div(used * THOUSANDTHS, r == CPU ? measure * NANO_OF_MILLI : measure);
         return (struct amount){true, t > INT64_MAX ? INT64_MAX : (int64_t)t};
 }
+
+const char *custom_metric_name(enum resource r)
+{
+        return r == CPU ? "halflife_pod_cpu_utilization" : "halflife_pod_memory_utilization";
+}

@@ -5,15 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/basis.h"
 #include "core/quantity.h"
 #include "objects/label_selector.h"
 
 enum { PARTS = 8, SELECTOR_MAX = 8 << 10 };
-
-const char *custom_metric_name(enum resource r)
-{
-        return r == CPU ? "halflife_pod_cpu_utilization" : "halflife_pod_memory_utilization";
-}
 
 /* --- answers --- */
 

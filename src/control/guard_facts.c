@@ -1,0 +1,31 @@
+/*
+ * Which guard a target has, whether it is held because a change did harm, and what is said of that.
+ */
+#include <stdio.h>
+
+#include "cache/guard_state.h"
+#include "cache/pod_namespace_targets.h"
+#include "plan.h"
+
+const struct guard_policy *guard_policy_of(const struct target *t)
+{
+        const struct apply_policy *a = t->profile ? &t->profile->spec->apply : NULL;
+        return a && a->guard.enabled && a->mode != APPLY_RECOMMEND && dimension_writes(t) ? &a->guard : NULL;
+}
+
+bool guard_holds(const struct target *t, struct wall now)
+{
+        return t->deed.guard && t->deed.guard->until_ms > now.ms && guard_policy_of(t);
+}
+
+void guard_says(struct plan *p)
+{
+        const struct guarding *g = p->target->deed.guard;
+        char until[WALL_TEXT_MAX], back[144];
+        if (!p->guarded)
+                return;
+        resize_given_back(p, back, sizeof back);
+        struct plan_condition *c = plan_say(p, "Guarded", true, guard_cause_name(g->cause));
+        snprintf(c->message, sizeof c->message, "%.135s%s; left alone until %s", g->why ? g->why : "it did harm", back,
+                 wall_print((struct wall){g->until_ms}, until));
+}
