@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 /* The status of a plan, to the letter of the API. The caller's reference. */
 json_t *publish_build_status(const struct plan *p);

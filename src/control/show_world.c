@@ -1,8 +1,8 @@
 /*
  * What a world tells a view beside its plans; and all of a view where Recommendations are all there is.
  */
-#include "plan.h"
-#include "scaling.h"
+#include "plan/autoscaler_plan.h"
+#include "plan/plan.h"
 #include "show.h"
 
 #include <string.h>

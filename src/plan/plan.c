@@ -1,7 +1,7 @@
 /*
  * What a plan comes to, over the containers of a pod and all its replicas.
  */
-#include "plan.h"
+#include "plan/plan.h"
 
 #include "core/pod.h"
 

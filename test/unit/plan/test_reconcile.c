@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/yaml.h"
-#include "control/plan.h"
+#include "plan/plan.h"
 
 #define RECORDED(cpu) "{\\\"app\\\":{\\\"requests\\\":{\\\"cpu\\\":\\\"" cpu "\\\"}}}"
 #define CARRIES(original, applied)                                                                                     \

@@ -5,7 +5,7 @@
 
 #include "cache/guard_state.h"
 #include "cache/pod_namespace_targets.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 const struct guard_policy *guard_policy_of(const struct target *t)
 {

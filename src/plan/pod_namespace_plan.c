@@ -3,7 +3,7 @@
  */
 #include "cache/pod_namespace_targets.h"
 #include "core/pod.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 /* --- what was asked for --- */
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "plan.h"
+#include "plan/plan.h"
 
 enum { MEBIBYTE = 1 << 20 };
 

@@ -7,7 +7,7 @@
 #include "cache/guard_state.h"
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 enum { PODS_AT_ONCE = 10 }; /* of one workload, that the kubelet is at */
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "core/basis.h"
-#include "scaling.h"
+#include "plan/autoscaler_plan.h"
 
 enum { DENIED_MS = 10 * MINUTE_MS /* then it is asked again */ };
 

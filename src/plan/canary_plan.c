@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "cache/pod_canary.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 bool canary_among(const struct profile *p)
 {

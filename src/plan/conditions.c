@@ -7,8 +7,8 @@
 
 #include "base/utf8.h"
 #include "cache/pod_namespace_targets.h"
-#include "plan.h"
-#include "scaling.h"
+#include "plan/autoscaler_plan.h"
+#include "plan/plan.h"
 
 struct plan_condition *plan_say(struct plan *plan, const char *type, bool status, const char *reason)
 {

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "core/pod.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 /* Pods of a rollout: none has a deadline, and each asks for something (there is nothing to write of others). */
 static bool counts_pods(const struct quota_facts *q, const char *class)

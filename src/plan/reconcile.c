@@ -9,8 +9,8 @@
 #include "cache/guard_state.h"
 #include "cache/pod_namespace_targets.h"
 #include "core/origin.h"
-#include "plan.h"
-#include "scaling.h"
+#include "plan/autoscaler_plan.h"
+#include "plan/plan.h"
 
 /* --- originals --- */
 

@@ -2,8 +2,8 @@
  * What was decided about one target: the only thing that crosses from deciding to doing. A plan lives in the arena it
  * was made in.
  */
-#ifndef HALFLIFE_CONTROL_PLAN_H
-#define HALFLIFE_CONTROL_PLAN_H
+#ifndef HALFLIFE_PLAN_PLAN_H
+#define HALFLIFE_PLAN_PLAN_H
 
 #include "cache/cache.h"
 #include "core/advise.h"

@@ -1,11 +1,11 @@
 /*
  * The autoscalers' part of a plan: which of them hold a resource, and what their targets are to be. No I/O.
  */
-#ifndef HALFLIFE_CONTROL_SCALING_H
-#define HALFLIFE_CONTROL_SCALING_H
+#ifndef HALFLIFE_PLAN_AUTOSCALER_PLAN_H
+#define HALFLIFE_PLAN_AUTOSCALER_PLAN_H
 
 #include "core/retune.h"
-#include "plan.h"
+#include "plan/plan.h"
 
 /* What keeps an autoscaler's targets from being moved; AUTOSCALER_FREE: nothing. */
 enum autoscaler_hold {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "cache/pod_canary.h"
-#include "control/plan.h"
+#include "plan/plan.h"
 
 enum { PODS = 5 };
 static const int64_t now_ms = INT64_C(1800000000000);
