@@ -10,11 +10,11 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
-#include "control/glance.h"
 #include "deploy/render.h"
 #include "diff.h"
 #include "inputs.h"
 #include "remote.h"
+#include "serving/snapshot_once.h"
 #include "table.h"
 #include "terminal.h"
 

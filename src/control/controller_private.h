@@ -26,13 +26,13 @@
 #include "kube/lease.h"
 #include "kube/metrics.h"
 #include "kube/patch.h"
-#include "learner.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
 #include "publish.h"
+#include "serving/upstream.h"
+#include "serving/webhook_certificate.h"
 #include "store/store.h"
 #include "store/transfer.h"
-#include "webhook.h"
 
 enum {
         WATCHES_MAX = 64,

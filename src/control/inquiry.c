@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "controller_private.h"
-#include "kin.h"
 #include "kube/review.h"
+#include "serving/owner_lookup.h"
 
 _Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "all of them are told");
 enum { SELF_AGAIN_MS = 30 * SECOND_MS };

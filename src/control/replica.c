@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "controller_private.h"
-#include "show.h"
+#include "serving/snapshot_build.h"
 
 enum { SYNC_LOOK_MS = 100, PASS_SHARE = 4 /* times a pass is left to the rest */, PASS_REST_MOST_MS = 250 };
 

@@ -1,11 +1,11 @@
 /*
  * What others may read of a pass: each plan becomes a row of the view that is published when the pass ends.
  */
-#include "show.h"
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
 #include "controller_private.h"
-#include "utilization.h"
+#include "serving/snapshot_build.h"
+#include "serving/utilization.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "controller_private.h"
-#include "utilization.h"
+#include "serving/utilization.h"
 
 enum metric_id {
         M_SAMPLES,

@@ -16,7 +16,7 @@
 #include "../support/tmp.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "control/authority.h"
+#include "serving/certificate_authority.h"
 
 #define SHOP "/api/v1/namespaces/shop/workloads"
 #define WEB  SHOP "/deploy/storefront"

@@ -16,8 +16,8 @@
 #include "../support/api.h"
 #include "base/mem.h"
 #include "base/yaml.h"
-#include "control/authority.h"
-#include "control/webhook.h"
+#include "serving/certificate_authority.h"
+#include "serving/webhook_certificate.h"
 
 #define DAY_MS (24 * (int64_t)HOUR_MS)
 #define SECRET "/api/v1/namespaces/halflife/secrets/halflife-certificate"

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "control/show.h"
+#include "serving/snapshot_build.h"
 
 /* One container runs to completion, one only pods have, one is the workload's own. */
 static const char recommendation[] =

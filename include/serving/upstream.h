@@ -2,8 +2,8 @@
  * The halflife that learns, asked by one that only serves, in the name of whoever asks: histograms and their
  * explanations are nowhere else. On the loop's thread.
  */
-#ifndef HALFLIFE_SRC_CONTROL_LEARNER_H
-#define HALFLIFE_SRC_CONTROL_LEARNER_H
+#ifndef HALFLIFE_SERVING_UPSTREAM_H
+#define HALFLIFE_SERVING_UPSTREAM_H
 
 #include "http/server.h"
 #include "net/http.h"

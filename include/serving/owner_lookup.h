@@ -2,8 +2,8 @@
  * Who a pod's owner is, and who owns that: from what the watches brought, else by a few bounded requests upwards, whose
  * answers are kept for a minute: the pods of one rollout come together. On the loop's thread.
  */
-#ifndef HALFLIFE_SRC_CONTROL_KIN_H
-#define HALFLIFE_SRC_CONTROL_KIN_H
+#ifndef HALFLIFE_SERVING_OWNER_LOOKUP_H
+#define HALFLIFE_SERVING_OWNER_LOOKUP_H
 
 #include "cache/cache.h"
 #include "deploy/admission.h"

@@ -1,4 +1,4 @@
-#include "learner.h"
+#include "serving/upstream.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,14 +1,14 @@
-#include "webhook.h"
+#include "serving/webhook_certificate.h"
 
 #include <gnutls/gnutls.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "authority.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "base/yaml.h"
+#include "certificate_authority.h"
 #include "kube/patch.h"
 
 enum { RETRY_MS = 5 * SECOND_MS, RACE_MS = 200, HOOKS_MAX = 32 };

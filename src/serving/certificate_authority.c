@@ -1,4 +1,4 @@
-#include "authority.h"
+#include "certificate_authority.h"
 
 #include <gnutls/crypto.h>
 #include <gnutls/x509.h>

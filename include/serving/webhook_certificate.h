@@ -10,8 +10,8 @@
  * Looks once a minute, and is level-triggered: whatever was changed by others meanwhile is put right by the next look.
  * Writes are optimistic (resourceVersion), so of replicas that race one wins and the others read what he wrote.
  */
-#ifndef HALFLIFE_SRC_CONTROL_WEBHOOK_H
-#define HALFLIFE_SRC_CONTROL_WEBHOOK_H
+#ifndef HALFLIFE_SERVING_WEBHOOK_CERTIFICATE_H
+#define HALFLIFE_SERVING_WEBHOOK_CERTIFICATE_H
 
 #include "base/clock.h"
 #include "kube/client.h"

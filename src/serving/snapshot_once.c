@@ -1,9 +1,9 @@
-#include "control/glance.h"
+#include "serving/snapshot_once.h"
 
 #include <stdio.h>
 
 #include "base/json.h"
-#include "show.h"
+#include "serving/snapshot_build.h"
 
 enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 10 * SECOND_MS };
 

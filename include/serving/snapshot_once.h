@@ -2,8 +2,8 @@
  * A look at the cluster, once, for a command that answers from it: what render and others need to know, through the
  * API server alone.
  */
-#ifndef HALFLIFE_CONTROL_GLANCE_H
-#define HALFLIFE_CONTROL_GLANCE_H
+#ifndef HALFLIFE_SERVING_SNAPSHOT_ONCE_H
+#define HALFLIFE_SERVING_SNAPSHOT_ONCE_H
 
 #include "kube/client.h"
 #include "snapshot/snapshot.h"

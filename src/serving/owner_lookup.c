@@ -1,4 +1,4 @@
-#include "kin.h"
+#include "serving/owner_lookup.h"
 
 #include <string.h>
 

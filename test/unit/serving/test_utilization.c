@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/yaml.h"
-#include "control/utilization.h"
 #include "custom_metrics/custom_metrics.h"
+#include "serving/utilization.h"
 
 #define UID(n) "\"uid\":\"00000000-0000-4000-8000-00000000000" n "\""
 #define CORE   INT64_C(1000000000)

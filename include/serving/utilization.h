@@ -2,8 +2,8 @@
  * What pods use of their limits, or of the requests that their owners asked for: what autoscalers of workloads whose
  * profile says apply.hpa: LimitBasis go by.
  */
-#ifndef HALFLIFE_SRC_CONTROL_UTILIZATION_H
-#define HALFLIFE_SRC_CONTROL_UTILIZATION_H
+#ifndef HALFLIFE_SERVING_UTILIZATION_H
+#define HALFLIFE_SERVING_UTILIZATION_H
 
 #include "base/buf.h"
 #include "cache/cache.h"

@@ -1,8 +1,8 @@
 /*
  * What a world tells a view.
  */
-#ifndef HALFLIFE_SRC_CONTROL_SHOW_H
-#define HALFLIFE_SRC_CONTROL_SHOW_H
+#ifndef HALFLIFE_SERVING_SNAPSHOT_BUILD_H
+#define HALFLIFE_SERVING_SNAPSHOT_BUILD_H
 
 #include "cache/cache.h"
 

@@ -3,7 +3,7 @@
  */
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
-#include "show.h"
+#include "serving/snapshot_build.h"
 
 #include <string.h>
 

@@ -12,7 +12,7 @@
 #include <gnutls/x509.h>
 
 #include "base/mem.h"
-#include "control/authority.h"
+#include "serving/certificate_authority.h"
 
 #define DAY_MS (24 * (int64_t)HOUR_MS)
 

@@ -7,8 +7,8 @@
  * hour after that. So whoever trusts the roots trusts what is shown at any time, and clocks may differ by a few
  * minutes.
  */
-#ifndef HALFLIFE_SRC_CONTROL_AUTHORITY_H
-#define HALFLIFE_SRC_CONTROL_AUTHORITY_H
+#ifndef HALFLIFE_SERVING_CERTIFICATE_AUTHORITY_H
+#define HALFLIFE_SERVING_CERTIFICATE_AUTHORITY_H
 
 #include "base/clock.h"
 #include "base/err.h"

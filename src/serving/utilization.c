@@ -1,4 +1,4 @@
-#include "utilization.h"
+#include "serving/utilization.h"
 
 #include <stdio.h>
 
