@@ -9,7 +9,7 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unkn
 
 # Another compiler than the system's has a folder of its own: build/debug-clang.
 OUT      := build/$(MODE)$(addprefix -,$(filter-out cc gcc,$(notdir $(CC))))
-MODULES  := base core net objects manifest kube store prometheus snapshot deploy rest http custom_metrics cache plan serving control
+MODULES  := base core net objects manifest kube store prometheus snapshot deploy rest http custom_metrics cache plan serving control replay
 LIB_SRC  := $(wildcard $(MODULES:%=src/%/*.c))
 CLI_SRC  := $(wildcard src/cli/*.c)
 CORE_SRC := $(wildcard src/core/*.c)
@@ -21,7 +21,7 @@ BENCH_SRC := $(wildcard bench/bench_*.c)
 
 # The thread sanitizer is for what has threads.
 ifeq ($(MODE),tsan)
-TEST_SRC := $(filter-out $(foreach m,core objects manifest cli,test/unit/$(m)/%),$(TEST_SRC))
+TEST_SRC := $(filter-out $(foreach m,core objects manifest replay cli,test/unit/$(m)/%),$(TEST_SRC))
 FUZZ_SRC :=
 endif
 

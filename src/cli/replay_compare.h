@@ -5,7 +5,7 @@
 #ifndef HALFLIFE_SRC_CLI_REPLAY_COMPARE_H
 #define HALFLIFE_SRC_CLI_REPLAY_COMPARE_H
 
-#include "replay.h"
+#include "replay/replay.h"
 #include "table.h"
 
 struct replay_compare {

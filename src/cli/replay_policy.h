@@ -5,7 +5,7 @@
 #define HALFLIFE_SRC_CLI_REPLAY_POLICY_H
 
 #include "cli/options.h"
-#include "replay.h"
+#include "replay/replay.h"
 
 /* Those of files with Profiles and ClusterProfiles; without any, the defaults. ERR_INVALID with the reason. */
 int replay_policies_read(struct replay *r, const struct option_given *files, struct err *err);

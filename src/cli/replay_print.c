@@ -1,7 +1,7 @@
 #include <stdio.h>
 
 #include "base/yaml.h"
-#include "replay.h"
+#include "replay/replay.h"
 #include "table.h"
 
 static const int percentiles[] = {500, 900, 950, 990};

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "cli/replay.h"
 #include "fuzz.h"
+#include "replay/replay.h"
 
 enum { NUMBER_LONGEST = 511 };
 

@@ -1,4 +1,4 @@
-#include "trace.h"
+#include "replay/trace.h"
 
 #include <errno.h>
 #include <stdlib.h>

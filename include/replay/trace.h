@@ -2,8 +2,8 @@
  * Usage traces: lines of entity,timestamp_s,cpu_cores,memory_bytes; a missing value is empty. A first line that is this
  * header is skipped, and so are blank lines.
  */
-#ifndef HALFLIFE_SRC_CLI_TRACE_H
-#define HALFLIFE_SRC_CLI_TRACE_H
+#ifndef HALFLIFE_REPLAY_TRACE_H
+#define HALFLIFE_REPLAY_TRACE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -11,8 +11,8 @@
  * With raise each policy is scored a second time: a row is scored against the request that stands and then shown to
  * core/raise.h; what that asks for stands for the rows behind it, until a deploy sets another.
  */
-#ifndef HALFLIFE_SRC_CLI_REPLAY_H
-#define HALFLIFE_SRC_CLI_REPLAY_H
+#ifndef HALFLIFE_REPLAY_REPLAY_H
+#define HALFLIFE_REPLAY_REPLAY_H
 
 #include "base/map.h"
 #include "base/mem.h"
@@ -20,7 +20,7 @@
 #include "core/recommend.h"
 #include "core/score.h"
 #include "objects/profile_read.h"
-#include "trace.h"
+#include "replay/trace.h"
 
 enum { REPLAY_POLICIES = 16, REPLAY_ENTITIES = 1000000 };
 enum { REPLAY_SPAN_MAX_MS = 600 * SECOND_MS }; /* a row stands for no longer */
