@@ -5,9 +5,8 @@
  * ask), persist.c (checkpoints), work.c (the queue of writes), publish.c (Recommendations), apply.c (templates),
  * resize.c and raise.c (running pods), retune.c (targets of autoscalers), deed.c and contest.c (what we did, and who
  * put it back), guard.c (changes that did harm), tell.c (Events), budget.c, standing.c (profiles' status), show.c (the
- * view for others), replica.c (the cycle of one who only serves), learner.c (which asks the one who learns), webhook.c
- * and authority.c (certificates), custom_server.c and custom_api.c (custom metrics), telemetry.c (metrics),
- * controller.c (the cycle that calls them).
+ * view for others), inquiry.c (what the server's threads ask of the loop), replica.c (the cycle of one who only
+ * serves), telemetry.c (metrics), controller.c (the cycle that calls them).
  */
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
