@@ -50,7 +50,7 @@ static size_t lend(struct usage *u, struct usage_room room)
 
 struct fixture {
         struct usage *history;
-        struct sample_door *door;
+        struct sample_watermark *door;
         struct sample *sample;
         double *cores, *bytes; /* what each history uses, about */
         size_t lent;
@@ -60,7 +60,7 @@ static void fixture_init(struct fixture *f)
 {
         *f = (struct fixture){
                 .history = mem_new_array(HISTORIES, sizeof(struct usage)),
-                .door = mem_new_array(CONTAINERS, sizeof(struct sample_door)),
+                .door = mem_new_array(CONTAINERS, sizeof(struct sample_watermark)),
                 .sample = mem_new_array(CONTAINERS, sizeof(struct sample)),
                 .cores = mem_new_array(HISTORIES, sizeof(double)),
                 .bytes = mem_new_array(HISTORIES, sizeof(double)),
@@ -124,8 +124,8 @@ static void bench_fold(struct fixture *f)
         }
         bench_line("usage fold, 1000000 containers, no names", CONTAINERS / best * 1e-6, "M samples/s", ">= 10");
         bench_line("usage bytes a container",
-                   (double)(HISTORIES * sizeof(struct usage) + f->lent) / CONTAINERS + sizeof(struct sample_door), "B",
-                   "<= 800, with all else");
+                   (double)(HISTORIES * sizeof(struct usage) + f->lent) / CONTAINERS + sizeof(struct sample_watermark),
+                   "B", "<= 800, with all else");
         for (int run = 0; run < CYCLES; run++) {
                 double start = cpu_seconds();
                 for (int i = 0; i < CONTAINERS; i++)

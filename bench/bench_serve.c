@@ -122,7 +122,7 @@ static void show_certificate(void)
 
 static void measure(bool tls)
 {
-        stand_begin(&stand, &(struct door_options){.tls = tls, .admission = true});
+        stand_begin(&stand, &(struct rest_listener_options){.tls = tls, .admission = true});
         if (tls)
                 show_certificate();
         atomic_store(&over, false);

@@ -49,7 +49,7 @@ static struct usage template(void)
 static void pack(struct store_batch *b, int from, int to)
 {
         struct usage u = template();
-        struct store_door door[DOORS];
+        struct store_watermark door[DOORS];
         char ns[32], name[48];
         for (int i = from; i < to; i++) {
                 int n = (int)((int64_t)i * 7919 % HISTORIES); /* in no order, as a hash map gives them */
@@ -57,7 +57,7 @@ static void pack(struct store_batch *b, int from, int to)
                 snprintf(name, sizeof name, "deployment-with-a-name-%d", n);
                 struct store_key key = {text_of(ns), TEXT("apps"), TEXT("Deployment"), text_of(name), TEXT("app")};
                 for (int d = 0; d < DOORS; d++)
-                        door[d] = (struct store_door){{(uint8_t)n, (uint8_t)d}, 60000000 + n};
+                        door[d] = (struct store_watermark){{(uint8_t)n, (uint8_t)d}, 60000000 + n};
                 store_batch_usage(b, &key, &u, door, DOORS);
         }
 }
@@ -65,7 +65,7 @@ static void pack(struct store_batch *b, int from, int to)
 static double pack_alone(void)
 {
         struct usage u = template();
-        struct store_door door[DOORS] = {0};
+        struct store_watermark door[DOORS] = {0};
         struct store_key key = {TEXT("namespace-100"), TEXT("apps"), TEXT("Deployment"),
                                 TEXT("deployment-with-a-name-12345"), TEXT("app")};
         struct store_batch *b = store_batch_new();
@@ -131,7 +131,7 @@ static void on_record(void *arg, void *target, struct text record, struct wall g
 }
 
 static void on_usage(void *arg, void *target, struct text container, const struct usage *u,
-                     const struct store_door *door, size_t doors)
+                     const struct store_watermark *door, size_t doors)
 {
         (void)target, (void)container, (void)u, (void)door, (void)doors;
         ++*(int *)arg;

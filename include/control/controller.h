@@ -33,10 +33,11 @@ struct controller_options {
                 CERTIFICATE_FILES,
                 CERTIFICATE_SELF,
                 CERTIFICATE_SECRET
-        } certificate;                                                                 /* where the door's is from */
-        const char *certificate_secret, *certificate_services, *webhook_configuration; /* see control/webhook */
-        const char *custom_listen;  /* of the API of custom metrics; NULL: none */
-        const char *custom_service; /* in ns: whom its APIServices have to name */
+        } certificate; /* where the door's is from */
+        const char *certificate_secret, *certificate_services,
+                *webhook_configuration; /* see serving/webhook_certificate.h */
+        const char *custom_listen;      /* of the API of custom metrics; NULL: none */
+        const char *custom_service;     /* in ns: whom its APIServices have to name */
         bool replica;
         const char *learner_ca;               /* PEM; NULL: who vouches for our own certificate, or the system's */
         const char *learner_url;              /* of a replica: who knows histograms; NULL: nobody */

@@ -33,7 +33,7 @@ struct sample {
 };
 
 /* What a (pod UID, container) remembers between samples: kept with the pod, stored with the history. */
-struct sample_door {
+struct sample_watermark {
         int64_t last_ms; /* timestamp accepted last; 0: none yet */
 };
 
@@ -98,7 +98,7 @@ struct usage_room {
         enum resource resource;
         int cap;
 };
-int usage_add(struct usage *u, struct sample_door *door, const struct sample *s, struct wall latest,
+int usage_add(struct usage *u, struct sample_watermark *door, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room);
 /* A pod of it ran during the minute of at. */
 void usage_running(struct usage *u, struct wall at);

@@ -1,7 +1,7 @@
 /*
  * The listener of the API of custom metrics: TLS, a thread of its own, and nobody but the front proxy. It answers from
- * the same view as everything else (serve/custom_metrics.h). Until adapter_trust tells who the front proxy is
- * (serve/front_proxy.h), 503. Refusals are Status objects. 64 connections, 32 KiB of request line and headers.
+ * the same view as everything else (custom_metrics/custom_metrics.h). Until adapter_trust tells who the front proxy is
+ * (custom_metrics/front_proxy.h), 503. Refusals are Status objects. 64 connections, 32 KiB of request line and headers.
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_LISTENER_H
 #define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_LISTENER_H
@@ -22,7 +22,7 @@ struct adapter_options {
 
 struct adapter;
 /* Texts of options are the caller's, and views too: kept until adapter_close. */
-int adapter_open(const struct adapter_options *o, struct slot *views, struct adapter **ret, struct err *err);
+int adapter_open(const struct adapter_options *o, struct snapshot_ref *views, struct adapter **ret, struct err *err);
 void adapter_close(struct adapter *a);
 const char *adapter_address(const struct adapter *a); /* "127.0.0.1:41234": the port bound */
 /* Answers since the start, by the first digit of the status. */

@@ -1,6 +1,6 @@
 /*
- * Custom metrics served: the listener (serve/adapter.h), and whose the API group is in the cluster
- * (custom_metrics/api_registration.h). Everything may be called with NULL where they are not served.
+ * Custom metrics served: the listener (custom_metrics/custom_metrics_listener.h), and whose the API group is in the
+ * cluster (custom_metrics/api_registration.h). Everything may be called with NULL where they are not served.
  */
 #ifndef HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_SERVER_H
 #define HALFLIFE_CUSTOM_METRICS_CUSTOM_METRICS_SERVER_H
@@ -9,7 +9,7 @@
 
 #include "kube/client.h"
 
-struct slot;
+struct snapshot_ref;
 struct custom_server_options {
         const char *listen;               /* "127.0.0.1:6443", ":6443" */
         const char *cert_file, *key_file; /* PEM, looked at each second; NULL: custom_server_set_certificate */
@@ -18,7 +18,7 @@ struct custom_server_options {
 
 struct custom_server;
 /* Strings and views are the caller's, kept until custom_server_free. ERR_IO, ERR_INVALID: it cannot listen. */
-int custom_server_new(struct client *c, const struct custom_server_options *o, struct slot *views,
+int custom_server_new(struct client *c, const struct custom_server_options *o, struct snapshot_ref *views,
                       struct custom_server **ret, struct err *err);
 void custom_server_free(struct custom_server *s);
 const char *custom_server_address(const struct custom_server *s); /* the port bound; "" where there is none */

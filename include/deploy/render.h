@@ -10,7 +10,7 @@
  * - Judged is every object of a kind that holds a pod template, by the table of kinds or because a profile names it.
  *   Everything else passes as it is and is not reported, but for Pods (they have no target) and documents that are text
  *   still to be rendered by another program.
- * - What is asked is serve/deploy.h, as at admission: labels are the object's own, then its template's; its annotation
+ * - What is asked is deploy/deploy.h, as at admission: labels are the object's own, then its template's; its annotation
  *   halflife.dev/apply: Never counts; its template's records make what was rendered before render to itself.
  * - Autoscalers of the same texts count as if they were in the cluster already: HorizontalPodAutoscalers of all
  *   versions with a utilization metric of cpu or memory (of one without metrics the API server makes cpu), and KEDA's

@@ -7,9 +7,9 @@
  *   GET /readyz    200 once the caches were synced and ever after, else 503 with what is missing
  *   GET /metrics   Prometheus' text, as of the last cycle
  *
- * The door (options.door): everything of serve/routes.h and /admission. One thread takes connections, reads and
- * admission; another one renders, a third makes lists, a fourth sees to large reviews, so that they delay nobody. TLS
- * 1.2 and newer; callers prove who they are by a bearer token, and the API server says what they may. What only the
+ * REST and admission (options.rest): everything of rest/routes.h and /admission. One thread takes connections, reads
+ * and admission; another one renders, a third makes lists, a fourth sees to large reviews, so that they delay nobody.
+ * TLS 1.2 and newer; callers prove who they are by a bearer token, and the API server says what they may. What only the
  * loop can answer is asked by the functions of server_calls, while the connection waits.
  *
  * /admission is open to whoever reaches it, for API servers show no credentials by default: a review changes nothing
@@ -50,13 +50,13 @@ enum server_verdict {
 };
 
 /* What was learned of one workload, wanted for a request. */
-struct server_wish {
+struct server_usage_request {
         uint64_t ticket;
         const char *ns, *group, *kind, *name;
 };
 
 /* A request that only the halflife that learns can answer, to be asked of it in the caller's own name. */
-struct server_errand {
+struct server_proxy_request {
         uint64_t ticket;
         const char *token, *path_query; /* as the caller sent them */
 };
@@ -68,22 +68,23 @@ struct server_relayed {
 };
 
 /* A pod at admission of whose owner more is wanted, see admission_wants_owner. */
-struct server_kin {
+struct server_owner_lookup {
         uint64_t ticket;
         const char *ns, *api_version, *kind, *name; /* the pod's controller */
 };
 
 /*
- * What control does for the door. Called on the server's threads: copy what is needed, and return. Texts live until
- * then. An answer later than 10 s is dropped.
+ * What control does for REST and admission. Called on the server's threads: copy what is needed, and return. Texts live
+ * until then. An answer later than 10 s is dropped.
  */
 struct server_calls {
         void (*review)(void *arg, const struct server_question *q); /* ends in server_reviewed */
-        void (*recall)(void *arg, const struct server_wish *w);     /* ends in server_recalled; NULL: we do not learn */
+        void (*recall)(void *arg,
+                       const struct server_usage_request *w); /* ends in server_recalled; NULL: we do not learn */
         /* Instead of recall, where another process learns; ends in server_relayed. NULL: none does. */
-        void (*relay)(void *arg, const struct server_errand *e);
+        void (*relay)(void *arg, const struct server_proxy_request *e);
         /* Ends in server_found_owner, which after 1 s is too late. NULL: none is ever found. */
-        void (*find_owner)(void *arg, const struct server_kin *k);
+        void (*find_owner)(void *arg, const struct server_owner_lookup *k);
         /* An admission was answered: to be counted. May be NULL. */
         void (*admitted)(void *arg, enum admission_result r);
         /* A certificate that cannot be used, told once; the old one is kept. */
@@ -93,8 +94,8 @@ struct server_calls {
         void *arg;
 };
 
-struct door_options {
-        const char *listen;               /* "127.0.0.1:8443", ":8443"; NULL: there is no door */
+struct rest_listener_options {
+        const char *listen;               /* "127.0.0.1:8443", ":8443"; NULL: neither is served */
         bool tls;                         /* without it only a loopback address is listened on */
         const char *cert_file, *key_file; /* PEM, looked at each second; NULL: server_set_certificate brings them */
         int connections_max;              /* 0: 1024 */
@@ -106,20 +107,20 @@ struct door_options {
 };
 
 struct server_options {
-        const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0"; NULL: only the door */
+        const char *listen;  /* "127.0.0.1:8080", ":8080", "[::1]:0"; NULL: only REST and admission */
         int64_t interval_ms; /* for /healthz */
         /* One address has at most a quarter: who holds them all open must not keep the kubelet from /healthz. */
         int connections_max;
-        struct door_options door;
+        struct rest_listener_options rest;
 };
 struct server;
-struct slot;
+struct snapshot_ref;
 /* Texts of options are the caller's, kept until server_stop. */
 int server_start(const struct server_options *o, struct server **ret, struct err *err);
 const char *server_address(const struct server *s);      /* "127.0.0.1:41234": the port bound; "" none */
-const char *server_door_address(const struct server *s); /* "" where there is no door */
+const char *server_rest_address(const struct server *s); /* "" where it is not served */
 void server_publish(struct server *s, struct view *v);   /* takes over one reference */
-struct slot *server_views(struct server *s);             /* for another listener, until server_stop */
+struct snapshot_ref *server_views(struct server *s);     /* for another listener, until server_stop */
 void server_turned(struct server *s, struct mono at);    /* the loop turned: an atomic store */
 void server_set_interval(struct server *s, int64_t interval_ms);
 /* What new handshakes get from now on; connections go on. Any thread. ERR_INVALID: the old pair is kept. */

@@ -1,6 +1,6 @@
 /*
  * The REST doors under /api/v1, as pure functions: a request and a view in, an answer out. Sockets, TLS, threads and
- * who may ask are the server's business (serve/server.h), so everything here is tested without a socket.
+ * who may ask are the server's business (http/server.h), so everything here is tested without a socket.
  *
  *   GET  /api/v1/namespaces/{ns}/workloads/{kind}/{name}             the recommendation, and what to deploy with;
  *                                                                    ?container, original=cpu:2,memory:4Gi, labels
@@ -119,7 +119,7 @@ void route_answer(const struct route *route, const struct request *r, const stru
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
 
 /*
- * POST …/render by serve/render.h: the manifests in the type that they came in or, with ?dryRun, its report. Takes
+ * POST …/render by deploy/render.h: the manifests in the type that they came in or, with ?dryRun, its report. Takes
  * application/yaml, application/x-yaml, text/yaml, text/plain, application/json, and what tells no type. Headers:
  * X-Halflife-Changed and X-Halflife-Left count objects, X-Halflife-Reason lists, where something was left, why.
  */

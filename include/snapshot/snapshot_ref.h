@@ -6,12 +6,12 @@
 
 #include "snapshot/snapshot.h"
 
-struct slot {
+struct snapshot_ref {
         pthread_mutex_t lock; /* held for a swap or a hold only */
         struct view *view;
 };
 
-static inline void slot_put(struct slot *s, struct view *v)
+static inline void snapshot_ref_put(struct snapshot_ref *s, struct view *v)
 {
         pthread_mutex_lock(&s->lock);
         struct view *old = s->view;
@@ -20,7 +20,7 @@ static inline void slot_put(struct slot *s, struct view *v)
         view_drop(old);
 }
 
-static inline struct view *slot_take(struct slot *s)
+static inline struct view *snapshot_ref_take(struct snapshot_ref *s)
 {
         pthread_mutex_lock(&s->lock);
         struct view *v = view_hold(s->view);

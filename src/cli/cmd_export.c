@@ -374,7 +374,7 @@ static void take_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                       const struct store_door *doors, size_t count)
+                       const struct store_watermark *doors, size_t count)
 {
         struct loading *l = arg;
         const struct loaded *t = target;

@@ -73,7 +73,7 @@ struct rendering {
         const char *ns;
         struct inputs in;
         struct buf *out;    /* one an input */
-        json_t **report;    /* as serve/render.h writes it */
+        json_t **report;    /* as deploy/render.h writes it */
         const char *failed; /* path of the manifest that an error is about; NULL: of none */
         bool changed;
 };

@@ -42,7 +42,7 @@ static void pass_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                       const struct store_door *doors, size_t count)
+                       const struct store_watermark *doors, size_t count)
 {
         struct offline *o = arg;
         (void)doors, (void)count;

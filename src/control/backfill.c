@@ -146,7 +146,7 @@ static void filling_free(struct backfill *b, struct filling *f)
 struct course {
         struct filling *filling; /* NULL: nowhere */
         int64_t until_ms;
-        struct sample_door door;
+        struct sample_watermark door;
 };
 
 static void course_find(struct backfill *b, const struct prometheus_series *s, struct course *ret)

@@ -397,9 +397,9 @@ static int write_addresses(const struct controller *c, struct err *err)
         if (!c->options.listen_file)
                 return 0;
         FILE *f = fopen(c->options.listen_file, "we");
-        const char *door = server_door_address(c->server), *custom = custom_server_address(c->custom_server);
+        const char *rest = server_rest_address(c->server), *custom = custom_server_address(c->custom_server);
         if (!f ||
-            fprintf(f, "%s\n%s%s%s%s", server_address(c->server), door, *door ? "\n" : "", custom,
+            fprintf(f, "%s\n%s%s%s%s", server_address(c->server), rest, *rest ? "\n" : "", custom,
                     *custom ? "\n" : "") < 0 ||
             fclose(f) != 0)
                 return err_set(err, ERR_IO, "write '%s': %m", c->options.listen_file);
@@ -488,7 +488,7 @@ static int serve_start(struct controller *c, struct err *err)
                 .listen = co->listen,
                 .interval_ms = co->interval_ms,
                 .connections_max = 256,
-                .door = {.listen = co->serve_listen,
+                .rest = {.listen = co->serve_listen,
                          .tls = co->tls_cert || co->tls_key || co->certificate != CERTIFICATE_FILES,
                          .cert_file = co->tls_cert,
                          .key_file = co->tls_key,
@@ -508,8 +508,8 @@ static int serve_start(struct controller *c, struct err *err)
                 return rc;
         if (co->serve_listen) {
                 inquiries_begin(c->inquiries);
-                log_info("serves /api/v1 and /admission", KV("address", server_door_address(c->server)),
-                         KV("tls", o.door.tls ? "yes" : "no"));
+                log_info("serves /api/v1 and /admission", KV("address", server_rest_address(c->server)),
+                         KV("tls", o.rest.tls ? "yes" : "no"));
         }
         rc = write_addresses(c, err);
         if (rc == 0)

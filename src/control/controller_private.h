@@ -260,7 +260,7 @@ void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall
 struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc);
 
 /* Fold a sample, lending what it wants room for; the history is dirty where it was accepted. */
-enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_door *door,
+enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_watermark *door,
                                const struct sample *s);
 
 /* dimension_usage.c: the same for pods and namespaces that are targets themselves */

@@ -9,7 +9,7 @@
 /* A history is fed from one place only, so its newest sample is its door. */
 static enum sample_verdict put(struct controller *c, struct history *h, struct sample *s)
 {
-        struct sample_door door = {h->usage.newest_ms};
+        struct sample_watermark door = {h->usage.newest_ms};
         s->cpu_weight = h->cpu_weight;
         return ingest_put(c, h, &door, s);
 }

@@ -18,7 +18,7 @@ void ingest_lend(struct usage *u, const struct usage_room *room)
         mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
-enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_door *door,
+enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_watermark *door,
                                const struct sample *s)
 {
         struct wall now = loop_now(c->loop).wall, latest = c->date.ms > now.ms ? c->date : now;

@@ -76,7 +76,7 @@ static void on_review(void *arg, const struct server_question *q)
                                        .name = mem_string(q->name)});
 }
 
-static void on_recall(void *arg, const struct server_wish *w)
+static void on_recall(void *arg, const struct server_usage_request *w)
 {
         drop_in(arg, &(struct inquiry){.what = ASKS_LEARNED,
                                        .ticket = w->ticket,
@@ -86,7 +86,7 @@ static void on_recall(void *arg, const struct server_wish *w)
                                        .name = mem_string(w->name)});
 }
 
-static void on_relay(void *arg, const struct server_errand *e)
+static void on_relay(void *arg, const struct server_proxy_request *e)
 {
         drop_in(arg, &(struct inquiry){.what = ASKS_LEARNER,
                                        .ticket = e->ticket,
@@ -94,7 +94,7 @@ static void on_relay(void *arg, const struct server_errand *e)
                                        .name = mem_string(e->path_query)});
 }
 
-static void on_find_owner(void *arg, const struct server_kin *k)
+static void on_find_owner(void *arg, const struct server_owner_lookup *k)
 {
         drop_in(arg, &(struct inquiry){.what = ASKS_OWNER,
                                        .ticket = k->ticket,

@@ -104,8 +104,8 @@ static void load_record(void *arg, void *target, struct text record, struct wall
         t->gone_ms = gone.ms;
 }
 
-static void load_usage(void *arg, void *target, struct text name, const struct usage *u, const struct store_door *door,
-                       size_t doors)
+static void load_usage(void *arg, void *target, struct text name, const struct usage *u,
+                       const struct store_watermark *door, size_t doors)
 {
         static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct controller *c = arg;
@@ -361,11 +361,11 @@ static void submit(struct controller *c, struct store_batch *b)
 }
 
 /* The doors of a history: those of its pods, and those loaded whose pods have not come yet. */
-static size_t doors_of(const struct history *h, struct store_door **ret)
+static size_t doors_of(const struct history *h, struct store_watermark **ret)
 {
         const struct target *t = h->target;
         size_t count = 0;
-        struct store_door *door = mem_new_array((size_t)t->pod_count + h->doors + 1, sizeof *door);
+        struct store_watermark *door = mem_new_array((size_t)t->pod_count + h->doors + 1, sizeof *door);
         for (const struct pod *p = doored_pods(t); p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
                         if (p->container[i].name == h->container && p->container[i].door.last_ms) {
@@ -381,7 +381,7 @@ static size_t doors_of(const struct history *h, struct store_door **ret)
 static void put_usage(struct store_batch *b, const struct history *h)
 {
         struct store_key key = key_of(h->target, h->container);
-        struct store_door *door;
+        struct store_watermark *door;
         size_t doors = doors_of(h, &door);
         store_batch_usage(b, &key, &h->usage, door, doors);
         mem_free(door);

@@ -47,7 +47,7 @@ static enum sample_verdict judge_value(enum resource r, double value)
         return value > usage_absurd[r] ? SAMPLE_ABSURD : SAMPLE_ACCEPTED;
 }
 
-static enum sample_verdict judge(const struct sample_door *door, const struct sample *s, struct wall latest)
+static enum sample_verdict judge(const struct sample_watermark *door, const struct sample *s, struct wall latest)
 {
         if (s->at.ms < 0 || (!s->has[CPU] && !s->has[MEMORY]))
                 return SAMPLE_INVALID;
@@ -191,7 +191,7 @@ static double weight_of(const struct sample *s, enum resource r)
         return s->step_s > 0 ? whole * (s->step_s / 60) : whole;
 }
 
-static void count_sample(struct usage *u, struct sample_door *door, struct wall at)
+static void count_sample(struct usage *u, struct sample_watermark *door, struct wall at)
 {
         if (u->samples == 0 || at.ms < u->first_ms)
                 u->first_ms = at.ms;
@@ -252,7 +252,7 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
         }
 }
 
-int usage_add(struct usage *u, struct sample_door *door, const struct sample *s, struct wall latest,
+int usage_add(struct usage *u, struct sample_watermark *door, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room)
 {
         enum sample_verdict verdict = judge(door, s, latest);

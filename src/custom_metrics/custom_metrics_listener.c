@@ -19,7 +19,7 @@ enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SE
 struct adapter {
         struct adapter_options o;
         struct MHD_Daemon *daemon;
-        struct slot *views;
+        struct snapshot_ref *views;
         struct certificate *certificate;
         struct mono looked; /* at its files */
         pthread_mutex_t lock;
@@ -77,7 +77,7 @@ static void answer(struct adapter *a, struct MHD_Connection *c, const char *url,
                 .metric_selector = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "metricLabelSelector"),
                 .watch = is_yes(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "watch")),
         };
-        struct view *v = slot_take(a->views);
+        struct view *v = snapshot_ref_take(a->views);
         custom_metrics_answer(&r, v, ret);
         view_drop(v);
 }
@@ -172,7 +172,7 @@ static int start(struct adapter *a, struct err *err)
         return rc;
 }
 
-int adapter_open(const struct adapter_options *o, struct slot *views, struct adapter **ret, struct err *err)
+int adapter_open(const struct adapter_options *o, struct snapshot_ref *views, struct adapter **ret, struct err *err)
 {
         struct adapter *a = MEM_NEW(struct adapter);
         a->o = *o;

@@ -19,7 +19,7 @@ static void custom_trust(void *arg, struct front_proxy *f, const char *why)
         adapter_trust(s->adapter, f, why);
 }
 
-int custom_server_new(struct client *c, const struct custom_server_options *o, struct slot *views,
+int custom_server_new(struct client *c, const struct custom_server_options *o, struct snapshot_ref *views,
                       struct custom_server **ret, struct err *err)
 {
         const struct adapter_options listener = {

@@ -16,30 +16,30 @@ enum { SENDING_SHARE = 6 }; /* an answer may take so many times as long as a req
 
 /* --- the two lists --- */
 
-static struct visits *list_of(struct visit *v)
+static struct http_request_list *list_of(struct http_request *v)
 {
-        return v->busy ? &v->door->busy : &v->door->idle;
+        return v->busy ? &v->listener->busy : &v->listener->idle;
 }
 
-static void leave(struct visit *v)
+static void leave(struct http_request *v)
 {
-        struct visits *l = list_of(v);
+        struct http_request_list *l = list_of(v);
         *(v->before ? &v->before->after : &l->first) = v->after;
         *(v->after ? &v->after->before : &l->last) = v->before;
 }
 
-static void join(struct visit *v, bool busy)
+static void join(struct http_request *v, bool busy)
 {
         v->busy = busy;
-        struct visits *l = list_of(v);
+        struct http_request_list *l = list_of(v);
         v->before = l->last;
         v->after = NULL;
         *(l->last ? &l->last->after : &l->first) = v;
         l->last = v;
-        v->since = v->door->now.mono;
+        v->since = v->listener->now.mono;
 }
 
-void visitors_busy(struct visit *v)
+void connections_busy(struct http_request *v)
 {
         if (v->busy)
                 return; /* since its first byte */
@@ -47,7 +47,7 @@ void visitors_busy(struct visit *v)
         join(v, true);
 }
 
-void visitors_idle(struct visit *v)
+void connections_idle(struct http_request *v)
 {
         leave(v);
         join(v, v->ended);
@@ -55,15 +55,15 @@ void visitors_idle(struct visit *v)
 }
 
 /* MHD finds the end of the stream, and closes. */
-static void end(struct visit *v)
+static void end(struct http_request *v)
 {
         (void)shutdown(v->fd, SHUT_RDWR);
         v->ended = true;
-        visitors_busy(v);
+        connections_busy(v);
 }
 
 /* Bytes received; *ret_left: he will send no more. */
-static uint64_t received(const struct visit *v, bool *ret_left)
+static uint64_t received(const struct http_request *v, bool *ret_left)
 {
         struct tcp_info i = {0};
         socklen_t len = sizeof i;
@@ -76,7 +76,7 @@ static uint64_t received(const struct visit *v, bool *ret_left)
 
 /* Whether a close may throw away what he still sends, and our answer with it. MHD refuses by itself what it cannot
  * read, and tells nobody; so of whoever has not left it is not known. */
-static bool is_unread(const struct visit *v)
+static bool is_unread(const struct http_request *v)
 {
         bool left;
         return v->unread || (received(v, &left) > 0 && !left);
@@ -84,7 +84,7 @@ static bool is_unread(const struct visit *v)
 
 /* --- coming and going --- */
 
-static void make_room(struct door *d)
+static void make_room(struct rest_listener *d)
 {
         if (d->connections <= d->o.connections_max || !d->idle.first)
                 return;
@@ -92,10 +92,10 @@ static void make_room(struct door *d)
         atomic_fetch_add(&d->shed, 1);
 }
 
-static void come(struct door *d, struct MHD_Connection *c, void **socket_context)
+static void come(struct rest_listener *d, struct MHD_Connection *c, void **socket_context)
 {
-        struct visit *v = MEM_NEW(struct visit);
-        v->door = d;
+        struct http_request *v = MEM_NEW(struct http_request);
+        v->listener = d;
         v->connection = c;
         v->fd = MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
         v->bytes_known = true; /* none */
@@ -105,16 +105,16 @@ static void come(struct door *d, struct MHD_Connection *c, void **socket_context
         join(v, false);
 }
 
-void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context,
-                     enum MHD_ConnectionNotificationCode what)
+void connections_notify(void *listener, struct MHD_Connection *c, void **socket_context,
+                        enum MHD_ConnectionNotificationCode what)
 {
-        struct door *d = door;
+        struct rest_listener *d = listener;
         if (what == MHD_CONNECTION_NOTIFY_STARTED) {
                 come(d, c, socket_context);
         } else if (*socket_context) {
-                struct visit *v = *socket_context;
+                struct http_request *v = *socket_context;
                 if (!v->ended && is_unread(v))
-                        drain_take(&d->drain, v->fd, d->now.mono);
+                        lingering_close_take(&d->drain, v->fd, d->now.mono);
                 leave(v);
                 d->connections--;
                 mem_free(v);
@@ -125,54 +125,54 @@ void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context
 
 /* --- time --- */
 
-static int64_t age_ms(const struct visit *v)
+static int64_t age_ms(const struct http_request *v)
 {
-        return (v->door->now.mono.ns - v->since.ns) / 1000000;
+        return (v->listener->now.mono.ns - v->since.ns) / 1000000;
 }
 
 /* Whoever ends his side right behind a request is not seen to leave by MHD, which waits for an event that was. */
-static void look_at_idle(struct visit *v)
+static void look_at_idle(struct http_request *v)
 {
         bool left;
         uint64_t bytes = received(v, &left);
         bool quiet = v->bytes_known && bytes == v->bytes;
-        if (age_ms(v) >= v->door->o.idle_ms || (left && quiet))
+        if (age_ms(v) >= v->listener->o.idle_ms || (left && quiet))
                 end(v);
         else if (v->bytes_known && !quiet)
-                visitors_busy(v);
+                connections_busy(v);
         v->bytes = bytes;
         v->bytes_known = true;
 }
 
-static void look_at_busy(struct visit *v)
+static void look_at_busy(struct http_request *v)
 {
-        int64_t most_ms = v->door->o.request_ms;
-        if (visit_wants_owner(v) && age_ms(v) >= OWNER_MS) {
-                visit_found_owner(v, NULL);
+        int64_t most_ms = v->listener->o.request_ms;
+        if (http_request_wants_owner(v) && age_ms(v) >= OWNER_MS) {
+                http_request_found_owner(v, NULL);
                 return;
         }
         if (v->ended || age_ms(v) < most_ms)
                 return;
         if (v->suspended) {
-                visit_give_up(v, PROBLEM_UNAVAILABLE, "it took too long to find the answer: try again");
+                http_request_give_up(v, PROBLEM_UNAVAILABLE, "it took too long to find the answer: try again");
         } else if (v->step != STEP_SENDING) {
-                atomic_fetch_add(&v->door->late, 1);
-                visit_late(v);
+                atomic_fetch_add(&v->listener->late, 1);
+                http_request_late(v);
                 end(v);
         } else if (age_ms(v) >= SENDING_SHARE * most_ms) {
                 end(v);
         }
 }
 
-static void each(struct visit *first, void (*look)(struct visit *v))
+static void each(struct http_request *first, void (*look)(struct http_request *v))
 {
-        for (struct visit *v = first, *after; v; v = after) {
+        for (struct http_request *v = first, *after; v; v = after) {
                 after = v->after;
                 look(v);
         }
 }
 
-void visitors_sweep(struct door *d)
+void connections_sweep(struct rest_listener *d)
 {
         each(d->busy.first, look_at_busy);
         each(d->idle.first, look_at_idle);

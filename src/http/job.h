@@ -23,7 +23,7 @@ struct job {
         enum admission_result admitted;
         const char *own_user;
         struct buf body;
-        size_t reserved; /* of what the door has for bodies */
+        size_t reserved; /* of what the listener has for bodies */
         size_t *purse;   /* where it was taken from; NULL: nowhere */
         bool gzip;       /* the caller takes it */
         bool lately;     /* he was allowed a while ago, and nobody can be asked now */

@@ -8,14 +8,14 @@
 
 enum { READS_AT_ONCE = 16 }; /* nobody else is to wait for long */
 
-void drain_take(struct drain *d, int fd, struct mono now)
+void lingering_close_take(struct lingering_close *d, int fd, struct mono now)
 {
-        int copy = d->count < DRAIN_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
+        int copy = d->count < LINGERING_MAX ? fcntl(fd, F_DUPFD_CLOEXEC, 0) : -1;
         if (copy < 0)
                 return;
         (void)shutdown(copy, SHUT_WR);
         d->fd[d->count] = (struct pollfd){copy, POLLIN, 0};
-        d->until[d->count++] = (struct mono){now.ns + (int64_t)DRAIN_MS * 1000000};
+        d->until[d->count++] = (struct mono){now.ns + (int64_t)LINGERING_MS * 1000000};
 }
 
 /* false: it has ended. */
@@ -30,7 +30,7 @@ static bool swallow(int fd)
         return true;
 }
 
-void drain_read(struct drain *d, struct mono now)
+void lingering_close_read(struct lingering_close *d, struct mono now)
 {
         for (int i = d->count - 1; i >= 0; i--) {
                 bool ended = d->fd[i].revents && !swallow(d->fd[i].fd);
@@ -43,7 +43,7 @@ void drain_read(struct drain *d, struct mono now)
         }
 }
 
-void drain_release(struct drain *d)
+void lingering_close_release(struct lingering_close *d)
 {
         while (d->count > 0)
                 close(d->fd[--d->count].fd);

@@ -9,16 +9,16 @@
 
 #include "base/clock.h"
 
-enum { DRAIN_MAX = 64, DRAIN_MS = 5 * SECOND_MS };
+enum { LINGERING_MAX = 64, LINGERING_MS = 5 * SECOND_MS };
 
-struct drain {
+struct lingering_close {
         int count;
-        struct mono until[DRAIN_MAX];
-        struct pollfd *fd; /* DRAIN_MAX of them, polled by their owner */
+        struct mono until[LINGERING_MAX];
+        struct pollfd *fd; /* LINGERING_MAX of them, polled by their owner */
 };
 /* A copy of the descriptor is kept; where there is no room, nothing is. */
-void drain_take(struct drain *d, int fd, struct mono now);
-void drain_read(struct drain *d, struct mono now); /* after a poll */
-void drain_release(struct drain *d);
+void lingering_close_take(struct lingering_close *d, int fd, struct mono now);
+void lingering_close_read(struct lingering_close *d, struct mono now); /* after a poll */
+void lingering_close_release(struct lingering_close *d);
 
 #endif

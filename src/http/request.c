@@ -15,14 +15,14 @@
 
 enum { SPARES_MAX = 64 };
 
-static const char *header(const struct visit *v, const char *name)
+static const char *header(const struct http_request *v, const char *name)
 {
         return headers_get(v->connection, name);
 }
 
 /* --- jobs --- */
 
-void door_spare(struct door *d, struct job *j)
+void job_recycle(struct rest_listener *d, struct job *j)
 {
         if (!j)
                 return;
@@ -38,7 +38,7 @@ void door_spare(struct door *d, struct job *j)
         d->spares++;
 }
 
-static struct job *door_job(struct door *d)
+static struct job *listener_job(struct rest_listener *d)
 {
         struct job *j = d->spare;
         if (!j)
@@ -51,7 +51,7 @@ static struct job *door_job(struct door *d)
 
 /* --- problems --- */
 
-static void refuse(struct visit *v, enum problem p, const char *why)
+static void refuse(struct http_request *v, enum problem p, const char *why)
 {
         struct answer *a = &v->job->answer;
         buf_release(&a->body);
@@ -60,19 +60,19 @@ static void refuse(struct visit *v, enum problem p, const char *why)
         v->step = STEP_ANSWER;
 }
 
-static void refuse_overloaded(struct visit *v, const char *why)
+static void refuse_overloaded(struct http_request *v, const char *why)
 {
-        atomic_fetch_add(&v->door->shed, 1);
+        atomic_fetch_add(&v->listener->shed, 1);
         refuse(v, PROBLEM_OVERLOADED, why);
 }
 
 /* Nothing is begun any more that others would have to end. */
-static void refuse_at_the_end(struct visit *v)
+static void refuse_at_the_end(struct http_request *v)
 {
         refuse_overloaded(v, "this instance ends: try again");
 }
 
-static void suspend(struct visit *v, enum visit_step step)
+static void suspend(struct http_request *v, enum http_request_step step)
 {
         v->step = step;
         if (!v->suspended)
@@ -80,22 +80,22 @@ static void suspend(struct visit *v, enum visit_step step)
         v->suspended = true;
 }
 
-static void resume(struct visit *v)
+static void resume(struct http_request *v)
 {
         v->suspended = false;
         MHD_resume_connection(v->connection);
 }
 
-void visit_give_up(struct visit *v, enum problem p, const char *why)
+void http_request_give_up(struct http_request *v, enum problem p, const char *why)
 {
         struct job *was = v->job;
         if (v->step == STEP_VERDICT)
-                auth_leave(v->door->auth, &v->key, &v->waiter);
+                auth_leave(v->listener->auth, &v->key, &v->waiter);
         if (!v->lent) {
                 was->ticket = 0;
         } else { /* it comes back when it is done with */
                 v->lent = false;
-                v->job = door_job(v->door);
+                v->job = listener_job(v->listener);
                 v->job->id = arena_text(&v->job->arena, text_of(was->id));
         }
         refuse(v, p, why);
@@ -104,12 +104,12 @@ void visit_give_up(struct visit *v, enum problem p, const char *why)
 
 /* --- who asks, and may he? --- */
 
-static void take_verdict(struct visit *v, enum auth_say say);
+static void take_verdict(struct http_request *v, enum auth_say say);
 
 /* Whether he may read all there is asked first: that is one question for everything that a pipeline reads. */
-static void ask_who(struct visit *v)
+static void ask_who(struct http_request *v)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         const struct route *r = &v->job->route;
         const char *name = v->by_name ? r->recommendation : "";
         struct text token;
@@ -137,7 +137,7 @@ static void ask_who(struct visit *v)
                 take_verdict(v, say);
 }
 
-static void take_verdict(struct visit *v, enum auth_say say)
+static void take_verdict(struct http_request *v, enum auth_say say)
 {
         switch (say) {
         case AUTH_SAYS_ALLOWED:
@@ -168,7 +168,7 @@ static void take_verdict(struct visit *v, enum auth_say say)
         }
 }
 
-void visit_judged(struct visit *v, enum auth_say say)
+void http_request_judged(struct http_request *v, enum auth_say say)
 {
         v->say = say;
         resume(v);
@@ -176,9 +176,9 @@ void visit_judged(struct visit *v, enum auth_say say)
 
 /* --- headers --- */
 
-static void take_id(struct visit *v)
+static void take_id(struct http_request *v)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
         const char *id = header(v, "X-Request-Id");
         char made[24];
@@ -189,25 +189,25 @@ static void take_id(struct visit *v)
         j->id = arena_text(&j->arena, text_of(id));
 }
 
-static struct text copy_header(struct visit *v, const char *name)
+static struct text copy_header(struct http_request *v, const char *name)
 {
         const char *value = header(v, name);
         return value ? text_of(arena_text(&v->job->arena, text_of(value))) : (struct text){"", 0};
 }
 
-static void take_headers(struct visit *v, const char *method)
+static void take_headers(struct http_request *v, const char *method)
 {
         struct job *j = v->job;
         j->request.method = text_of(arena_text(&j->arena, text_of(method)));
         j->request.content_type = copy_header(v, "Content-Type");
         j->request.if_none_match = copy_header(v, "If-None-Match");
-        j->request.at = v->door->now.wall;
+        j->request.at = v->listener->now.wall;
         j->gzip = accepts_gzip(header(v, "Accept-Encoding"));
         take_id(v);
-        j->view = slot_take(v->door->views);
+        j->view = snapshot_ref_take(v->listener->views);
 }
 
-static void find_admission(struct visit *v)
+static void find_admission(struct http_request *v)
 {
         struct job *j = v->job;
         v->body_max = ADMISSION_BODY_MAX;
@@ -220,11 +220,11 @@ static void find_admission(struct visit *v)
         }
 }
 
-/* Which door it is, and how much it takes. */
-static void find_door(struct visit *v)
+/* Which route it is, and how much it takes. */
+static void find_door(struct http_request *v)
 {
         struct job *j = v->job;
-        if (v->door->o.admission && text_is(j->request.path, "/admission")) {
+        if (v->listener->o.admission && text_is(j->request.path, "/admission")) {
                 find_admission(v);
                 return;
         }
@@ -237,9 +237,9 @@ static void find_door(struct visit *v)
 
 /* A share of what there is for bodies and answers of all; admission has its own. What is small (there are at most so
  * many connections) is always taken. false: there is not so much left. */
-static bool set_aside(struct visit *v, size_t bytes)
+static bool set_aside(struct http_request *v, size_t bytes)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
         if (bytes <= j->reserved || bytes <= BODY_SMALL)
                 return true;
@@ -252,7 +252,7 @@ static bool set_aside(struct visit *v, size_t bytes)
 }
 
 /* More of the body is to come. */
-static bool reserve(struct visit *v, size_t bytes)
+static bool reserve(struct http_request *v, size_t bytes)
 {
         if (bytes > v->body_max) {
                 char why[96];
@@ -267,7 +267,7 @@ static bool reserve(struct visit *v, size_t bytes)
         return false;
 }
 
-static void check_body(struct visit *v)
+static void check_body(struct http_request *v)
 {
         const char *length = header(v, "Content-Length"), *coding = header(v, "Content-Encoding");
         size_t bytes = length ? (size_t)strtoull(length, NULL, 10) : 0; /* MHD has refused what is no number */
@@ -285,7 +285,7 @@ static void check_body(struct visit *v)
                 (void)reserve(v, bytes ? bytes : 1);
 }
 
-static void look_at_headers(struct visit *v, const char *method)
+static void look_at_headers(struct http_request *v, const char *method)
 {
         struct job *j = v->job;
         take_headers(v, method);
@@ -326,7 +326,7 @@ static bool is_packed(const struct job *j)
         return j->gzipped || (j->gzip && j->answer.status == MHD_HTTP_NOT_MODIFIED);
 }
 
-static void add_headers(struct visit *v, struct MHD_Response *r)
+static void add_headers(struct http_request *v, struct MHD_Response *r)
 {
         const struct job *j = v->job;
         const struct answer *a = &j->answer;
@@ -351,14 +351,14 @@ static void add_headers(struct visit *v, struct MHD_Response *r)
 }
 
 /* An answer stays until he has read it, however slowly. A deploy is never told to come again. */
-static void keep_answer(struct visit *v)
+static void keep_answer(struct http_request *v)
 {
         buf_release(&v->job->body);
         if (!v->admission && v->job->answer.status == MHD_HTTP_OK && !set_aside(v, v->job->answer.body.len))
                 refuse_overloaded(v, "too many answers are not read yet: try again");
 }
 
-static enum MHD_Result send_answer(struct visit *v)
+static enum MHD_Result send_answer(struct http_request *v)
 {
         struct answer *a = &v->job->answer;
         keep_answer(v);
@@ -373,7 +373,7 @@ static enum MHD_Result send_answer(struct visit *v)
         if (v->unread) /* the body that was announced is not read: what follows is no request */
                 MHD_add_response_header(r, "Connection", "close");
         unsigned digit = a->status / 100;
-        atomic_fetch_add(&v->door->answers[digit < 6 ? digit : 0], 1);
+        atomic_fetch_add(&v->listener->answers[digit < 6 ? digit : 0], 1);
         enum MHD_Result rc = MHD_queue_response(v->connection, a->status, r);
         MHD_destroy_response(r);
         v->step = STEP_SENDING;
@@ -382,9 +382,9 @@ static enum MHD_Result send_answer(struct visit *v)
 
 /* --- the work --- */
 
-static void give_to(struct worker *w, struct visit *v)
+static void give_to(struct worker *w, struct http_request *v)
 {
-        v->job->ticket = ++v->door->tickets;
+        v->job->ticket = ++v->listener->tickets;
         if (worker_give(w, v->job)) {
                 v->lent = true;
                 suspend(v, STEP_AWAY);
@@ -393,17 +393,17 @@ static void give_to(struct worker *w, struct visit *v)
         }
 }
 
-static void review_read(struct visit *v);
-static void admitted(struct visit *v);
+static void review_read(struct http_request *v);
+static void admitted(struct http_request *v);
 
 /* What it waited for is there; perhaps there is more to wait for. */
-static void go_on(struct visit *v)
+static void go_on(struct http_request *v)
 {
         if (v->step == STEP_ANSWER)
                 resume(v);
 }
 
-void visit_worked(struct visit *v)
+void http_request_worked(struct http_request *v)
 {
         v->lent = false;
         v->step = STEP_ANSWER;
@@ -414,25 +414,25 @@ void visit_worked(struct visit *v)
         go_on(v);
 }
 
-static void do_here(struct visit *v)
+static void do_here(struct http_request *v)
 {
-        job_do(v->job, &v->door->gzip);
+        job_do(v->job, &v->listener->gzip);
         v->step = STEP_ANSWER;
 }
 
 /* What only the loop knows is copied for this answer. */
-static void ask_loop(struct visit *v)
+static void ask_loop(struct http_request *v)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
         const struct route *r = &j->route;
         j->ticket = ++d->tickets;
-        const struct server_wish w = {j->ticket, r->ns, r->group, r->kind, r->workload};
+        const struct server_usage_request w = {j->ticket, r->ns, r->group, r->kind, r->workload};
         suspend(v, STEP_AWAY);
         d->o.calls.recall(d->o.calls.arg, &w);
 }
 
-void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count)
+void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count)
 {
         v->job->learned = copies ? copies : mem_new(sizeof *copies); /* NULL would say that nobody could be asked */
         v->job->learned_count = count;
@@ -441,9 +441,9 @@ void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count)
 }
 
 /* Another process learns: it is asked in the caller's own name, and says itself what he may. */
-static void ask_learner(struct visit *v)
+static void ask_learner(struct http_request *v)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
         struct text token;
         if (headers_get(v->connection, "X-Halflife-Relayed")) {
@@ -457,12 +457,12 @@ static void ask_learner(struct visit *v)
                 return;
         }
         j->ticket = ++d->tickets;
-        const struct server_errand e = {j->ticket, token.p, arena_text(&j->arena, j->target)};
+        const struct server_proxy_request e = {j->ticket, token.p, arena_text(&j->arena, j->target)};
         suspend(v, STEP_AWAY);
         d->o.calls.relay(d->o.calls.arg, &e);
 }
 
-void visit_relayed(struct visit *v, const struct server_relayed *r)
+void http_request_relayed(struct http_request *v, const struct server_relayed *r)
 {
         struct job *j = v->job;
         if (r->status == 0) {
@@ -478,13 +478,13 @@ void visit_relayed(struct visit *v, const struct server_relayed *r)
                         answer_header(&j->answer, "WWW-Authenticate", "Bearer");
                 else if (r->status == MHD_HTTP_SERVICE_UNAVAILABLE)
                         answer_header(&j->answer, "Retry-After", "5");
-                j->gzipped = j->gzip && gzip_body(&v->door->gzip, &j->answer.body);
+                j->gzipped = j->gzip && gzip_body(&v->listener->gzip, &j->answer.body);
                 v->step = STEP_ANSWER;
         }
         resume(v);
 }
 
-static void not_ready(struct visit *v)
+static void not_ready(struct http_request *v)
 {
         char why[320];
         const char *waiting = v->job->view->waiting_for;
@@ -492,9 +492,9 @@ static void not_ready(struct visit *v)
         refuse(v, PROBLEM_UNAVAILABLE, why);
 }
 
-static void work(struct visit *v)
+static void work(struct http_request *v)
 {
-        const struct door *d = v->door;
+        const struct rest_listener *d = v->listener;
         const struct route *r = &v->job->route;
         if (d->ending)
                 refuse_at_the_end(v);
@@ -514,21 +514,21 @@ static void work(struct visit *v)
 
 /* --- admission --- */
 
-static void admitted(struct visit *v)
+static void admitted(struct http_request *v)
 {
-        const struct door *d = v->door;
+        const struct rest_listener *d = v->listener;
         if (v->job->admission && d->o.calls.admitted)
                 d->o.calls.admitted(d->o.calls.arg, v->job->admitted);
 }
 
-static bool is_large(const struct visit *v)
+static bool is_large(const struct http_request *v)
 {
-        return v->job->body.len > BODY_SMALL && !v->door->ending;
+        return v->job->body.len > BODY_SMALL && !v->listener->ending;
 }
 
-static void admit(struct visit *v)
+static void admit(struct http_request *v)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
         j->own_user = d->own_user ? arena_text(&j->arena, text_of(d->own_user)) : NULL;
         if (is_large(v)) {
@@ -539,13 +539,13 @@ static void admit(struct visit *v)
         }
 }
 
-static void ask_owner(struct visit *v)
+static void ask_owner(struct http_request *v)
 {
-        struct door *d = v->door;
+        struct rest_listener *d = v->listener;
         struct job *j = v->job;
         const struct owner_ref *o = &j->admission->owner;
         j->ticket = ++d->tickets;
-        const struct server_kin kin = {
+        const struct server_owner_lookup kin = {
                 .ticket = j->ticket,
                 .ns = arena_text(&j->arena, j->admission->ns),
                 .api_version = arena_text(&j->arena, o->api_version),
@@ -557,41 +557,41 @@ static void ask_owner(struct visit *v)
         d->o.calls.find_owner(d->o.calls.arg, &kin);
 }
 
-bool visit_wants_owner(const struct visit *v)
+bool http_request_wants_owner(const struct http_request *v)
 {
         return v->suspended && v->admission && !v->lent;
 }
 
-void visit_found_owner(struct visit *v, struct admission_owner *owner)
+void http_request_found_owner(struct http_request *v, struct admission_owner *owner)
 {
-        v->door->admissions_waiting--;
+        v->listener->admissions_waiting--;
         v->job->owner = owner;
         admit(v);
         go_on(v);
 }
 
 /* Where it was none the answer says so already. */
-static void review_read(struct visit *v)
+static void review_read(struct http_request *v)
 {
         const struct admission *a = v->job->admission;
-        if (a && admission_wants_owner(a, v->job->view) && v->door->o.calls.find_owner && !v->door->ending)
+        if (a && admission_wants_owner(a, v->job->view) && v->listener->o.calls.find_owner && !v->listener->ending)
                 ask_owner(v);
         else if (a)
                 admit(v);
 }
 
-static void work_admission(struct visit *v)
+static void work_admission(struct http_request *v)
 {
         v->job->review = true;
         if (is_large(v)) {
-                give_to(v->door->admitter, v);
+                give_to(v->listener->admitter, v);
         } else {
                 do_here(v);
                 review_read(v);
         }
 }
 
-static void take_body(struct visit *v, const char *p, size_t len)
+static void take_body(struct http_request *v, const char *p, size_t len)
 {
         struct job *j = v->job;
         if (v->step == STEP_BODY && reserve(v, j->body.len + len))
@@ -600,30 +600,30 @@ static void take_body(struct visit *v, const char *p, size_t len)
 
 /* --- what MHD calls --- */
 
-void *visit_begin(void *door, const char *uri, struct MHD_Connection *c)
+void *http_request_begin(void *listener, const char *uri, struct MHD_Connection *c)
 {
-        struct visit *v = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-        struct job *j = v->job = door_job(door);
+        struct http_request *v = MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+        struct job *j = v->job = listener_job(listener);
         struct text all = text_of(arena_text(&j->arena, headers_origin_form(uri)));
         const char *mark = memchr(all.p, '?', all.len);
         j->target = all;
         j->request.path = mark ? (struct text){all.p, (size_t)(mark - all.p)} : all;
         if (mark)
                 j->request.query = (struct text){mark + 1, all.len - (size_t)(mark + 1 - all.p)};
-        v->door->tickets++;
+        v->listener->tickets++;
         v->step = STEP_HEADERS;
         v->headers_only = true;
         v->admission = v->by_name = false;
-        visitors_busy(v);
+        connections_busy(v);
         return v;
 }
 
 /* Called with the headers (and again after a wait there), with each part of the body, and after it. */
-enum MHD_Result visit_handle(void *door, struct MHD_Connection *c, const char *url, const char *method,
-                             const char *version, const char *upload, size_t *upload_size, void **state)
+enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, const char *url, const char *method,
+                                    const char *version, const char *upload, size_t *upload_size, void **state)
 {
-        struct visit *v = *state;
-        (void)door, (void)c, (void)url, (void)version;
+        struct http_request *v = *state;
+        (void)listener, (void)c, (void)url, (void)version;
         if (v->headers_only && *upload_size == 0) {
                 if (v->step == STEP_HEADERS)
                         look_at_headers(v, method);
@@ -646,24 +646,24 @@ enum MHD_Result visit_handle(void *door, struct MHD_Connection *c, const char *u
         return v->step == STEP_ANSWER && !v->suspended ? send_answer(v) : MHD_YES;
 }
 
-void visit_end(void *door, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
+void http_request_end(void *listener, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)
 {
-        struct visit *v = *state;
+        struct http_request *v = *state;
         (void)c, (void)why;
         if (!v)
                 return;
         if (!v->lent)
-                door_spare(door, v->job);
+                job_recycle(listener, v->job);
         v->unread |= v->step != STEP_SENDING; /* MHD has refused the rest of it */
         v->lent = false;
         v->job = NULL;
         v->step = STEP_NONE;
-        visitors_idle(v);
+        connections_idle(v);
         *state = NULL;
 }
 
 /* MHD has no answer for who is late: it is put on the wire as it is, where nothing else was begun. */
-void visit_late(struct visit *v)
+void http_request_late(struct http_request *v)
 {
         struct answer a = {0};
         char head[256];
@@ -674,7 +674,7 @@ void visit_late(struct visit *v)
                            "HTTP/1.1 408 Request Timeout\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
                            "Connection: close\r\n\r\n",
                            a.type, a.body.len);
-        if (v->door->certificate) {
+        if (v->listener->certificate) {
                 gnutls_session_t s =
                         MHD_get_connection_info(v->connection, MHD_CONNECTION_INFO_GNUTLS_SESSION)->tls_session;
                 (void)gnutls_record_send(s, head, (size_t)len);

@@ -12,17 +12,17 @@
 
 enum { CONNECTIONS = 1024, CONNECTIONS_SPARE = 64, FILES_SPARE = 256, REQUEST_MS = 10000, IDLE_MS = 60000 };
 
-/* --- letters from other threads --- */
+/* --- messages from other threads --- */
 
-struct letter {
-        struct letter *next;
+struct message {
+        struct message *next;
         enum {
-                LETTER_REVIEWED,
-                LETTER_RECALLED,
-                LETTER_RELAYED,
-                LETTER_FOUND_OWNER,
-                LETTER_OWN_USER,
-                LETTER_WORKED
+                MESSAGE_REVIEWED,
+                MESSAGE_RECALLED,
+                MESSAGE_RELAYED,
+                MESSAGE_FOUND_OWNER,
+                MESSAGE_OWN_USER,
+                MESSAGE_WORKED
         } what;
         struct auth_key key;
         enum server_verdict verdict;
@@ -36,7 +36,7 @@ struct letter {
         struct job *job;
 };
 
-static void letter_free(struct letter *l)
+static void message_free(struct message *l)
 {
         mem_free(l->copies);
         mem_free(l->type);
@@ -47,135 +47,135 @@ static void letter_free(struct letter *l)
         mem_free(l);
 }
 
-static void wake(struct door *d)
+static void wake(struct rest_listener *d)
 {
         (void)!write(d->wake, &(uint64_t){1}, sizeof(uint64_t)); /* full: it wakes all the same */
 }
 
-static void post(struct door *d, const struct letter *l)
+static void post(struct rest_listener *d, const struct message *l)
 {
-        struct letter *copy = MEM_NEW(struct letter);
+        struct message *copy = MEM_NEW(struct message);
         *copy = *l;
         pthread_mutex_lock(&d->lock);
-        *d->letter_end = copy;
-        d->letter_end = &copy->next;
+        *d->message_end = copy;
+        d->message_end = &copy->next;
         pthread_mutex_unlock(&d->lock);
         wake(d);
 }
 
-void door_set_own_user(struct door *d, const char *user)
+void rest_listener_set_own_user(struct rest_listener *d, const char *user)
 {
-        post(d, &(struct letter){.what = LETTER_OWN_USER, .user = mem_string(user)});
+        post(d, &(struct message){.what = MESSAGE_OWN_USER, .user = mem_string(user)});
 }
 
-void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict v)
+void rest_listener_reviewed(struct rest_listener *d, const struct auth_key *k, enum server_verdict v)
 {
-        post(d, &(struct letter){.what = LETTER_REVIEWED, .key = *k, .verdict = v});
+        post(d, &(struct message){.what = MESSAGE_REVIEWED, .key = *k, .verdict = v});
 }
 
-void door_recalled(struct door *d, uint64_t ticket, struct learned_copy *copies, size_t count)
+void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct learned_copy *copies, size_t count)
 {
-        post(d, &(struct letter){.what = LETTER_RECALLED, .ticket = ticket, .copies = copies, .count = count});
+        post(d, &(struct message){.what = MESSAGE_RECALLED, .ticket = ticket, .copies = copies, .count = count});
 }
 
-void door_relayed(struct door *d, uint64_t ticket, const struct server_relayed *r)
+void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r)
 {
-        struct letter l = {.what = LETTER_RELAYED, .ticket = ticket, .relayed = *r};
+        struct message l = {.what = MESSAGE_RELAYED, .ticket = ticket, .relayed = *r};
         l.relayed.type = l.type = mem_string(r->type);
         l.relayed.body.p = l.body = mem_string_n(r->body.p, r->body.len);
         post(d, &l);
 }
 
-void door_found_owner(struct door *d, uint64_t ticket, struct admission_owner *owner)
+void rest_listener_found_owner(struct rest_listener *d, uint64_t ticket, struct admission_owner *owner)
 {
-        post(d, &(struct letter){.what = LETTER_FOUND_OWNER, .ticket = ticket, .owner = owner});
+        post(d, &(struct message){.what = MESSAGE_FOUND_OWNER, .ticket = ticket, .owner = owner});
 }
 
-static void on_worked(void *door, struct job *j)
+static void on_worked(void *listener, struct job *j)
 {
-        post(door, &(struct letter){.what = LETTER_WORKED, .ticket = j->ticket, .job = j});
+        post(listener, &(struct message){.what = MESSAGE_WORKED, .ticket = j->ticket, .job = j});
 }
 
 /* --- reading them --- */
 
-static struct visit *visit_of(const struct door *d, uint64_t ticket)
+static struct http_request *http_request_of(const struct rest_listener *d, uint64_t ticket)
 {
-        for (struct visit *v = d->busy.first; v; v = v->after)
+        for (struct http_request *v = d->busy.first; v; v = v->after)
                 if (v->step == STEP_AWAY && v->suspended && v->job->ticket == ticket)
                         return v;
         return NULL;
 }
 
-static void reviewed(struct door *d, const struct letter *l)
+static void reviewed(struct rest_listener *d, const struct message *l)
 {
         enum auth_say say;
         struct auth_waiter *w = auth_settle(d->auth, &l->key, l->verdict, d->now.mono, &say);
         while (w) {
                 struct auth_waiter *next = w->next;
-                visit_judged((struct visit *)((char *)w - offsetof(struct visit, waiter)), say);
+                http_request_judged((struct http_request *)((char *)w - offsetof(struct http_request, waiter)), say);
                 w = next;
         }
 }
 
-static void read_letter(struct door *d, struct letter *l)
+static void message_handle(struct rest_listener *d, struct message *l)
 {
-        struct visit *v;
+        struct http_request *v;
         switch (l->what) {
-        case LETTER_REVIEWED:
+        case MESSAGE_REVIEWED:
                 reviewed(d, l);
                 break;
-        case LETTER_RECALLED:
-                v = visit_of(d, l->ticket);
+        case MESSAGE_RECALLED:
+                v = http_request_of(d, l->ticket);
                 if (v)
-                        visit_recalled(v, STEAL(&l->copies), l->count);
+                        http_request_recalled(v, STEAL(&l->copies), l->count);
                 break;
-        case LETTER_RELAYED:
-                v = visit_of(d, l->ticket);
+        case MESSAGE_RELAYED:
+                v = http_request_of(d, l->ticket);
                 if (v)
-                        visit_relayed(v, &l->relayed);
+                        http_request_relayed(v, &l->relayed);
                 break;
-        case LETTER_FOUND_OWNER:
-                v = visit_of(d, l->ticket);
+        case MESSAGE_FOUND_OWNER:
+                v = http_request_of(d, l->ticket);
                 if (v)
-                        visit_found_owner(v, STEAL(&l->owner));
+                        http_request_found_owner(v, STEAL(&l->owner));
                 break;
-        case LETTER_OWN_USER:
+        case MESSAGE_OWN_USER:
                 mem_free(d->own_user);
                 d->own_user = STEAL(&l->user);
                 break;
-        case LETTER_WORKED:
-                v = visit_of(d, l->ticket);
+        case MESSAGE_WORKED:
+                v = http_request_of(d, l->ticket);
                 if (v)
-                        visit_worked(v);
+                        http_request_worked(v);
                 else
-                        door_spare(d, l->job); /* nobody waits any more */
+                        job_recycle(d, l->job); /* nobody waits any more */
                 l->job = NULL;
                 break;
         }
-        letter_free(l);
+        message_free(l);
 }
 
 /* false: it is over. */
-static bool read_letters(struct door *d)
+static bool messages_handle(struct rest_listener *d)
 {
         uint64_t count;
-        (void)!read(d->wake, &count, sizeof count); /* first: who leaves a letter from here on wakes us again */
+        (void)!read(d->wake, &count, sizeof count); /* first: whoever leaves a message from here on wakes us again */
         pthread_mutex_lock(&d->lock);
-        struct letter *l = d->letter;
+        struct message *l = d->message;
         bool stopping = d->stopping;
-        d->letter = NULL;
-        d->letter_end = &d->letter;
+        d->message = NULL;
+        d->message_end = &d->message;
         pthread_mutex_unlock(&d->lock);
-        for (struct letter *next; l; l = next) {
+        for (struct message *next; l; l = next) {
                 next = l->next;
-                read_letter(d, l);
+                message_handle(d, l);
         }
         return !stopping;
 }
 
 /* --- the thread --- */
 
-static void look_at_certificate(struct door *d)
+static void look_at_certificate(struct rest_listener *d)
 {
         struct err err = {0};
         if (!d->certificate)
@@ -193,12 +193,12 @@ static void look_at_certificate(struct door *d)
         }
 }
 
-static int64_t sweep_ms(const struct door *d)
+static int64_t sweep_ms(const struct rest_listener *d)
 {
         return d->admissions_waiting ? SWEEP_SOON_MS : SWEEP_MS;
 }
 
-static int wait_ms(const struct door *d)
+static int wait_ms(const struct rest_listener *d)
 {
         MHD_UNSIGNED_LONG_LONG mhd;
         int64_t sweep = sweep_ms(d) - (d->now.mono.ns - d->swept.ns) / 1000000;
@@ -209,14 +209,14 @@ static int wait_ms(const struct door *d)
 }
 
 /* Whoever waits for others is told to come again; what can be sent at once still is. */
-static void say_goodbye(struct door *d)
+static void say_goodbye(struct rest_listener *d)
 {
         d->ending = true;
-        for (struct visit *v = d->busy.first; v; v = v->after) {
-                if (visit_wants_owner(v))
-                        visit_found_owner(v, NULL);
+        for (struct http_request *v = d->busy.first; v; v = v->after) {
+                if (http_request_wants_owner(v))
+                        http_request_found_owner(v, NULL);
                 if (v->suspended)
-                        visit_give_up(v, PROBLEM_OVERLOADED, "this instance ends: try again");
+                        http_request_give_up(v, PROBLEM_OVERLOADED, "this instance ends: try again");
         }
         MHD_run(d->daemon);
         MHD_run(d->daemon);
@@ -224,17 +224,17 @@ static void say_goodbye(struct door *d)
 
 static void *run(void *arg)
 {
-        struct door *d = arg;
+        struct rest_listener *d = arg;
         certificate_mine(d->certificate);
         for (bool going = true; going;) {
                 (void)poll(d->polled, 2 + (nfds_t)d->drain.count, wait_ms(d));
                 d->now = now_read();
-                drain_read(&d->drain, d->now.mono);
-                going = !(d->polled[1].revents & POLLIN) || read_letters(d);
+                lingering_close_read(&d->drain, d->now.mono);
+                going = !(d->polled[1].revents & POLLIN) || messages_handle(d);
                 if (d->now.mono.ns - d->swept.ns >= sweep_ms(d) * 1000000) {
                         d->swept = d->now.mono;
                         look_at_certificate(d);
-                        visitors_sweep(d);
+                        connections_sweep(d);
                 }
                 MHD_run(d->daemon); /* also those who were resumed just now */
         }
@@ -254,7 +254,7 @@ static void raise_files(int connections)
         (void)setrlimit(RLIMIT_NOFILE, &l); /* else fewer are taken at once */
 }
 
-static int check_options(const struct door_options *o, struct err *err)
+static int check_options(const struct rest_listener_options *o, struct err *err)
 {
         bool loopback;
         int rc = socket_is_loopback(o->listen, &loopback, err);
@@ -270,7 +270,7 @@ static int check_options(const struct door_options *o, struct err *err)
         return 0;
 }
 
-static void take_options(struct door *d, const struct door_options *o)
+static void take_options(struct rest_listener *d, const struct rest_listener_options *o)
 {
         d->o = *o;
         if (!o->connections_max)
@@ -285,7 +285,7 @@ static void take_options(struct door *d, const struct door_options *o)
                 d->o.bodies_max = BODIES_MAX;
 }
 
-static int start_daemon(struct door *d, int fd, struct err *err)
+static int start_daemon(struct rest_listener *d, int fd, struct err *err)
 {
         unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (d->certificate ? MHD_USE_TLS : 0);
         struct MHD_OptionItem tls[] = {
@@ -296,11 +296,11 @@ static int start_daemon(struct door *d, int fd, struct err *err)
         if (!d->certificate)
                 tls[0] = (struct MHD_OptionItem){MHD_OPTION_END, 0, NULL};
         d->daemon = MHD_start_daemon(
-                flags, 0, NULL, NULL, visit_handle, d, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
+                flags, 0, NULL, NULL, http_request_handle, d, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
                 (unsigned)(d->o.connections_max + CONNECTIONS_SPARE), MHD_OPTION_PER_IP_CONNECTION_LIMIT,
                 (unsigned)d->o.connections_per_address, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_MEMORY,
-                MHD_OPTION_URI_LOG_CALLBACK, visit_begin, d, MHD_OPTION_NOTIFY_CONNECTION, visitors_notify, d,
-                MHD_OPTION_NOTIFY_COMPLETED, visit_end, d, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
+                MHD_OPTION_URI_LOG_CALLBACK, http_request_begin, d, MHD_OPTION_NOTIFY_CONNECTION, connections_notify, d,
+                MHD_OPTION_NOTIFY_COMPLETED, http_request_end, d, MHD_OPTION_ARRAY, tls, MHD_OPTION_END);
         if (!d->daemon)
                 return err_set(err, ERR_IO, "the HTTP server does not start: %m");
         int ready = MHD_get_daemon_info(d->daemon, MHD_DAEMON_INFO_EPOLL_FD)->epoll_fd;
@@ -310,7 +310,7 @@ static int start_daemon(struct door *d, int fd, struct err *err)
         return 0;
 }
 
-static int start(struct door *d, struct err *err)
+static int start(struct rest_listener *d, struct err *err)
 {
         int rc = d->o.tls ? certificate_new(d->o.cert_file, d->o.key_file, &d->certificate, err) : 0;
         int fd = rc < 0 ? rc : socket_listen(d->o.listen, err);
@@ -333,31 +333,32 @@ static int start(struct door *d, struct err *err)
         return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread does not start: %m");
 }
 
-int door_open(const struct door_options *o, struct slot *views, struct door **ret, struct err *err)
+int rest_listener_open(const struct rest_listener_options *o, struct snapshot_ref *views, struct rest_listener **ret,
+                       struct err *err)
 {
         int rc = check_options(o, err);
         if (rc < 0)
                 return rc;
-        struct door *d = MEM_NEW(struct door);
+        struct rest_listener *d = MEM_NEW(struct rest_listener);
         take_options(d, o);
         raise_files(d->o.connections_max + CONNECTIONS_SPARE);
         d->views = views;
         d->auth = auth_new();
         d->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         d->now = now_read();
-        d->letter_end = &d->letter;
+        d->message_end = &d->message;
         pthread_mutex_init(&d->lock, NULL);
         (void)!getrandom(&d->id_base, sizeof d->id_base, 0); /* ids are for reading along, nothing hangs on them */
         rc = start(d, err);
         if (rc < 0) {
-                door_close(d);
+                rest_listener_close(d);
                 return err_wrap(err, "listen on '%s'", o->listen);
         }
         *ret = d;
         return 0;
 }
 
-static void end_thread(struct door *d)
+static void end_thread(struct rest_listener *d)
 {
         pthread_mutex_lock(&d->lock);
         d->stopping = true;
@@ -366,7 +367,7 @@ static void end_thread(struct door *d)
         pthread_join(d->thread, NULL);
 }
 
-void door_close(struct door *d)
+void rest_listener_close(struct rest_listener *d)
 {
         if (!d)
                 return;
@@ -377,9 +378,9 @@ void door_close(struct door *d)
         worker_stop(d->admitter);
         if (d->daemon)
                 MHD_stop_daemon(d->daemon);
-        for (struct letter *l = d->letter, *next; l; l = next) {
+        for (struct message *l = d->message, *next; l; l = next) {
                 next = l->next;
-                letter_free(l);
+                message_free(l);
         }
         for (struct job *j = d->spare, *next; j; j = next) {
                 next = j->next;
@@ -388,7 +389,7 @@ void door_close(struct door *d)
         certificate_free(d->certificate);
         auth_free(d->auth);
         gzip_release(&d->gzip);
-        drain_release(&d->drain);
+        lingering_close_release(&d->drain);
         mem_free(d->own_user);
         if (d->wake >= 0)
                 close(d->wake);
@@ -396,18 +397,18 @@ void door_close(struct door *d)
         mem_free(d);
 }
 
-const char *door_address(const struct door *d)
+const char *rest_listener_address(const struct rest_listener *d)
 {
         return d->address;
 }
 
-int door_set_certificate(struct door *d, const char *cert_pem, const char *key_pem, struct err *err)
+int rest_listener_set_certificate(struct rest_listener *d, const char *cert_pem, const char *key_pem, struct err *err)
 {
         return d->certificate ? certificate_set(d->certificate, cert_pem, key_pem, err)
                               : err_set(err, ERR_INVALID, "the door at '%s' is without TLS", d->address);
 }
 
-struct server_counts door_counts(const struct door *d)
+struct server_counts rest_listener_counts(const struct rest_listener *d)
 {
         struct server_counts c = {
                 .shed = atomic_load(&d->shed),

@@ -1,20 +1,21 @@
-/* The door of serve/server.h: its thread, its connections, its letters. */
+/* The listener of REST and admission (http/server.h): its thread, its connections, the messages to it. */
 #ifndef HALFLIFE_HTTP_REST_LISTENER_H
 #define HALFLIFE_HTTP_REST_LISTENER_H
 
 #include "http/server.h"
 #include "snapshot/snapshot_ref.h"
 
-struct door;
-int door_open(const struct door_options *o, struct slot *views, struct door **ret, struct err *err);
-void door_close(struct door *d); /* NULL is fine */
-const char *door_address(const struct door *d);
-int door_set_certificate(struct door *d, const char *cert_pem, const char *key_pem, struct err *err);
-void door_set_own_user(struct door *d, const char *user);
-void door_reviewed(struct door *d, const struct auth_key *k, enum server_verdict v);
-void door_relayed(struct door *d, uint64_t ticket, const struct server_relayed *r);
-void door_recalled(struct door *d, uint64_t ticket, struct learned_copy *copies, size_t count);
-void door_found_owner(struct door *d, uint64_t ticket, struct admission_owner *owner);
-struct server_counts door_counts(const struct door *d);
+struct rest_listener;
+int rest_listener_open(const struct rest_listener_options *o, struct snapshot_ref *views, struct rest_listener **ret,
+                       struct err *err);
+void rest_listener_close(struct rest_listener *d); /* NULL is fine */
+const char *rest_listener_address(const struct rest_listener *d);
+int rest_listener_set_certificate(struct rest_listener *d, const char *cert_pem, const char *key_pem, struct err *err);
+void rest_listener_set_own_user(struct rest_listener *d, const char *user);
+void rest_listener_reviewed(struct rest_listener *d, const struct auth_key *k, enum server_verdict v);
+void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r);
+void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct learned_copy *copies, size_t count);
+void rest_listener_found_owner(struct rest_listener *d, uint64_t ticket, struct admission_owner *owner);
+struct server_counts rest_listener_counts(const struct rest_listener *d);
 
 #endif

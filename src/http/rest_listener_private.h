@@ -1,7 +1,7 @@
 /*
- * What the door's parts share: door.c (the thread, the letters from others), visitors.c (who is connected, and for how
- * long he may be), visit.c (one request from its headers to its answer). All of it is the HTTP thread's, but for what
- * says otherwise.
+ * What the listener's parts share: rest_listener.c (the thread, the messages from others), connections.c (who is
+ * connected, and for how long), request.c (one request from its headers to its answer). All of it is the HTTP thread's,
+ * but for what says otherwise.
  */
 #ifndef HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
 #define HALFLIFE_HTTP_REST_LISTENER_PRIVATE_H
@@ -32,7 +32,7 @@ enum {
 };
 
 /* How far a request is. */
-enum visit_step {
+enum http_request_step {
         STEP_NONE,    /* none is under way */
         STEP_HEADERS, /* they are there, and to be looked at */
         STEP_VERDICT, /* waits for who he is */
@@ -43,9 +43,9 @@ enum visit_step {
 };
 
 /* A connection, and the request on it. */
-struct visit {
-        struct visit *before, *after; /* among the idle or the busy, the longest there first */
-        struct door *door;
+struct http_request {
+        struct http_request *before, *after; /* among the idle or the busy, the longest there first */
+        struct rest_listener *listener;
         struct MHD_Connection *connection;
         int fd;
         bool busy;         /* a request is under way, or some bytes of one */
@@ -55,7 +55,7 @@ struct visit {
         uint64_t bytes;    /* received, as seen while idle */
         bool bytes_known;
 
-        enum visit_step step;
+        enum http_request_step step;
         struct job *job;
         bool lent; /* the job is the worker's now */
         size_t body_max;
@@ -69,14 +69,14 @@ struct visit {
         enum auth_say say;
 };
 
-struct visits {
-        struct visit *first, *last;
+struct http_request_list {
+        struct http_request *first, *last;
 };
 
-struct letter;
-struct door {
-        struct door_options o;
-        struct slot *views;
+struct message;
+struct rest_listener {
+        struct rest_listener_options o;
+        struct snapshot_ref *views;
         struct MHD_Daemon *daemon;
         struct certificate *certificate; /* NULL: without TLS */
         struct auth *auth;
@@ -87,12 +87,12 @@ struct door {
         pthread_t thread;
         bool running;
         bool ending; /* nobody is to wait any more: MHD cannot be stopped while a connection is suspended */
-        int wake;    /* written to by whoever leaves a letter */
-        struct pollfd polled[2 + DRAIN_MAX]; /* MHD's descriptor, ours, and those drained */
-        struct drain drain;
+        int wake;    /* written to by whoever leaves a message */
+        struct pollfd polled[2 + LINGERING_MAX]; /* MHD's descriptor, ours, and those drained */
+        struct lingering_close drain;
         struct now now;
         struct mono swept;
-        struct visits idle, busy;
+        struct http_request_list idle, busy;
         int connections;
         struct job *spare;
         int spares;
@@ -103,33 +103,34 @@ struct door {
         uint64_t id_base; /* of request ids, drawn at the start */
         char address[96];
 
-        pthread_mutex_t lock; /* of what follows: letters from other threads */
-        struct letter *letter, **letter_end;
+        pthread_mutex_t lock; /* of what follows: messages from other threads */
+        struct message *message, **message_end;
         bool stopping;
         _Atomic uint64_t answers[6], shed, late, reviews;
         _Atomic int64_t shown_connections;
 };
 
-/* visitors.c */
-void visitors_notify(void *door, struct MHD_Connection *c, void **socket_context,
-                     enum MHD_ConnectionNotificationCode what);
-void visitors_busy(struct visit *v);
-void visitors_idle(struct visit *v);
-void visitors_sweep(struct door *d); /* whoever took too long */
+/* connections.c */
+void connections_notify(void *listener, struct MHD_Connection *c, void **socket_context,
+                        enum MHD_ConnectionNotificationCode what);
+void connections_busy(struct http_request *v);
+void connections_idle(struct http_request *v);
+void connections_sweep(struct rest_listener *d); /* whoever took too long */
 
-/* visit.c */
-void *visit_begin(void *door, const char *uri, struct MHD_Connection *c);
-enum MHD_Result visit_handle(void *door, struct MHD_Connection *c, const char *url, const char *method,
-                             const char *version, const char *upload, size_t *upload_size, void **state);
-void visit_end(void *door, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
-void visit_judged(struct visit *v, enum auth_say say); /* what auth says, after AUTH_SAYS_WAIT */
-void visit_recalled(struct visit *v, struct learned_copy *copies, size_t count);
-void visit_relayed(struct visit *v, const struct server_relayed *r); /* copies */
-void visit_worked(struct visit *v);
-bool visit_wants_owner(const struct visit *v);                          /* and waits for him */
-void visit_found_owner(struct visit *v, struct admission_owner *owner); /* NULL: not found, or not in time */
-void visit_give_up(struct visit *v, enum problem p, const char *why);   /* of one that waits for others */
-void visit_late(struct visit *v);                                       /* 408, as far as it can be said */
-void door_spare(struct door *d, struct job *j);
+/* request.c */
+void *http_request_begin(void *listener, const char *uri, struct MHD_Connection *c);
+enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, const char *url, const char *method,
+                                    const char *version, const char *upload, size_t *upload_size, void **state);
+void http_request_end(void *listener, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why);
+void http_request_judged(struct http_request *v, enum auth_say say); /* what auth says, after AUTH_SAYS_WAIT */
+void http_request_recalled(struct http_request *v, struct learned_copy *copies, size_t count);
+void http_request_relayed(struct http_request *v, const struct server_relayed *r); /* copies */
+void http_request_worked(struct http_request *v);
+bool http_request_wants_owner(const struct http_request *v); /* and waits for him */
+void http_request_found_owner(struct http_request *v,
+                              struct admission_owner *owner); /* NULL: not found, or not in time */
+void http_request_give_up(struct http_request *v, enum problem p, const char *why); /* of one that waits for others */
+void http_request_late(struct http_request *v);                                     /* 408, as far as it can be said */
+void job_recycle(struct rest_listener *d, struct job *j);
 
 #endif

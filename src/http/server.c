@@ -20,9 +20,9 @@ enum {
 };
 
 struct server {
-        struct MHD_Daemon *daemon; /* NULL: only the door */
-        struct door *door;         /* NULL: there is none */
-        struct slot views;
+        struct MHD_Daemon *daemon;  /* NULL: only REST and admission */
+        struct rest_listener *rest; /* NULL: there is none */
+        struct snapshot_ref views;
         _Atomic int64_t turned_ns, interval_ms;
         char address[96];
 };
@@ -31,10 +31,10 @@ struct server {
 
 void server_publish(struct server *s, struct view *v)
 {
-        slot_put(&s->views, v);
+        snapshot_ref_put(&s->views, v);
 }
 
-struct slot *server_views(struct server *s)
+struct snapshot_ref *server_views(struct server *s)
 {
         return &s->views;
 }
@@ -86,7 +86,7 @@ static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
 static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
 {
         char text[320];
-        struct view *v = slot_take(&s->views);
+        struct view *v = snapshot_ref_take(&s->views);
         bool ready = v->ready;
         snprintf(text, sizeof text, "waiting for: %s\n", v->waiting_for ? v->waiting_for : "the first cycle");
         view_drop(v);
@@ -95,7 +95,7 @@ static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
 
 static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 {
-        struct view *v = slot_take(&s->views);
+        struct view *v = snapshot_ref_take(&s->views);
         enum MHD_Result rc = v->metrics ? answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", v->metrics,
                                                  v->metrics_len)
                                         : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
@@ -157,8 +157,8 @@ int server_start(const struct server_options *o, struct server **ret, struct err
         atomic_store(&s->interval_ms, o->interval_ms);
         atomic_store(&s->turned_ns, mono_read().ns);
         int rc = o->listen ? health_start(s, o, err) : 0;
-        if (rc == 0 && o->door.listen)
-                rc = door_open(&o->door, &s->views, &s->door, err);
+        if (rc == 0 && o->rest.listen)
+                rc = rest_listener_open(&o->rest, &s->views, &s->rest, err);
         if (rc < 0) {
                 server_stop(s);
                 return rc;
@@ -178,53 +178,53 @@ void server_stop(struct server *s)
                 return;
         if (s->daemon)
                 MHD_stop_daemon(s->daemon);
-        door_close(s->door);
+        rest_listener_close(s->rest);
         view_drop(s->views.view);
         pthread_mutex_destroy(&s->views.lock);
         mem_free(s);
 }
 
-/* --- the door --- */
+/* --- REST and admission --- */
 
-const char *server_door_address(const struct server *s)
+const char *server_rest_address(const struct server *s)
 {
-        return s->door ? door_address(s->door) : "";
+        return s->rest ? rest_listener_address(s->rest) : "";
 }
 
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err)
 {
-        if (!s->door)
+        if (!s->rest)
                 return err_set(err, ERR_INVALID, "there is no door to show a certificate at");
-        return door_set_certificate(s->door, cert_pem, key_pem, err);
+        return rest_listener_set_certificate(s->rest, cert_pem, key_pem, err);
 }
 
 void server_set_own_user(struct server *s, const char *user)
 {
-        if (s->door)
-                door_set_own_user(s->door, user);
+        if (s->rest)
+                rest_listener_set_own_user(s->rest, user);
 }
 
 void server_reviewed(struct server *s, const struct auth_key *k, enum server_verdict v)
 {
-        door_reviewed(s->door, k, v);
+        rest_listener_reviewed(s->rest, k, v);
 }
 
 void server_recalled(struct server *s, uint64_t ticket, struct learned_copy *copies, size_t count)
 {
-        door_recalled(s->door, ticket, copies, count);
+        rest_listener_recalled(s->rest, ticket, copies, count);
 }
 
 void server_relayed(struct server *s, uint64_t ticket, const struct server_relayed *r)
 {
-        door_relayed(s->door, ticket, r);
+        rest_listener_relayed(s->rest, ticket, r);
 }
 
 void server_found_owner(struct server *s, uint64_t ticket, struct admission_owner *owner)
 {
-        door_found_owner(s->door, ticket, owner);
+        rest_listener_found_owner(s->rest, ticket, owner);
 }
 
 struct server_counts server_counts(const struct server *s)
 {
-        return s->door ? door_counts(s->door) : (struct server_counts){0};
+        return s->rest ? rest_listener_counts(s->rest) : (struct server_counts){0};
 }

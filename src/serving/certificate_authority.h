@@ -1,6 +1,6 @@
 /*
  * A certificate authority of our own, for the one certificate that our door shows: what it holds, and what is due at a
- * time. Values in, values out, but for randomness; who stores it and tells others is control/webhook.
+ * time. Values in, values out, but for randomness; who stores it and tells others is webhook_certificate.c.
  *
  * The authority is made for 10 years, the serving certificate for 90 days; each is made anew at two thirds. A new
  * authority is added to those that are trusted (roots) first, and signs only an hour later; the old one is dropped an

@@ -151,7 +151,7 @@ static struct row *row_add(struct store_batch *b, enum row_kind kind, const stru
 /* --- what callers put in --- */
 
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
-                       const struct store_door *door, size_t doors)
+                       const struct store_watermark *door, size_t doors)
 {
         size_t weights = (size_t)u->of[CPU].count + u->of[MEMORY].count;
         size_t body = sizeof *u + weights * sizeof(double) + doors * sizeof *door;
@@ -175,9 +175,10 @@ size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX])
         return usage_pack(u, out);
 }
 
-const struct store_door *row_doors(const struct row *r)
+const struct store_watermark *row_doors(const struct row *r)
 {
-        return (const struct store_door *)(const void *)(r->at + r->body - r->doors * sizeof(struct store_door));
+        return (const struct store_watermark *)(const void *)(r->at + r->body -
+                                                              r->doors * sizeof(struct store_watermark));
 }
 
 void store_batch_target(struct store_batch *b, const struct store_key *key, struct text record, struct wall gone)

@@ -52,7 +52,7 @@ struct text row_data(const struct row *r);
 const struct store_kill *row_kill(const struct row *r);
 /* Pack the usage of a ROW_USAGE or ROW_USAGE_KEEP. */
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX]);
-const struct store_door *row_doors(const struct row *r);
+const struct store_watermark *row_doors(const struct row *r);
 
 /* Append src's rows to dst; src is freed, dst takes its number. What a later row makes void is left out now and then,
  * so that a batch joined for ever holds at most twice the rows that differ. */

@@ -40,7 +40,7 @@ static void pass_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void count_usage(void *arg, void *target, struct text container, const struct usage *u,
-                        const struct store_door *door, size_t doors)
+                        const struct store_watermark *door, size_t doors)
 {
         (void)target, (void)container, (void)u, (void)door, (void)doors;
         ((struct store_facts *)arg)->histories++;

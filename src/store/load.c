@@ -18,7 +18,7 @@ struct loading {
         const struct store_reader *r;
         struct loaded *target;
         size_t targets, cap;
-        struct store_door *door;
+        struct store_watermark *door;
         size_t doors_cap;
         bool suspect;
         struct err *err;

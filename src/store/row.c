@@ -82,7 +82,7 @@ void bind_target(sqlite3_stmt *s, const struct store_key *key)
 
 /* --- doors --- */
 
-void doors_pack(const struct store_door *door, size_t doors, uint8_t *out)
+void doors_pack(const struct store_watermark *door, size_t doors, uint8_t *out)
 {
         for (size_t i = 0; i < doors; i++, out += DOOR_BYTES) {
                 memcpy(out, door[i].uid, STORE_UID_BYTES);
@@ -91,7 +91,7 @@ void doors_pack(const struct store_door *door, size_t doors, uint8_t *out)
         }
 }
 
-void doors_unpack(struct text packed, struct store_door *out)
+void doors_unpack(struct text packed, struct store_watermark *out)
 {
         const uint8_t *in = (const uint8_t *)packed.p;
         for (size_t i = 0; i < packed.len / DOOR_BYTES; i++, in += DOOR_BYTES) {

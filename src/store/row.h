@@ -21,7 +21,7 @@ void bind_blob(sqlite3_stmt *s, int at, const void *p, size_t len);
 /* ns, group, kind, name at 1 to 4 */
 void bind_target(sqlite3_stmt *s, const struct store_key *key);
 
-void doors_pack(const struct store_door *door, size_t doors, uint8_t *out); /* doors * DOOR_BYTES */
-void doors_unpack(struct text packed, struct store_door *out);
+void doors_pack(const struct store_watermark *door, size_t doors, uint8_t *out); /* doors * DOOR_BYTES */
+void doors_unpack(struct text packed, struct store_watermark *out);
 
 #endif

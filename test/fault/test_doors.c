@@ -1,6 +1,6 @@
 /*
  * What nobody should send to the doors, and some do: each has a bounded cost, a clear answer, and nobody else is the
- * worse for it. (Those who take their time are in test/unit/serve/test_visitors.c.)
+ * worse for it. (Those who take their time are in test/unit/http/test_connections.c.)
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -95,7 +95,7 @@ static void test_refusals_arrive(void **state)
         char *length = repeated("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: much\r\n\r\n", 'x', MUCH, "");
         AUTO(mem_free) char *version = repeated("POST / HTTP/7.0\r\nHost: x\r\n\r\n", 'x', MUCH, "");
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (int i = 0; i < TRIES; i++) {
                 assert_answer(&s, "a long path", path, "414");
                 assert_answer(&s, "a long header", word, "431");
@@ -133,7 +133,7 @@ static void test_an_end_told_twice(void **state)
                 {"Transfer-Encoding: Chunked\r\nConnection: close", "5\r\na: 1\n\r\n0\r\n\r\n", "200", false},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free) char *bytes = mem_printf(head, row[i].headers, row[i].body);
                 AUTO(mem_free) char *answer = answer_to(&s, bytes);
@@ -163,7 +163,7 @@ static void test_absolute_form(void **state)
                 {"*", "404"},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free)
                 char *bytes = mem_printf("GET %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"
@@ -186,7 +186,7 @@ static void test_truncated_bodies(void **state)
         struct stand s;
         int fd[CUT];
         bool ended;
-        stand_begin(&s, &(struct door_options){.request_ms = 60000, .admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.request_ms = 60000, .admission = true});
         for (int i = 0; i < CUT; i++) {
                 fd[i] = wire_open(s.address);
                 wire_say(fd[i], "POST " RENDER " HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer good\r\n"
@@ -227,7 +227,7 @@ static void test_brackets(void **state)
                 {"{{", '{', "application/yaml"}, {"", '\t', "application/yaml"},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(mem_free) char *body = repeated(row[i].before, row[i].bracket, DEPTH, "");
                 AUTO(got_release)
@@ -297,7 +297,7 @@ static void test_ten_thousand_idle(void **state)
         int crowd = l.rlim_max < CROWD + OURS ? (int)l.rlim_max - OURS : CROWD;
         if (crowd < 1000)
                 skip();
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         assert_serves(&s);
         size_t before = resident_kib();
         for (int i = 0; i < crowd; i++) {
@@ -352,7 +352,7 @@ static void test_odd_reviews(void **state)
                 {"{\"apiVersion\":\"" V1 "\",\"kind\":\"AdmissionReview\",\"request\":[]}", 400, "admission review"},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){.admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(got_release) struct got g = admit(&s, "application/json", row[i].body);
                 if (g.status != row[i].status || !strstr(g.body, row[i].says))
@@ -403,7 +403,7 @@ static void test_large_reviews(void **state)
                 {"a Deployment", deployment, 200, "\"allowed\":true"},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){.admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(got_release) struct got g = admit(&s, "application/json", row[i].body);
                 if (g.status != row[i].status || !strstr(g.body, row[i].says))
@@ -440,7 +440,7 @@ static void test_large_reviews_delay_nobody(void **state)
         struct stand s;
         int fd[LARGE];
         bool ended;
-        stand_begin(&s, &(struct door_options){.admission = true, .request_ms = PATIENCE_MS});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true, .request_ms = PATIENCE_MS});
         for (int i = 0; i < LARGE; i++) {
                 fd[i] = wire_open(s.address);
                 assert_true(wire_say(fd[i], request));
@@ -474,7 +474,7 @@ static void test_it_closes_on_large_reviews(void **state)
         struct stand s;
         int fd[LARGE];
         bool ended;
-        stand_begin(&s, &(struct door_options){.admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         for (int i = 0; i < LARGE; i++) {
                 fd[i] = wire_open(s.address);
                 assert_true(wire_say(fd[i], request));

@@ -72,7 +72,7 @@ static void add_usage(struct store_batch *b, const struct store_key *key, int n)
                         histogram_add(&u.of[r], r == CPU ? 0.01 * i * (n + 1) : 3e7 * i, 1 + n, (struct wall){DAY_MS},
                                       &cap);
         }
-        struct store_door door = {{(uint8_t)n}, DAY_MS};
+        struct store_watermark door = {{(uint8_t)n}, DAY_MS};
         store_batch_usage(b, key, &u, &door, 1);
 }
 
@@ -102,7 +102,7 @@ static void on_record(void *arg, void *target, struct text record, struct wall g
 }
 
 static void on_usage(void *arg, void *target, struct text container, const struct usage *u,
-                     const struct store_door *door, size_t doors)
+                     const struct store_watermark *door, size_t doors)
 {
         (void)container;
         uint8_t packed[USAGE_PACK_MAX];

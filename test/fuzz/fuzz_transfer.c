@@ -19,7 +19,7 @@ static void join(const struct usage *from)
 {
         struct usage u;
         struct usage_room wanted;
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         struct sample s = {.at = now, .has = {true, true}, .value = {0.5, 3e9}, .cpu_weight = 1};
         enum sample_verdict verdict;
         double w[RESOURCES][HISTOGRAM_BUCKETS], total;

@@ -52,7 +52,7 @@ static void ask(const struct usage *u, int64_t now_ms)
 
 static void live_on(struct usage *u)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         struct sample s = {.at = {u->newest_ms}, .has = {true, true}, .value = {0.5, 3e9}, .cpu_weight = 1};
         enum sample_verdict verdict;
         struct usage_room room;

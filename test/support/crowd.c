@@ -92,7 +92,7 @@ void crowd_end(struct crowd *c)
 
 const char *crowd_door(const struct crowd *c)
 {
-        return server_door_address(c->controller->server);
+        return server_rest_address(c->controller->server);
 }
 
 uint64_t crowd_writes(const struct crowd *c)

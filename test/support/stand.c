@@ -36,7 +36,7 @@ static void on_review(void *arg, const struct server_question *q)
                 server_reviewed(s->server, &q->key, verdict_on(q));
 }
 
-static void on_recall(void *arg, const struct server_wish *w)
+static void on_recall(void *arg, const struct server_usage_request *w)
 {
         struct stand *s = arg;
         pthread_mutex_lock(&s->lock);
@@ -48,7 +48,7 @@ static void on_recall(void *arg, const struct server_wish *w)
                 server_recalled(s->server, w->ticket, NULL, 0);
 }
 
-static void on_find_owner(void *arg, const struct server_kin *k)
+static void on_find_owner(void *arg, const struct server_owner_lookup *k)
 {
         struct stand *s = arg;
         pthread_mutex_lock(&s->lock);
@@ -93,15 +93,15 @@ static void on_renewed(void *arg, const char *file)
 
 /* --- from begin to end --- */
 
-void stand_begin(struct stand *s, const struct door_options *o)
+void stand_begin(struct stand *s, const struct rest_listener_options *o)
 {
-        struct server_options all = {.interval_ms = SECOND_MS, .door = *o};
+        struct server_options all = {.interval_ms = SECOND_MS, .rest = *o};
         struct err err = {0};
         *s = (struct stand){0};
         pthread_mutex_init(&s->lock, NULL);
-        if (!all.door.listen)
-                all.door.listen = "127.0.0.1:0";
-        all.door.calls = (struct server_calls){.review = on_review,
+        if (!all.rest.listen)
+                all.rest.listen = "127.0.0.1:0";
+        all.rest.calls = (struct server_calls){.review = on_review,
                                                .recall = o->calls.relay ? NULL : on_recall,
                                                .relay = o->calls.relay,
                                                .find_owner = on_find_owner,
@@ -113,7 +113,7 @@ void stand_begin(struct stand *s, const struct door_options *o)
                 fprintf(stderr, "%s\n", err.text);
                 abort();
         }
-        s->address = server_door_address(s->server);
+        s->address = server_rest_address(s->server);
         stand_publish(s, 3, NULL);
 }
 

@@ -83,7 +83,7 @@ static void learn(struct usage *u, int turn)
 {
         static const struct resource_policy policy[RESOURCES] = {
                 {.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS, .window_ms = HOUR_MS, .oom_bump = 1200}};
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         enum sample_verdict verdict;
         struct usage_room room;
         usage_init(u, policy);
@@ -119,7 +119,7 @@ void image_add_usage(struct image *i, const struct store_key *key, int turn)
         u->doors = (size_t)turn % 4;
         u->door = mem_new_array(u->doors + 1, sizeof *u->door);
         for (size_t d = 0; d < u->doors; d++)
-                u->door[d] = (struct store_door){{(uint8_t)d, (uint8_t)turn, 7}, turn * 1000 + (int64_t)d};
+                u->door[d] = (struct store_watermark){{(uint8_t)d, (uint8_t)turn, 7}, turn * 1000 + (int64_t)d};
 }
 
 static void add_target(struct image *i, const struct store_key *key, struct text record, int64_t gone_ms)
@@ -354,7 +354,7 @@ static void load_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void load_usage(void *arg, void *target, struct text container, const struct usage *u,
-                       const struct store_door *door, size_t doors)
+                       const struct store_watermark *door, size_t doors)
 {
         struct store_key key = key_in(target, container);
         struct image_usage *slot = usage_slot(arg, &key);

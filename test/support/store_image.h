@@ -13,7 +13,7 @@ struct image_key {
 struct image_usage {
         struct image_key key;
         struct usage usage; /* its weights are the image's */
-        struct store_door *door;
+        struct store_watermark *door;
         size_t doors;
 };
 struct image_target {

@@ -32,7 +32,7 @@ static void learn(struct fixture *f)
 {
         for (int i = 0; i < FIXTURE_COPIES; i++) {
                 struct learned_copy *c = &f->learned[i];
-                struct sample_door door = {0};
+                struct sample_watermark door = {0};
                 usage_init(&c->usage, f->spec.of);
                 for (int r = 0; r < RESOURCES; r++)
                         histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);

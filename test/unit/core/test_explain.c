@@ -52,7 +52,7 @@ static void scene_init(struct scene *s, enum resource r)
 
 static void feed(struct scene *s, double cores, double bytes, int64_t at_ms)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         struct sample sample = {.at = {at_ms}, .has = {true, true}, .value = {cores, bytes}, .cpu_weight = 1};
         enum sample_verdict verdict;
         struct usage_room room;

@@ -33,7 +33,7 @@ static void roomy_init(struct roomy *r)
 
 static void add(struct roomy *r, int64_t at_ms, double cpu, double memory)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         struct sample s = {.at = {at_ms}, .has = {cpu >= 0, memory >= 0}, .value = {cpu, memory}};
         enum sample_verdict verdict;
         struct usage_room room;

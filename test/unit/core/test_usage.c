@@ -52,7 +52,7 @@ static void test_verdicts(void **state)
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct roomy r, was;
                 roomy_init(&r, 0);
-                struct sample_door door = {last};
+                struct sample_watermark door = {last};
                 struct sample s = {.at = {row[i].at_ms},
                                    .has = {row[i].cpu, row[i].memory},
                                    .value = {row[i].cores, row[i].bytes},
@@ -89,7 +89,7 @@ static void test_counters(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_door a = {0}, b = {0};
+        struct sample_watermark a = {0}, b = {0};
         roomy_init(&r, 0);
         assert_int_equal(add_both(&r, &a, 0, 1, MB), SAMPLE_ACCEPTED); /* traces begin at 0 */
         assert_int_equal(r.u.spacing_ms, 0);
@@ -135,7 +135,7 @@ static void test_coverage(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         roomy_init(&r, 0);
         for (int64_t m = 100; m < 110; m++)
                 usage_running(&r.u, (struct wall){m * MIN + 59999});
@@ -168,7 +168,7 @@ static void test_fixed_weights(void **state)
                    {0.1, 86400, 144, 1440}};
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct roomy r;
-                struct sample_door door = {0};
+                struct sample_watermark door = {0};
                 roomy_init(&r, 0);
                 struct sample s = {.at = {5 * DAY},
                                    .has = {true, true},
@@ -188,7 +188,7 @@ static void test_two_half_lives(void **state)
         (void)state;
         for (int64_t day = 10; day <= 100; day += 90) {
                 struct roomy r;
-                struct sample_door door = {0};
+                struct sample_watermark door = {0};
                 roomy_init(&r, 0);
                 r.policy[MEMORY].half_life_ms = 2 * DAY;
                 usage_init(&r.u, r.policy);
@@ -205,7 +205,7 @@ static void test_two_refs(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         roomy_init(&r, 0);
         add_memory(&r, 100 * DAY, MB);
         add_both(&r, &door, 101 * DAY, 1, MB);
@@ -220,7 +220,7 @@ static void test_no_room_changes_nothing(void **state)
         (void)state;
         for (int64_t window = 0; window <= HOUR; window += HOUR) {
                 struct roomy r;
-                struct sample_door door = {0};
+                struct sample_watermark door = {0};
                 double slab[RESOURCES][HISTOGRAM_BUCKETS];
                 memset(&r, 0, sizeof(r));
                 roomy_init(&r, window);
@@ -234,7 +234,7 @@ static void test_no_room_changes_nothing(void **state)
                         enum sample_verdict verdict = SAMPLE_VERDICTS;
                         struct usage_room room = {CPU, -1};
                         struct usage before = r.u;
-                        struct sample_door before_door = door;
+                        struct sample_watermark before_door = door;
                         double before_w[RESOURCES][HISTOGRAM_BUCKETS];
                         memcpy(before_w, slab, sizeof(slab));
                         int tries = 0;
@@ -289,7 +289,7 @@ static void test_window_takes_the_peak(void **state)
         assert_int_equal(usage_percentile(&r.u, MEMORY, 1000, &got), 0);
         assert_true(got == histogram_edge(MEMORY, histogram_bucket(MEMORY, 90 * MB)));
         /* CPU has no windows */
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         add_both(&r, &door, at + HOUR, 1, 10 * MB);
         assert_int_equal(r.u.of[CPU].count, 1);
         assert_int_equal(usage_percentile(&r.u, CPU, 500, &got), 0);
@@ -324,7 +324,7 @@ static void test_smallest(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_door door = {1};
+        struct sample_watermark door = {1};
         double got;
         roomy_init(&r, HOUR);
         add_memory(&r, HOUR + 1000, 1);
@@ -376,7 +376,7 @@ static void test_adopt(void **state)
         (void)state;
         struct roomy r;
         roomy_init(&r, HOUR);
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         add_both(&r, &door, 10 * DAY, 1, 50 * MB);
         add_both(&r, &door, 11 * DAY, 1, 60 * MB);
         /* the same again changes nothing */
@@ -462,7 +462,7 @@ static void test_windows_against_a_list(void **state)
         for (int round = 0; round < 200; round++) {
                 struct roomy r;
                 struct peaks model = {.n = 0};
-                struct sample_door door[MODEL_PODS] = {{0}};
+                struct sample_watermark door[MODEL_PODS] = {{0}};
                 int64_t at[MODEL_PODS], window_ms = (1 + (int64_t)draw(200)) * MIN;
                 double most = 0, got;
                 roomy_init(&r, window_ms);

@@ -15,7 +15,7 @@ static void test_merge(void **state)
 {
         (void)state;
         struct roomy a, b;
-        struct sample_door door = {0}, other = {0};
+        struct sample_watermark door = {0}, other = {0};
         struct usage_room room;
         roomy_init(&a, 0);
         roomy_init(&b, 0);
@@ -127,7 +127,7 @@ static void test_merge_refused(void **state)
         }
         roomy_init(&a, HOUR);
         roomy_init(&b, HOUR);
-        struct sample_door door = {0}, other = {0};
+        struct sample_watermark door = {0}, other = {0};
         add_both(&a, &door, 30 * MIN, 1, 25 * MB);
         add_both(&b, &other, 90 * MIN, 1, 25 * MB);
         add_both(&b, &other, 190 * MIN, 3, 25 * MB);
@@ -166,7 +166,7 @@ static void test_merge_exact_room(void **state)
         for (int peaks = 0; peaks < 2; peaks++) {
                 struct roomy a, b;
                 struct usage_room room;
-                struct sample_door door = {0}, other = {0};
+                struct sample_watermark door = {0}, other = {0};
                 double cpu[3], memory[3];
                 roomy_init(&a, 0);
                 roomy_init(&b, 0);
@@ -223,7 +223,7 @@ static void test_merge_minutes(void **state)
 /* A random life: samples of two pods, minutes, runs, kills. */
 static void live(struct roomy *r, struct roomy *too, int64_t from_ms)
 {
-        struct sample_door door = {0}, whole = {0};
+        struct sample_watermark door = {0}, whole = {0};
         for (int64_t at = from_ms, end = at + (int64_t)draw(3 * (uint64_t)DAY); at < end;) {
                 double cpu = (double)draw(4000) / 1000, memory = (double)(1 + draw(4000)) * MB;
                 at += 1 + (int64_t)draw(30 * MINUTE_MS);
@@ -283,7 +283,7 @@ static void test_merge_is_the_whole(void **state)
 static void test_may_join(void **state)
 {
         struct roomy good;
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         const int64_t now = 100 * DAY;
         (void)state;
         roomy_init(&good, HOUR);

@@ -44,7 +44,7 @@ static uint64_t draw(uint64_t below)
 
 static void live(struct roomy *r, int samples)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         int64_t at = 1700000000000 + (int64_t)draw(1u << 30);
         for (int i = 0; i < samples; i++, at += 30000 + (int64_t)draw(60000)) {
                 struct sample s = {.at = {at},

@@ -82,7 +82,7 @@ static void test_kept(void **state)
         struct roomy r;
         roomy_init(&r, 0);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                add(&r, &(struct sample_door){0},
+                add(&r, &(struct sample_watermark){0},
                     (struct sample){.at = {row[i].day * DAY + (row[i].day == 27 ? DAY - 1 : 0)},
                                     .has = {true, row[i].mi > 0},
                                     .value = {0.5, row[i].mi * MI}});
@@ -98,7 +98,7 @@ static void test_which_samples(void **state)
         struct roomy r;
         int64_t day;
         roomy_init(&r, 6 * HOUR);
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         add(&r, &door, (struct sample){.at = {DAY}, .has = {true, false}, .value = {5, 0}});
         add(&r, &door, (struct sample){.at = {DAY + MIN}, .has = {true, true}, .value = {5, 0}});
         add(&r, &door, (struct sample){.at = {DAY + 2 * MIN}, .has = {true, true}, .value = {5, 2e15}});
@@ -192,9 +192,9 @@ static void test_model(void **state)
                 struct recommend_facts f = {.now = {row[i].now_day * DAY}, .interval_ms = MIN};
                 roomy_init(&r, 0);
                 r.policy[MEMORY].weekly_peak = row[i].on;
-                add_both(&r, &(struct sample_door){0}, 8 * DAY, 0.5, row[i].peak * MI);
+                add_both(&r, &(struct sample_watermark){0}, 8 * DAY, 0.5, row[i].peak * MI);
                 for (int n = 1; n < 2000; n++)
-                        add_both(&r, &(struct sample_door){0}, 8 * DAY + n * MIN, 0.5, 99e6);
+                        add_both(&r, &(struct sample_watermark){0}, 8 * DAY + n * MIN, 0.5, 99e6);
                 r.u.kill[0] = (struct usage_kill){row[i].kill > 0 ? 8 * DAY : 0, row[i].kill * MI};
                 recommend(&r.u, r.policy, &f, &got);
                 const struct estimate *e = &got.of[MEMORY];

@@ -46,7 +46,7 @@ static inline void roomy_copy(struct roomy *to, const struct roomy *from)
                 to->u.of[i].w = to->w[i];
 }
 
-static inline enum sample_verdict add(struct roomy *r, struct sample_door *door, struct sample s)
+static inline enum sample_verdict add(struct roomy *r, struct sample_watermark *door, struct sample s)
 {
         enum sample_verdict verdict = SAMPLE_VERDICTS;
         struct usage_room room;
@@ -54,7 +54,7 @@ static inline enum sample_verdict add(struct roomy *r, struct sample_door *door,
         return verdict;
 }
 
-static inline enum sample_verdict add_both(struct roomy *r, struct sample_door *door, int64_t at_ms, double cpu,
+static inline enum sample_verdict add_both(struct roomy *r, struct sample_watermark *door, int64_t at_ms, double cpu,
                                            double memory)
 {
         return add(r, door, (struct sample){.at = {at_ms}, .has = {true, true}, .value = {cpu, memory}});
@@ -62,7 +62,7 @@ static inline enum sample_verdict add_both(struct roomy *r, struct sample_door *
 
 static inline enum sample_verdict add_memory(struct roomy *r, int64_t at_ms, double memory)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         return add(r, &door, (struct sample){.at = {at_ms}, .has = {false, true}, .value = {0, memory}});
 }
 

@@ -37,7 +37,7 @@ static void test_slow_ones(void **state)
         struct stand s;
         int fd[N];
         bool gone[N] = {false};
-        stand_begin(&s, &(struct door_options){.request_ms = 700, .idle_ms = 4000});
+        stand_begin(&s, &(struct rest_listener_options){.request_ms = 700, .idle_ms = 4000});
         for (int i = 0; i < N; i++) {
                 fd[i] = wire_open(s.address);
                 wire_say(fd[i], row[i].start);
@@ -86,7 +86,7 @@ static void test_idle_crowd(void **state)
         assert_int_equal(getrlimit(RLIMIT_NOFILE, &l), 0);
         l.rlim_cur = l.rlim_max < 8192 ? l.rlim_max : 8192;
         assert_int_equal(setrlimit(RLIMIT_NOFILE, &l), 0);
-        stand_begin(&s, &(struct door_options){.connections_max = MOST, .connections_per_address = MOST + 64});
+        stand_begin(&s, &(struct rest_listener_options){.connections_max = MOST, .connections_per_address = MOST + 64});
         for (int i = 0; i < CROWD; i++) {
                 fd[i] = wire_open(s.address);
                 if (i % 100 == 0) {
@@ -115,7 +115,7 @@ static void test_one_address_has_a_share(void **state)
         struct stand s;
         int fd[EACH];
         bool ended;
-        stand_begin(&s, &(struct door_options){.connections_per_address = EACH});
+        stand_begin(&s, &(struct rest_listener_options){.connections_per_address = EACH});
         for (int i = 0; i < EACH; i++) {
                 fd[i] = wire_open(s.address);
                 assert_true(wire_say(fd[i], STAND_GET_WEB("")));

@@ -67,7 +67,7 @@ static void test_who_is_let_in(void **state)
                 {STAND_WEB, "Authorization: Bearer lost", 503, "Retry-After:"}, /* from now on nobody can be asked */
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(got_release) struct got g = stand_ask(&s, row[i].path, (struct fetch){.header = row[i].header});
                 if (g.status != row[i].want || !has(&g, row[i].says))
@@ -83,7 +83,7 @@ static void test_nothing_is_given_away(void **state)
         (void)state;
         static const char *const token[] = {NULL, "stranger", "poor"};
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof token / sizeof token[0]; i++) {
                 AUTO(got_release) struct got there = ask_as(&s, STAND_WEB, token[i]);
                 AUTO(got_release)
@@ -104,7 +104,7 @@ static void test_one_question_for_a_namespace(void **state)
 {
         (void)state;
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (int i = 0; i < 200; i++) {
                 AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/shop/workloads/Deployment/web-%d", i % 3);
                 AUTO(got_release) struct got g = ask_as(&s, path, "good");
@@ -129,7 +129,7 @@ static void test_request_ids(void **state)
                 {"X-Request-Id: <b>", "<b>", false},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(got_release) struct got g = stand_ask(&s, STAND_WEB, (struct fetch){.header = row[i].header});
                 assert_true(has(&g, "X-Request-Id: "));
@@ -148,7 +148,7 @@ static void test_head_and_gzip(void **state)
         (void)state;
         static const char list[] = "/api/v1/namespaces/shop/workloads";
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         stand_publish(&s, 50, NULL);
         AUTO(got_release) struct got plain = ask_as(&s, list, "good");
         assert_int_equal(plain.status, 200);
@@ -206,7 +206,7 @@ static void test_bodies(void **state)
         };
         struct stand s;
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 int fd = wire_open(s.address);
                 wire_say(fd, row[i].head);
@@ -232,7 +232,7 @@ static void test_refused_in_the_middle(void **state)
         static char body[BODY];
         struct stand s;
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         for (int i = 0; i < 20; i++) {
                 int fd = wire_open(s.address);
                 AUTO(mem_free) char *line = mem_printf(head, i % 2 ? "stranger" : "poor", BODY);
@@ -253,7 +253,7 @@ static void test_an_endless_body(void **state)
         (void)state;
         struct stand s;
         bool ended = false;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         int fd = wire_open(s.address);
         AUTO(mem_free) char *chunk = mem_new((64 << 10) + 16);
         int at = sprintf(chunk, "10000\r\n");
@@ -275,7 +275,7 @@ static void test_answers_have_a_bound(void **state)
 {
         (void)state;
         struct stand s;
-        stand_begin(&s, &(struct door_options){.bodies_max = 16 << 10});
+        stand_begin(&s, &(struct rest_listener_options){.bodies_max = 16 << 10});
         stand_publish(&s, 500, NULL);
         for (int i = 0; i < 3; i++) {
                 AUTO(got_release) struct got list = ask_as(&s, "/api/v1/namespaces/shop/workloads?limit=500", "good");
@@ -293,7 +293,7 @@ static void test_headers_without_end(void **state)
         (void)state;
         struct stand s;
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         int fd = wire_open(s.address);
         AUTO(mem_free) char *word = mem_new(40 << 10);
         memset(word, 'x', (40 << 10) - 1);
@@ -320,7 +320,7 @@ static void test_pipelined(void **state)
         struct stand s;
         struct buf all;
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         buf_init(&all, 1 << 20);
         for (int i = 0; i < N; i++)
                 buf_printf(&all,
@@ -361,7 +361,7 @@ static void test_garbage(void **state)
         enum { ROUNDS = 400 };
         int fd[ROUNDS];
         char bytes[1024];
-        stand_begin(&s, &(struct door_options){.admission = true, .request_ms = 2000});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true, .request_ms = 2000});
         srand(11);
         for (int round = 0; round < ROUNDS; round++) {
                 size_t len = strlen(seed[round % 4]);
@@ -416,7 +416,7 @@ static void test_admission(void **state)
                 {"too long", "POST", "application/json", long_one, 413, "problems/too-large"},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){.admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(got_release)
                 struct got g =
@@ -436,7 +436,7 @@ static void test_news_are_old(void **state)
 {
         (void)state;
         struct stand s;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         stand_publish(&s, 1, "the API server is away");
         AUTO(got_release) struct got g = ask_as(&s, STAND_WEB, "good");
         assert_int_equal(g.status, 200);
@@ -480,7 +480,7 @@ static void test_where_it_may_listen(void **state)
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct server_options o = {.interval_ms = 1000,
-                                           .door = {.listen = row[i].listen,
+                                           .rest = {.listen = row[i].listen,
                                                     .tls = row[i].tls,
                                                     .cert_file = row[i].cert,
                                                     .key_file = row[i].key}};

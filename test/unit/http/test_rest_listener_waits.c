@@ -41,7 +41,7 @@ static void test_one_question_for_all(void **state)
         struct stand s;
         int fd[N];
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         s.hold = true;
         for (int i = 0; i < N; i++) {
                 fd[i] = wire_open(s.address);
@@ -66,7 +66,7 @@ static void test_it_closes_on_those_who_wait(void **state)
         (void)state;
         struct stand s;
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         s.hold = true;
         int fd = wire_open(s.address);
         assert_true(wire_say(fd, STAND_GET_WEB("")));
@@ -84,7 +84,7 @@ static void test_it_closes_on_what_is_pipelined(void **state)
         (void)state;
         struct stand s;
         bool ended;
-        stand_begin(&s, &(struct door_options){0});
+        stand_begin(&s, &(struct rest_listener_options){0});
         s.hold = true;
         int fd = wire_open(s.address);
         assert_true(wire_say(fd, STAND_GET_WEB("") STAND_GET_WEB("") STAND_GET_WEB("")));
@@ -100,7 +100,7 @@ static void test_nobody_answers(void **state)
 {
         (void)state;
         struct stand s;
-        stand_begin(&s, &(struct door_options){.request_ms = 2000});
+        stand_begin(&s, &(struct rest_listener_options){.request_ms = 2000});
         s.no_answer = true;
         AUTO(got_release) struct got recall = ask_as(&s, STAND_WEB "/histogram?resource=cpu", "good");
         assert_int_equal(recall.status, 503);
@@ -114,7 +114,7 @@ static void test_nobody_answers(void **state)
         stand_end(&s);
 }
 
-static void on_relay(void *arg, const struct server_errand *e)
+static void on_relay(void *arg, const struct server_proxy_request *e)
 {
         struct stand *s = arg;
         struct server_relayed r = {.type = "application/problem+json", .body = TEXT("{}")};
@@ -136,7 +136,7 @@ static void test_what_another_says(void **state)
                 {STAND_WEB "/explain", 404, "application/problem+json"},
         };
         struct stand s;
-        stand_begin(&s, &(struct door_options){.calls.relay = on_relay});
+        stand_begin(&s, &(struct rest_listener_options){.calls.relay = on_relay});
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 AUTO(got_release) struct got g = ask_as(&s, row[i].path, "good");
                 if (g.status != row[i].want || !has(&g, row[i].says))
@@ -150,7 +150,7 @@ static void test_an_owner_nobody_finds(void **state)
 {
         (void)state;
         struct stand s;
-        stand_begin(&s, &(struct door_options){.admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         s.no_answer = true;
         int64_t began = mono_read().ns;
         AUTO(got_release)
@@ -183,7 +183,7 @@ static void test_no_letter_lies_about(void **state)
                                         "Authorization: Bearer good\r\n\r\n";
         struct stand s;
         bool ended;
-        stand_begin(&s, &(struct door_options){.admission = true});
+        stand_begin(&s, &(struct rest_listener_options){.admission = true});
         s.late = true;
         int fd = wire_open(s.address);
         for (int i = 0; i < ROUNDS; i++) {

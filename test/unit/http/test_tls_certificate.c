@@ -208,7 +208,7 @@ static void test_rotation_under_load(void **state)
         mount_pair(100, cert(0), key(0));
         AUTO(mem_free) char *crt_path = tmp_path("tls.crt");
         AUTO(mem_free) char *key_path = tmp_path("tls.key");
-        stand_begin(&s, &(struct door_options){.tls = true, .cert_file = crt_path, .key_file = key_path});
+        stand_begin(&s, &(struct rest_listener_options){.tls = true, .cert_file = crt_path, .key_file = key_path});
         AUTO(mem_free) char *url = mem_printf("https://%s%s", s.address, STAND_WEB);
         for (int i = 0; i < 2; i++) {
                 load[i] = (struct load){.url = url, .fresh = i == 0};
@@ -255,7 +255,7 @@ static void test_versions(void **state)
         };
         struct stand s;
         struct err err = {0};
-        stand_begin(&s, &(struct door_options){.tls = true});
+        stand_begin(&s, &(struct rest_listener_options){.tls = true});
         assert_false(shown_by(&s, 0)); /* none was brought yet */
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         AUTO(mem_free) char *url = mem_printf("https://%s/openapi.yaml", s.address);
@@ -285,7 +285,7 @@ static void test_half_a_handshake(void **state)
         struct err err = {0};
         bool ended;
         int fd[N];
-        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 2000, .idle_ms = 3000});
+        stand_begin(&s, &(struct rest_listener_options){.tls = true, .request_ms = 2000, .idle_ms = 3000});
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         for (int i = 0; i < N; i++) {
                 fd[i] = wire_open(s.address);
@@ -313,7 +313,7 @@ static void test_late_over_tls(void **state)
         gnutls_certificate_credentials_t credentials;
         static char heard[256 << 10];
         size_t len = 0;
-        stand_begin(&s, &(struct door_options){.tls = true, .request_ms = 3000});
+        stand_begin(&s, &(struct rest_listener_options){.tls = true, .request_ms = 3000});
         assert_int_equal(server_set_certificate(s.server, cert(0), key(0), &err), 0);
         int fd = wire_open(s.address);
         assert_int_equal(gnutls_certificate_allocate_credentials(&credentials), 0);

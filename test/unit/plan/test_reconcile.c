@@ -654,7 +654,7 @@ static void lend(struct usage *u, const struct usage_room *room)
 
 static void learn(struct target *t, int samples)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         enum sample_verdict verdict;
         struct usage_room room;
         struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);

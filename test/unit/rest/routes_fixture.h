@@ -97,7 +97,7 @@ static inline void fixture_learn(struct fixture *f)
 {
         for (int i = 0; i < FIXTURE_COPIES; i++) {
                 struct learned_copy *c = &f->learned[i];
-                struct sample_door door = {0};
+                struct sample_watermark door = {0};
                 c->container = i ? "proxy" : "app";
                 c->source[0] = 0x0123456789abcdef;
                 c->sources = 1;

@@ -150,7 +150,7 @@ static void test_doors_kept_or_gone(void **state)
         } row[] = {{"kept", true, 0, 2}, {"kept again", true, 0, 2}, {"one", false, 1, 1}, {"none", false, 0, 0}};
         char *path AUTO(mem_free) = fresh_path("doors.db");
         struct image put = {0};
-        struct store_door door[2] = {{{1, 2}, 77}, {{3, 4}, 88}};
+        struct store_watermark door[2] = {{{1, 2}, 77}, {{3, 4}, 88}};
         image_add_usage(&put, &web, 3);
         struct store *s = image_open(path);
         struct store_batch *b = store_batch_new();

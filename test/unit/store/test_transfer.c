@@ -20,7 +20,7 @@
 
 static struct transfer_row row_of(struct roomy *r, const char *name)
 {
-        struct sample_door door = {0};
+        struct sample_watermark door = {0};
         roomy_init(r, 0);
         for (int i = 0; i < 100; i++)
                 add_both(r, &door, AT + i * MIN, 0.01 * (1 + (double)draw(500)), 1e7 * (1 + (double)draw(300)));
