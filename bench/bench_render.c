@@ -84,23 +84,23 @@ static double best_rate(int documents, void add(struct buf *b, int i))
 
 /* --- the whole --- */
 
-static struct view *view_of_one_profile(void)
+static struct snapshot *view_of_one_profile(void)
 {
         static struct profile_spec spec;
-        static struct view_profile profile = {.name = "all", .spec = &spec};
-        struct view *v = view_new();
+        static struct snapshot_profile profile = {.name = "all", .spec = &spec};
+        struct snapshot *v = snapshot_new();
         resource_policy_defaults(CPU, &spec.of[CPU]);
         resource_policy_defaults(MEMORY, &spec.of[MEMORY]);
         apply_policy_defaults(APPLY_ON_DEPLOY, &spec.apply);
         spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
         spec.of[CPU].static_factor = spec.of[MEMORY].static_factor = 500;
         spec.of[MEMORY].enabled = true;
-        view_add_profile(v, &profile);
-        view_finish(v);
+        snapshot_add_profile(v, &profile);
+        snapshot_finish(v);
         return v;
 }
 
-static void render_once(const struct view *v, const struct buf *in, size_t documents, struct buf *out)
+static void render_once(const struct snapshot *v, const struct buf *in, size_t documents, struct buf *out)
 {
         struct err err = {0};
         AUTO(render_free) struct render *r = render_new(&(struct render_options){TEXT("shop"), false});
@@ -115,7 +115,7 @@ static void render_once(const struct view *v, const struct buf *in, size_t docum
 static double best_whole(int documents, void add(struct buf *b, int i))
 {
         struct buf in __attribute__((cleanup(buf_release_auto))), out __attribute__((cleanup(buf_release_auto)));
-        struct view *v = view_of_one_profile();
+        struct snapshot *v = view_of_one_profile();
         double best = 0;
         buf_init(&in, STREAM_MAX);
         buf_init(&out, 4 * STREAM_MAX);
@@ -127,7 +127,7 @@ static double best_whole(int documents, void add(struct buf *b, int i))
                 double rate = (double)in.len * 1e3 / (double)(mono_read().ns - begin);
                 best = rate > best ? rate : best;
         }
-        view_drop(v);
+        snapshot_drop(v);
         return best;
 }
 

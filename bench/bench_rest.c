@@ -27,7 +27,7 @@ static void fill(struct fixture *f)
                 fixture_target(f, spaces[i % 4], "apps", "Deployment", name, fixture_containers(f->view, 1), 1);
         }
         f->view->ready = true;
-        view_finish(f->view);
+        snapshot_finish(f->view);
 }
 
 /* Answers a second, the best of several runs. %05d in url is drawn anew for each. */

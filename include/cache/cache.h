@@ -369,7 +369,7 @@ struct published_amount {
         enum state state;
         struct amount target[RESOURCES];
         bool learned[RESOURCES]; /* it was not just the owner's request of then */
-        struct view_numbers shown[RESOURCES];
+        struct snapshot_numbers shown[RESOURCES];
 };
 
 struct published {

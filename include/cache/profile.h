@@ -21,8 +21,8 @@ struct profile {
         const char *name;
         uint32_t epoch;
         int64_t created_ms, generation;
-        struct profile_spec *spec;        /* counted: views keep it; empty where none was readable yet */
-        const struct view_profile *shown; /* in the view that is being made; NULL: never readable */
+        struct profile_spec *spec;            /* counted: views keep it; empty where none was readable yet */
+        const struct snapshot_profile *shown; /* in the view that is being made; NULL: never readable */
         bool valid;    /* spec is one that could be read: the present one or, where error tells, the last good one */
         char *error;   /* why the present spec cannot be read: nothing is applied by it meanwhile; NULL */
         char *trouble; /* an unknown zone: what to do about it; NULL */

@@ -14,13 +14,13 @@ struct front_proxy;
  * Does an APIService, as the API server has it, lead to the Service name in namespace ns? 0, or ERR_CONFLICT: to
  * another, which the text names with the way out; ERR_RETRY: it is no APIService.
  */
-int custom_api_owner(const json_t *api_service, const char *ns, const char *name, struct err *err);
+int api_registration_owner(const json_t *api_service, const char *ns, const char *name, struct err *err);
 
 /* For a start, and for commands: ask for both versions, and turn the client's loop meanwhile. 0 also where nobody has
  * the group; *ret_ours counts the versions that lead to us. ERR_CONFLICT as above; else what the client says. */
-int custom_api_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err);
+int api_registration_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err);
 
-struct custom_api_options {
+struct api_registration_options {
         const char *ns, *service; /* whom the APIServices have to name */
         /* Who the front proxy is from now on, to be taken over; NULL: nobody, because of why. Told when it changes. */
         void (*trust)(void *arg, struct front_proxy *f, const char *why);
@@ -31,12 +31,13 @@ struct custom_api_options {
  * Looks once a minute, level-triggered: reads who the front proxy is (ConfigMap extension-apiserver-authentication) and
  * whose the APIServices are, and writes who vouches for our certificate into those that are ours.
  */
-struct custom_api;
-struct custom_api *custom_api_new(struct client *c, const struct custom_api_options *o); /* strings are the caller's */
-void custom_api_free(struct custom_api *a);                                              /* NULL is fine */
-void custom_api_look(
-        struct custom_api *a); /* now; one that is under way begins afresh. Its timer calls it, and tests do */
+struct api_registration;
+struct api_registration *api_registration_new(struct client *c,
+                                              const struct api_registration_options *o); /* strings are the caller's */
+void api_registration_free(struct api_registration *a);                                  /* NULL is fine */
+void api_registration_look(
+        struct api_registration *a); /* now; one that is under way begins afresh. Its timer calls it, and tests do */
 /* Who vouches for our certificate (PEM, copied): looks at once. Never called: caBundle is left as it is. */
-void custom_api_vouched_by(struct custom_api *a, const char *roots_pem);
+void api_registration_vouched_by(struct api_registration *a, const char *roots_pem);
 
 #endif

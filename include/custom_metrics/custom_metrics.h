@@ -29,7 +29,7 @@ struct custom_answer {
         char *body; /* JSON; free() it */
         size_t len;
 };
-void custom_metrics_answer(const struct custom_request *r, const struct view *v, struct custom_answer *ret);
+void custom_metrics_answer(const struct custom_request *r, const struct snapshot *v, struct custom_answer *ret);
 
 /* A Status for a status that is no success; 503 is one to come again from. text is cut. */
 void custom_metrics_refuse(unsigned status, const char *text, struct custom_answer *ret);

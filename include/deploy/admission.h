@@ -25,7 +25,7 @@ int admission_read(struct text body, struct arena *a, struct admission *ret, str
 
 /* Does the answer need more of a pod's owner than the pod says: who owns that (a ReplicaSet, a Job), or the labels and
  * the word of one that the view does not have yet? Whoever serves finds it, in bounded time or not at all. */
-bool admission_wants_owner(const struct admission *r, const struct view *v);
+bool admission_wants_owner(const struct admission *r, const struct snapshot *v);
 struct admission_owner {
         struct text group, kind, name;  /* the highest owner in the chain that holds a template */
         const struct label_pair *label; /* its own labels, for a workload that the view does not have yet */
@@ -57,7 +57,7 @@ const char *admission_result_name(enum admission_result r); /* "patched", "stand
  * writes are those of that user, and those of its namespace's other accounts that write as field manager "halflife":
  * who learns and who serves have one account each. Writes the whole AdmissionReview to send back, with status 200.
  */
-void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
+void admission_answer(const struct admission *r, const struct snapshot *v, const struct admission_owner *owner,
                       const char *own_user, struct arena *a, struct buf *out, enum admission_result *ret);
 
 #endif

@@ -23,7 +23,7 @@ struct deploy_container {
 struct deploy_subject {
         struct text ns, group, kind, name;
         /* as the view has it: the profile it has counts, not what the labels select; NULL: looked up by name */
-        const struct view_target *known;
+        const struct snapshot_target *known;
         const struct label_pair *label; /* the union of the workload's and its template's: the workload's first */
         size_t labels;
         bool apply_never;         /* its own annotation halflife.dev/apply: Never */
@@ -42,8 +42,8 @@ struct deploy_row {
 };
 
 struct deploy_answer {
-        const struct view_profile *profile; /* NULL: none selects it, and nothing is changed */
-        const struct view_target *target;   /* NULL: nothing is known of it yet */
+        const struct snapshot_profile *profile; /* NULL: none selects it, and nothing is changed */
+        const struct snapshot_target *target;   /* NULL: nothing is known of it yet */
         enum state state;
         bool any;                     /* some request is ours: it is to be written and recorded */
         struct deploy_advice *advice; /* one a container, in their order */
@@ -51,7 +51,8 @@ struct deploy_answer {
 };
 
 /* Everything in *ret lies in the arena or the view. */
-void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret);
+void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, struct arena *a,
+                   struct deploy_answer *ret);
 
 /*
  * What the annotations of the object that is written record of its containers, into applied, recorded_… and

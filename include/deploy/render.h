@@ -65,7 +65,7 @@ int render_add(struct render *r, struct text text, struct err *err);
  * autoscalers. At most max; returns how many there are, max + 1 where more. */
 size_t render_namespaces(const struct render *r, struct text *ret, size_t max);
 /* Once, after all texts. Rows point into the view. */
-void render_run(struct render *r, const struct view *v);
+void render_run(struct render *r, const struct snapshot *v);
 /* A text as it is now. ERR_TOOBIG when out is too small for it. */
 int render_write(const struct render *r, size_t input, struct buf *out, struct err *err);
 const struct render_row *render_rows(const struct render *r, size_t *ret_count);

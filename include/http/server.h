@@ -117,11 +117,11 @@ struct server;
 struct snapshot_ref;
 /* Texts of options are the caller's, kept until server_stop. */
 int server_start(const struct server_options *o, struct server **ret, struct err *err);
-const char *server_address(const struct server *s);      /* "127.0.0.1:41234": the port bound; "" none */
-const char *server_rest_address(const struct server *s); /* "" where it is not served */
-void server_publish(struct server *s, struct view *v);   /* takes over one reference */
-struct snapshot_ref *server_views(struct server *s);     /* for another listener, until server_stop */
-void server_turned(struct server *s, struct mono at);    /* the loop turned: an atomic store */
+const char *server_address(const struct server *s);        /* "127.0.0.1:41234": the port bound; "" none */
+const char *server_rest_address(const struct server *s);   /* "" where it is not served */
+void server_publish(struct server *s, struct snapshot *v); /* takes over one reference */
+struct snapshot_ref *server_views(struct server *s);       /* for another listener, until server_stop */
+void server_turned(struct server *s, struct mono at);      /* the loop turned: an atomic store */
 void server_set_interval(struct server *s, int64_t interval_ms);
 /* What new handshakes get from now on; connections go on. Any thread. ERR_INVALID: the old pair is kept. */
 int server_set_certificate(struct server *s, const char *cert_pem, const char *key_pem, struct err *err);

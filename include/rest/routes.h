@@ -107,7 +107,7 @@ void answer_problem(struct answer *a, enum problem p, const char *detail_fmt, ..
  * 0, or ERR_INVALID and *ret_answer is a problem (404, 405, 400). v, which may be NULL, only tells how a kind is
  * spelled that is in no table of ours; the same view goes to route_answer. Texts of r need not outlive the call.
  */
-int route_match(const struct request *r, const struct view *v, struct arena *a, struct route *ret,
+int route_match(const struct request *r, const struct snapshot *v, struct arena *a, struct route *ret,
                 struct answer *ret_answer);
 
 /*
@@ -115,7 +115,7 @@ int route_match(const struct request *r, const struct view *v, struct arena *a, 
  * asked (503), no copies that nothing was learned. ROUTE_RENDER is not answered here (asserted) but by route_render,
  * because it has a thread of its own. While the API server is away the answer says so by Warning and Age.
  */
-void route_answer(const struct route *route, const struct request *r, const struct view *v,
+void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret);
 
 /*
@@ -123,7 +123,7 @@ void route_answer(const struct route *route, const struct request *r, const stru
  * application/yaml, application/x-yaml, text/yaml, text/plain, application/json, and what tells no type. Headers:
  * X-Halflife-Changed and X-Halflife-Left count objects, X-Halflife-Reason lists, where something was left, why.
  */
-void route_render(const struct route *route, const struct request *r, const struct view *v, struct arena *a,
+void route_render(const struct route *route, const struct request *r, const struct snapshot *v, struct arena *a,
                   struct answer *ret);
 
 #endif

@@ -9,17 +9,17 @@
 #include "deploy/admission.h"
 #include "kube/client.h"
 
-struct kin;
-struct kin *kin_new(struct client *c, struct world *w);
-void kin_free(struct kin *k); /* look-ups under way end without a call */
+struct owner_lookup;
+struct owner_lookup *owner_lookup_new(struct client *c, struct world *w);
+void owner_lookup_free(struct owner_lookup *k); /* look-ups under way end without a call */
 
 /* The top of the chain that starts at a pod's controller. found is called once, perhaps from within; owner is one block
  * (mem_free), the callee's; NULL: it was not found in 0.9 s, or too many are looked for, at once or a second. */
-struct kin_quest {
+struct owner_lookup_call {
         const char *ns, *api_version, *kind, *name; /* copied */
         void (*found)(void *arg, struct admission_owner *owner);
         void *arg;
 };
-void kin_find(struct kin *k, const struct kin_quest *q);
+void owner_lookup_find(struct owner_lookup *k, const struct owner_lookup_call *q);
 
 #endif

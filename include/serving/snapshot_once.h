@@ -10,7 +10,7 @@
 
 enum { GLANCE_NAMESPACES = 16 };
 
-struct glance_options {
+struct snapshot_once_options {
         const char *own_ns;    /* halflife's own namespace: reached only by name; NULL: none */
         const char *const *ns; /* those that matter: what is in them is asked for, by whoever may ask there only */
         size_t namespaces;     /* more than GLANCE_NAMESPACES: all of the cluster is asked for at once */
@@ -22,7 +22,7 @@ struct glance_options {
  * loop meanwhile. A namespace that is not there yet is none. *ret_unread objects could not be read, and *ret_why says
  * why the last of them. The view has one reference. < 0: what the client says, with what was asked for.
  */
-int glance(struct client *c, const struct glance_options *o, struct view **ret, size_t *ret_unread, struct err *ret_why,
-           struct err *err);
+int snapshot_once(struct client *c, const struct snapshot_once_options *o, struct snapshot **ret, size_t *ret_unread,
+                  struct err *ret_why, struct err *err);
 
 #endif

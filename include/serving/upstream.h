@@ -8,19 +8,19 @@
 #include "http/server.h"
 #include "net/http.h"
 
-struct learner;
+struct upstream;
 /* url: "https://halflife.halflife.svc", or http on a loopback address, for tokens travel there. ERR_INVALID otherwise.
  * Strings are the caller's. */
-int learner_new(struct loop *l, const char *url, const char *user_agent, struct learner **ret, struct err *err);
-void learner_free(struct learner *l); /* those under way end without a call */
+int upstream_new(struct loop *l, const char *url, const char *user_agent, struct upstream **ret, struct err *err);
+void upstream_free(struct upstream *l); /* those under way end without a call */
 /* Who vouches for its certificate, from now on: PEM, copied. */
-void learner_set_ca(struct learner *l, const char *ca_pem);
+void upstream_set_ca(struct upstream *l, const char *ca_pem);
 
 /* Ask; answered is called once, not from within, also where nobody can be asked (status 0). Copies token and path. */
-struct learner_call;
-typedef void learner_answered(void *arg, const struct server_relayed *r);
-struct learner_call *learner_ask(struct learner *l, const char *token, const char *path_query,
-                                 learner_answered *answered, void *arg);
-void learner_cancel(struct learner_call *call);
+struct upstream_call;
+typedef void upstream_answered(void *arg, const struct server_relayed *r);
+struct upstream_call *upstream_ask(struct upstream *l, const char *token, const char *path_query,
+                                   upstream_answered *answered, void *arg);
+void upstream_cancel(struct upstream_call *call);
 
 #endif

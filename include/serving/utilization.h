@@ -14,11 +14,11 @@ enum { UTILIZATION_SERIES_PODS = 5000 };
 
 /* Fills in the view's pods, of a settled world: those sampled not longer than fresh_ms before now, of which something
  * can be said. */
-void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct view *v);
+void snapshot_add_utilization(struct world *w, struct wall now, int64_t fresh_ms, struct snapshot *v);
 
 /* The series of one resource, m's family. */
-void utilization_write(struct buf *out, const struct metric *m, const struct view *v, enum resource r);
+void utilization_write(struct buf *out, const struct metric *m, const struct snapshot *v, enum resource r);
 /* Of how many pods the view tells beyond those that are series. */
-size_t utilization_left_out(const struct view *v);
+size_t utilization_left_out(const struct snapshot *v);
 
 #endif

@@ -8,22 +8,22 @@
 
 struct snapshot_ref {
         pthread_mutex_t lock; /* held for a swap or a hold only */
-        struct view *view;
+        struct snapshot *view;
 };
 
-static inline void snapshot_ref_put(struct snapshot_ref *s, struct view *v)
+static inline void snapshot_ref_put(struct snapshot_ref *s, struct snapshot *v)
 {
         pthread_mutex_lock(&s->lock);
-        struct view *old = s->view;
+        struct snapshot *old = s->view;
         s->view = v;
         pthread_mutex_unlock(&s->lock);
-        view_drop(old);
+        snapshot_drop(old);
 }
 
-static inline struct view *snapshot_ref_take(struct snapshot_ref *s)
+static inline struct snapshot *snapshot_ref_take(struct snapshot_ref *s)
 {
         pthread_mutex_lock(&s->lock);
-        struct view *v = view_hold(s->view);
+        struct snapshot *v = snapshot_hold(s->view);
         pthread_mutex_unlock(&s->lock);
         return v;
 }

@@ -145,15 +145,15 @@ static enum reason reason_of(const json_t *of)
         return REASON_NONE;
 }
 
-static struct view_numbers numbers_of(const json_t *container, enum resource r)
+static struct snapshot_numbers numbers_of(const json_t *container, enum resource r)
 {
-        return (struct view_numbers){
-                .original = view_amount_of(amount_of(container, r, "original")),
-                .current = view_amount_of(amount_of(container, r, "current")),
-                .model = view_amount_of(amount_of(container, r, "model")),
-                .target = view_amount_of(amount_of(container, r, "target")),
-                .lower = view_amount_of(amount_of(container, r, "lower")),
-                .upper = view_amount_of(amount_of(container, r, "upper")),
+        return (struct snapshot_numbers){
+                .original = snapshot_amount_of(amount_of(container, r, "original")),
+                .current = snapshot_amount_of(amount_of(container, r, "current")),
+                .model = snapshot_amount_of(amount_of(container, r, "model")),
+                .target = snapshot_amount_of(amount_of(container, r, "target")),
+                .lower = snapshot_amount_of(amount_of(container, r, "lower")),
+                .upper = snapshot_amount_of(amount_of(container, r, "upper")),
                 .applied = -1,
                 .reason = (uint8_t)reason_of(json_object_get(container, resource_name(r))),
                 .learned = is_learned(container, r),
@@ -224,7 +224,7 @@ static void settings_set(struct published *p, const json_t *containers)
                                 struct amount a = {0};
                                 const char *text = json_string_value(json_object_get(set, resource_name(r)));
                                 (void)amount_parse(text_of(text), r, &a);
-                                p->row[i].shown[r].applied = view_amount_of(a);
+                                p->row[i].shown[r].applied = snapshot_amount_of(a);
                         }
         }
 }

@@ -286,7 +286,8 @@ static void check_custom_metrics(struct checking *c)
         int ours = 0;
         if (!c->settings.text[SET_CUSTOM_METRICS_LISTEN])
                 return;
-        int rc = custom_api_check(c->session.client, c->ns, c->settings.text[SET_CUSTOM_METRICS_SERVICE], &ours, &err);
+        int rc = api_registration_check(c->session.client, c->ns, c->settings.text[SET_CUSTOM_METRICS_SERVICE], &ours,
+                                        &err);
         snprintf(line, sizeof line, "custom metrics API: %s", rc < 0 ? err.text : "leads to halflife");
         if (rc == ERR_CONFLICT)
                 tell(c, BAD, line, "halflife run refuses to start so");

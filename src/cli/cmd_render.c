@@ -164,7 +164,7 @@ static bool is_namespace(struct text t)
         return sane;
 }
 
-static int look(struct rendering *r, const struct render *all, struct view **ret, struct err *err)
+static int look(struct rendering *r, const struct render *all, struct snapshot **ret, struct err *err)
 {
         struct text found[GLANCE_NAMESPACES + 1];
         const char *ns[GLANCE_NAMESPACES + 1];
@@ -175,10 +175,10 @@ static int look(struct rendering *r, const struct render *all, struct view **ret
                 if (is_namespace(found[i]))
                         ns[named++] = arena_text(&names, found[i]);
         const char *own = getenv("HALFLIFE_NAMESPACE");
-        const struct glance_options o = {.own_ns = own && *own ? own : "halflife",
-                                         .ns = ns,
-                                         .namespaces = count > GLANCE_NAMESPACES ? count : named};
-        int rc = count ? glance(r->session.client, &o, ret, &unread, &why, err) : 0;
+        const struct snapshot_once_options o = {.own_ns = own && *own ? own : "halflife",
+                                                .ns = ns,
+                                                .namespaces = count > GLANCE_NAMESPACES ? count : named};
+        int rc = count ? snapshot_once(r->session.client, &o, ret, &unread, &why, err) : 0;
         if (unread)
                 fprintf(stderr, "halflife render: %zu objects of the cluster were passed over: %s\n", unread,
                         terminal_tame(why.text));
@@ -210,7 +210,7 @@ static int take_results(struct rendering *r, const struct render *all, struct er
 
 static int render_here(struct rendering *r, struct err *err)
 {
-        struct view *v = NULL;
+        struct snapshot *v = NULL;
         int rc = open_session(r, err);
         if (rc < 0)
                 return rc;
@@ -223,13 +223,13 @@ static int render_here(struct rendering *r, struct err *err)
                 }
         rc = look(r, all, &v, err);
         if (rc == 0) {
-                v = v ? v : view_new(); /* nothing in them is of interest */
+                v = v ? v : snapshot_new(); /* nothing in them is of interest */
                 render_run(all, v);
                 rc = take_results(r, all, err);
         } else {
                 session_advise(err);
         }
-        view_drop(v);
+        snapshot_drop(v);
         return rc;
 }
 

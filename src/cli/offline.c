@@ -15,7 +15,7 @@ struct offline {
         size_t copies;
         char *refused; /* why a row of it could not be read; NULL */
         struct arena arena;
-        struct view *view;
+        struct snapshot *view;
 };
 
 static void *take_target(void *arg, const struct store_key *key)
@@ -86,13 +86,13 @@ static int load(const char *path, struct offline *o, struct err *err)
 }
 
 /* As of the newest sample: kills held then are held. */
-static struct view *view_of(struct offline *o)
+static struct snapshot *snapshot_of(struct offline *o)
 {
-        struct view *v = view_new();
-        struct view_container *c = arena_new(&v->arena, (o->copies + 1) * sizeof *c);
-        struct view_target *t = arena_new(&v->arena, sizeof *t);
+        struct snapshot *v = snapshot_new();
+        struct snapshot_container *c = arena_new(&v->arena, (o->copies + 1) * sizeof *c);
+        struct snapshot_target *t = arena_new(&v->arena, sizeof *t);
         char key[KIND_NAME_MAX];
-        *t = (struct view_target){
+        *t = (struct snapshot_target){
                 .ns = o->ns,
                 .group = o->group,
                 .version = "",
@@ -107,17 +107,17 @@ static struct view *view_of(struct offline *o)
                 .containers = (uint16_t)o->copies,
         };
         for (size_t i = 0; i < o->copies; i++) {
-                const struct view_numbers none = {-1, -1, -1, -1, -1, -1, .applied = -1};
+                const struct snapshot_numbers none = {-1, -1, -1, -1, -1, -1, .applied = -1};
                 bool whole = o->copies > 1 && strcmp(o->copy[i].container, CONTAINER_WHOLE) == 0;
-                c[i] = (struct view_container){.name = o->copy[i].container,
-                                               .role = whole ? ROLE_WHOLE : ROLE_MAIN,
-                                               .state = STATE_READY,
-                                               .of = {none, none}};
+                c[i] = (struct snapshot_container){.name = o->copy[i].container,
+                                                   .role = whole ? ROLE_WHOLE : ROLE_MAIN,
+                                                   .state = STATE_READY,
+                                                   .of = {none, none}};
                 if (o->copy[i].usage.newest_ms > v->at.ms)
                         v->at.ms = o->copy[i].usage.newest_ms;
         }
-        view_add_target(v, t);
-        view_finish(v);
+        snapshot_add_target(v, t);
+        snapshot_finish(v);
         return v;
 }
 
@@ -168,7 +168,7 @@ int offline_open(const char *path, const char *ns, const struct workload *w, str
                 offline_close(o);
                 return rc;
         }
-        o->view = view_of(o);
+        o->view = snapshot_of(o);
         *ret = o;
         return 0;
 }
@@ -185,7 +185,7 @@ const char *offline_refused(const struct offline *o)
 
 void offline_close(struct offline *o)
 {
-        view_drop(o->view);
+        snapshot_drop(o->view);
         mem_free(o->copy);
         mem_free(o->refused);
         arena_release(&o->arena);

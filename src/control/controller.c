@@ -143,7 +143,7 @@ static void decide_target(struct controller *c, struct target *t)
         struct plan plan;
         clocks_mend(c, t);
         if (!t->workload) {
-                show_gone(c, t);
+                snapshot_show_gone(c, t);
                 if (!t->busy && work_delete_due(c, t))
                         work_add(c, t);
                 return;
@@ -167,7 +167,7 @@ static void decide_target(struct controller *c, struct target *t)
                 decide(c, t, &plan);
         canary_watch(c, t, &plan);
         tally(c, &plan);
-        show_target(c, &plan);
+        snapshot_show_target(c, &plan);
         if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
                          publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
                 work_add(c, t);
@@ -192,7 +192,7 @@ static void decide_begin(struct controller *c)
 {
         settle(c);
         tally_begin(c);
-        show_begin(c);
+        snapshot_begin(c);
         c->stage = CYCLE_DECIDING;
         c->decide_at = 0;
         decide_slice(c);
@@ -397,7 +397,8 @@ static int write_addresses(const struct controller *c, struct err *err)
         if (!c->options.listen_file)
                 return 0;
         FILE *f = fopen(c->options.listen_file, "we");
-        const char *rest = server_rest_address(c->server), *custom = custom_server_address(c->custom_server);
+        const char *rest = server_rest_address(c->server),
+                   *custom = custom_metrics_server_address(c->custom_metrics_server);
         if (!f ||
             fprintf(f, "%s\n%s%s%s%s", server_address(c->server), rest, *rest ? "\n" : "", custom,
                     *custom ? "\n" : "") < 0 ||
@@ -411,7 +412,7 @@ static int show_certificate(void *arg, const char *cert_pem, const char *key_pem
         struct controller *c = arg;
         int rc = c->options.serve_listen ? server_set_certificate(c->server, cert_pem, key_pem, err) : 0;
         if (rc == 0)
-                rc = custom_server_set_certificate(c->custom_server, cert_pem, key_pem, err);
+                rc = custom_metrics_server_set_certificate(c->custom_metrics_server, cert_pem, key_pem, err);
         if (rc == 0)
                 nudge(c);
         return rc;
@@ -421,14 +422,14 @@ static void trust_roots(void *arg, const char *roots_pem)
 {
         struct controller *c = arg;
         if (c->learner && !c->options.learner_ca)
-                learner_set_ca(c->learner, roots_pem);
-        custom_server_vouched_by(c->custom_server, roots_pem);
+                upstream_set_ca(c->learner, roots_pem);
+        custom_metrics_server_vouched_by(c->custom_metrics_server, roots_pem);
 }
 
 void controller_trust_learner(struct controller *c, const char *ca_pem)
 {
         if (c->learner)
-                learner_set_ca(c->learner, ca_pem);
+                upstream_set_ca(c->learner, ca_pem);
 }
 
 static int webhook_start(struct controller *c, struct err *err)
@@ -462,7 +463,7 @@ static int custom_check(struct controller *c, struct err *err)
                 return err_set(err, ERR_INVALID,
                                "--custom-metrics-listen needs a certificate: --webhook-certificate self, or --tls-cert "
                                "and --tls-key");
-        if (custom_api_check(c->client, co->ns, co->custom_service, &ours, &why) == ERR_CONFLICT)
+        if (api_registration_check(c->client, co->ns, co->custom_service, &ours, &why) == ERR_CONFLICT)
                 return err_set(err, ERR_CONFLICT, "%s", why.text);
         return 0;
 }
@@ -470,12 +471,12 @@ static int custom_check(struct controller *c, struct err *err)
 static int custom_start(struct controller *c, struct err *err)
 {
         const struct controller_options *co = &c->options;
-        const struct custom_server_options o = {.listen = co->custom_listen,
-                                                .cert_file = co->tls_cert,
-                                                .key_file = co->tls_key,
-                                                .ns = co->ns,
-                                                .service = co->custom_service};
-        return custom_server_new(c->client, &o, server_views(c->server), &c->custom_server, err);
+        const struct custom_metrics_server_options o = {.listen = co->custom_listen,
+                                                        .cert_file = co->tls_cert,
+                                                        .key_file = co->tls_key,
+                                                        .ns = co->ns,
+                                                        .service = co->custom_service};
+        return custom_metrics_server_new(c->client, &o, server_views(c->server), &c->custom_metrics_server, err);
 }
 
 static int serve_start(struct controller *c, struct err *err)
@@ -578,9 +579,9 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         *err = (struct err){0};
         if (!o->replica)
                 persist_open(c, err);
-        else if (o->learner_url && learner_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
+        else if (o->learner_url && upstream_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
                  o->learner_ca)
-                learner_set_ca(c->learner, o->learner_ca);
+                upstream_set_ca(c->learner, o->learner_ca);
         if (err->code == 0)
                 (void)custom_check(c, err);
         if (err->code == 0)
@@ -672,7 +673,7 @@ void controller_free(struct controller *c)
         for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
                 loop_timer_stop(c->loop, timers[i]);
         webhook_free(c->webhook);
-        custom_server_free(c->custom_server);
+        custom_metrics_server_free(c->custom_metrics_server);
         scrape_stop(c);
         backfill_free(c->backfill);
         prometheus_free(c->prometheus);
@@ -680,8 +681,8 @@ void controller_free(struct controller *c)
         (void)persist_close(c, &(struct err){0});
         server_stop(c->server);
         inquiries_free(c->inquiries);
-        learner_free(c->learner);
-        view_drop(c->next_view);
+        upstream_free(c->learner);
+        snapshot_drop(c->next_view);
         event_source_free(c->events);
         lease_free(c->lease);
         client_free(c->client);

@@ -208,10 +208,10 @@ struct controller {
 
         struct server *server;
         struct inquiries *inquiries;
-        struct learner *learner;             /* of a replica; NULL: none is known */
-        struct custom_server *custom_server; /* NULL: custom metrics are not served */
-        struct webhook *webhook;             /* NULL: the certificate is in files, or there is none */
-        struct view *next_view;              /* of the pass under way; NULL: nobody reads */
+        struct upstream *learner;                            /* of a replica; NULL: none is known */
+        struct custom_metrics_server *custom_metrics_server; /* NULL: custom metrics are not served */
+        struct webhook *webhook;                             /* NULL: the certificate is in files, or there is none */
+        struct snapshot *next_view;                          /* of the pass under way; NULL: nobody reads */
         struct counters count;
         /* as of the last decision over all targets */
         int64_t by_state[STATES], by_reason[REASONS];
@@ -421,10 +421,10 @@ void windows_settle(struct controller *c);       /* which profiles' windows are 
 void windows_forget_zones(struct controller *c); /* time zones are read afresh by the next settle */
 
 /* show.c: the view that a pass leaves for others */
-void show_begin(struct controller *c);
-void show_target(struct controller *c, const struct plan *p);
-void show_gone(struct controller *c, const struct target *t);
-struct view *show_end(struct controller *c); /* the caller's */
+void snapshot_begin(struct controller *c);
+void snapshot_show_target(struct controller *c, const struct plan *p);
+void snapshot_show_gone(struct controller *c, const struct target *t);
+struct snapshot *snapshot_end(struct controller *c); /* the caller's */
 
 /* inquiry.c: what the server's threads ask of the loop */
 struct inquiries *inquiries_new(struct controller *c);

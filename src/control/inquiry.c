@@ -22,13 +22,13 @@ struct inquiry {
         uint64_t ticket;
         char *token, *verb, *ns, *group, *kind, *name;
         struct review *review;
-        struct learner_call *asked;
+        struct upstream_call *asked;
 };
 
 struct inquiries {
         struct controller *controller;
         struct inquiry *under_way; /* at the API server; the loop's */
-        struct kin *kin;
+        struct owner_lookup *kin;
         bool away;           /* told that callers cannot be told apart */
         struct review *self; /* under way */
         struct loop_timer self_again;
@@ -227,7 +227,7 @@ static void answer_learned(struct inquiry *q)
         inquiry_free(q);
 }
 
-static void learner_told(void *arg, const struct server_relayed *r)
+static void upstream_told(void *arg, const struct server_relayed *r)
 {
         struct inquiry *q = arg;
         server_relayed(q->all->controller->server, q->ticket, r);
@@ -247,7 +247,7 @@ static void ask_learner(struct inquiry *q)
                 return;
         }
         set_out(q);
-        q->asked = learner_ask(c->learner, q->token, q->name, learner_told, q);
+        q->asked = upstream_ask(c->learner, q->token, q->name, upstream_told, q);
         explicit_bzero(q->token, strlen(q->token));
 }
 
@@ -262,9 +262,9 @@ static void owner_found(void *arg, struct admission_owner *owner)
 
 static void find_owner(struct inquiry *q)
 {
-        const struct kin_quest quest = {q->ns, q->group, q->kind, q->name, owner_found, q};
+        const struct owner_lookup_call quest = {q->ns, q->group, q->kind, q->name, owner_found, q};
         set_out(q);
-        kin_find(q->all->kin, &quest);
+        owner_lookup_find(q->all->kin, &quest);
 }
 
 /* --- the loop's side --- */
@@ -318,7 +318,7 @@ struct inquiries *inquiries_new(struct controller *c)
 {
         struct inquiries *all = MEM_NEW(struct inquiries);
         all->controller = c;
-        all->kin = kin_new(c->client, &c->world);
+        all->kin = owner_lookup_new(c->client, &c->world);
         all->end = &all->box;
         pthread_mutex_init(&all->lock, NULL);
         return all;
@@ -350,13 +350,13 @@ void inquiries_free(struct inquiries *all)
         loop_timer_stop(all->controller->loop, &all->self_again);
         if (all->self)
                 review_cancel(all->self);
-        kin_free(all->kin);
+        owner_lookup_free(all->kin);
         while (all->under_way) {
                 struct inquiry *q = all->under_way;
                 if (q->review)
                         review_cancel(q->review);
                 if (q->asked)
-                        learner_cancel(q->asked);
+                        upstream_cancel(q->asked);
                 come_back(q);
         }
         for (struct inquiry *q = all->box, *next; q; q = next) {

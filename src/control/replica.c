@@ -29,14 +29,14 @@ static void look_at_source(struct controller *c)
 
 static void show_rows(struct controller *c)
 {
-        const struct view *v = c->next_view;
-        show_recommendations(&c->world, &c->plans, c->next_view);
+        const struct snapshot *v = c->next_view;
+        snapshot_add_recommendations(&c->world, &c->plans, c->next_view);
         arena_reset(&c->plans);
         memset(c->by_state, 0, sizeof c->by_state);
         memset(c->saving, 0, sizeof c->saving);
         for (size_t i = 0; i < v->targets; i++) {
                 c->by_state[v->target[i]->state]++;
-                bool counts = view_dimension(v->target[i]) == DIMENSION_WORKLOAD;
+                bool counts = snapshot_dimension(v->target[i]) == DIMENSION_WORKLOAD;
                 for (enum resource k = CPU; counts && k < RESOURCES; k++)
                         c->saving[k] = add_saturated(c->saving[k], v->target[i]->saving[k]);
         }
@@ -59,7 +59,7 @@ void replica_pass(void *arg)
         }
         namespaces_sweep(&c->world);
         look_at_source(c);
-        show_begin(c);
+        snapshot_begin(c);
         show_rows(c);
         telemetry_publish(c);
         c->count.last_cycle_seconds = (double)(mono_read().ns - began.ns) / 1e9;

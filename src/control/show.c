@@ -12,7 +12,7 @@
 /* --- targets --- */
 
 /* What an answer of ours made of the request: what stands below the original; of a trial, what new pods get. */
-static view_amount applied_of(const struct target *t, const struct plan_container *c, enum resource r)
+static snapshot_amount applied_of(const struct target *t, const struct plan_container *c, enum resource r)
 {
         struct amount current = c->facts.current[r], original = c->facts.original[r];
         const struct record_row *resting = target_resting(t, c->name);
@@ -21,18 +21,18 @@ static view_amount applied_of(const struct target *t, const struct plan_containe
         return current.set && original.set && current.value < original.value ? current.value : -1;
 }
 
-static struct view_numbers numbers_of(const struct target *t, const struct plan_container *c, enum resource r)
+static struct snapshot_numbers numbers_of(const struct target *t, const struct plan_container *c, enum resource r)
 {
         const struct amount target = plan_amount_of(c, r, PLAN_TARGET), original = plan_amount_of(c, r, PLAN_ORIGINAL);
         enum reason rule = c->advice.of[r].reason;
         bool below = target.set && original.set && target.value < original.value;
-        return (struct view_numbers){
-                .original = view_amount_of(original),
-                .current = view_amount_of(plan_amount_of(c, r, PLAN_CURRENT)),
-                .model = view_amount_of(plan_amount_of(c, r, PLAN_MODEL)),
-                .target = view_amount_of(target),
-                .lower = view_amount_of(plan_amount_of(c, r, PLAN_LOWER)),
-                .upper = view_amount_of(plan_amount_of(c, r, PLAN_UPPER)),
+        return (struct snapshot_numbers){
+                .original = snapshot_amount_of(original),
+                .current = snapshot_amount_of(plan_amount_of(c, r, PLAN_CURRENT)),
+                .model = snapshot_amount_of(plan_amount_of(c, r, PLAN_MODEL)),
+                .target = snapshot_amount_of(target),
+                .lower = snapshot_amount_of(plan_amount_of(c, r, PLAN_LOWER)),
+                .upper = snapshot_amount_of(plan_amount_of(c, r, PLAN_UPPER)),
                 .applied = applied_of(t, c, r),
                 .limit = c->facts.limit[r].set ? c->facts.limit[r].value : 0,
                 .reason = (uint8_t)c->advice.reason[r],
@@ -41,12 +41,12 @@ static struct view_numbers numbers_of(const struct target *t, const struct plan_
         };
 }
 
-static const struct view_container *containers_of(struct view *v, const struct plan *p)
+static const struct snapshot_container *containers_of(struct snapshot *v, const struct plan *p)
 {
-        struct view_container *to = arena_new(&v->arena, (size_t)p->containers * sizeof *to);
+        struct snapshot_container *to = arena_new(&v->arena, (size_t)p->containers * sizeof *to);
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
-                to[i].name = view_name(v, c->name);
+                to[i].name = snapshot_name(v, c->name);
                 to[i].role = (uint8_t)c->role;
                 to[i].state = (uint8_t)c->facts.learned.state;
                 to[i].ignored = c->facts.ignored;
@@ -56,33 +56,34 @@ static const struct view_container *containers_of(struct view *v, const struct p
         return to;
 }
 
-static const struct view_condition *conditions_of(struct view *v, const struct plan *p)
+static const struct snapshot_condition *conditions_of(struct snapshot *v, const struct plan *p)
 {
-        struct view_condition c[PLAN_CONDITIONS];
+        struct snapshot_condition c[PLAN_CONDITIONS];
         for (int i = 0; i < p->conditions; i++)
-                c[i] = (struct view_condition){p->condition[i].type, p->condition[i].reason, p->condition[i].status};
-        return view_conditions(v, c, (size_t)p->conditions);
+                c[i] = (struct snapshot_condition){p->condition[i].type, p->condition[i].reason,
+                                                   p->condition[i].status};
+        return snapshot_conditions(v, c, (size_t)p->conditions);
 }
 
-static struct view_target *row_of(struct view *v, const struct target *t)
+static struct snapshot_target *row_of(struct snapshot *v, const struct target *t)
 {
-        struct view_target *to =
-                show_row_new(v, &(struct show_name){t->ns, t->group, t->version, t->kind, t->name, t->recommendation});
+        struct snapshot_target *to = snapshot_row_new(
+                v, &(struct snapshot_row_name){t->ns, t->group, t->version, t->kind, t->name, t->recommendation});
         if (t->published && t->published->hold)
                 to->hold = arena_text(&v->arena, text_of(t->published->hold));
         return to;
 }
 
-void show_target(struct controller *c, const struct plan *p)
+void snapshot_show_target(struct controller *c, const struct plan *p)
 {
-        struct view *v = c->next_view;
+        struct snapshot *v = c->next_view;
         const struct target *t = p->target;
         const struct workload *wl = t->workload;
         if (!v)
                 return;
-        struct view_target *to = row_of(v, t);
+        struct snapshot_target *to = row_of(v, t);
         struct labels own = workload_own_labels(wl);
-        to->labels = view_labels(v, own.pair, own.count, &to->labels_size);
+        to->labels = snapshot_labels(v, own.pair, own.count, &to->labels_size);
         to->profile = t->profile ? t->profile->shown : NULL;
         to->state = (uint8_t)p->state;
         to->contested = p->contested;
@@ -96,7 +97,7 @@ void show_target(struct controller *c, const struct plan *p)
                 to->pod_asks[r] = workload_more(wl)->pod_asks[r].set;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->hpa_holds[r] = plan_deploys_original(p, r);
-        to->quota = show_quota(v, p->quota_hard, p->quota_used);
+        to->quota = snapshot_quota_new(v, p->quota_hard, p->quota_used);
         to->replicas = workload_replicas(wl);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 to->saving[r] = plan_saving(p, r);
@@ -109,23 +110,23 @@ void show_target(struct controller *c, const struct plan *p)
         to->container = containers_of(v, p);
         to->conditions = (uint16_t)p->conditions;
         to->condition = conditions_of(v, p);
-        view_add_target(v, to);
+        snapshot_add_target(v, to);
 }
 
-void show_gone(struct controller *c, const struct target *t)
+void snapshot_show_gone(struct controller *c, const struct target *t)
 {
         if (c->next_view && t->published && t->published->known)
-                show_published(c->next_view, t->published, row_of(c->next_view, t), true);
+                snapshot_add_published(c->next_view, t->published, row_of(c->next_view, t), true);
 }
 
 /* --- a pass --- */
 
-void show_begin(struct controller *c)
+void snapshot_begin(struct controller *c)
 {
-        view_drop(c->next_view);
-        c->next_view = c->server ? view_new() : NULL;
+        snapshot_drop(c->next_view);
+        c->next_view = c->server ? snapshot_new() : NULL;
         if (c->next_view)
-                show_profiles(&c->world, c->next_view);
+                snapshot_add_profiles(&c->world, c->next_view);
 }
 
 /* An autoscaler takes a pod without a value for one not measured; an old value it would take for the present one. */
@@ -136,15 +137,15 @@ static int64_t fresh_ms(const struct controller *c)
         return ms > LEAST_MS ? ms : LEAST_MS;
 }
 
-struct view *show_end(struct controller *c)
+struct snapshot *snapshot_end(struct controller *c)
 {
-        struct view *v = STEAL(&c->next_view);
+        struct snapshot *v = STEAL(&c->next_view);
         if (!v)
-                return view_new();
-        show_namespaces(&c->world, v);
-        show_hpas(&c->world, v);
-        utilization_show(&c->world, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
-        show_rivals(&c->world, v);
+                return snapshot_new();
+        snapshot_add_namespaces(&c->world, v);
+        snapshot_add_hpas(&c->world, v);
+        snapshot_add_utilization(&c->world, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
+        snapshot_add_other_autoscalers(&c->world, v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.apply_never;
         v->fuse_blown |= c->fuse.blown != NULL; /* a replica has read it already */
@@ -152,6 +153,6 @@ struct view *show_end(struct controller *c)
                 v->source_error = arena_text(&v->arena, text_of(c->source_error));
                 v->source_since_ms = c->source_since_ms;
         }
-        view_finish(v);
+        snapshot_finish(v);
         return v;
 }

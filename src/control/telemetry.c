@@ -338,7 +338,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
 }
 
-static void utilizations(struct buf *out, const struct view *v)
+static void utilizations(struct buf *out, const struct snapshot *v)
 {
         utilization_write(out, &metrics[M_POD_CPU], v, CPU);
         utilization_write(out, &metrics[M_POD_MEMORY], v, MEMORY);
@@ -348,14 +348,14 @@ static void utilizations(struct buf *out, const struct view *v)
 static void custom_metrics(struct buf *out, const struct controller *c)
 {
         uint64_t answers[6];
-        custom_server_counts(c->custom_server, answers);
+        custom_metrics_server_counts(c->custom_metrics_server, answers);
         metric_family(out, &metrics[M_CUSTOM_ANSWERS]);
         for (int digit = 2; digit < 6; digit++)
                 labelled(out, M_CUSTOM_ANSWERS, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
                          (double)answers[digit]);
 }
 
-static void write_all(struct buf *out, const struct controller *c, const struct view *v)
+static void write_all(struct buf *out, const struct controller *c, const struct snapshot *v)
 {
         if (!c->options.replica) {
                 write_learner(out, c);
@@ -383,7 +383,7 @@ void telemetry_publish(struct controller *c)
                 return;
         char waiting[256];
         struct buf out;
-        struct view *v = show_end(c);
+        struct snapshot *v = snapshot_end(c);
         buf_init(&out, TEXT_MAX);
         write_all(&out, c, v);
         v->metrics_len = out.len;

@@ -24,7 +24,7 @@ static char *service_path(int version)
 
 /* --- whose it is --- */
 
-int custom_api_owner(const json_t *api_service, const char *ns, const char *name, struct err *err)
+int api_registration_owner(const json_t *api_service, const char *ns, const char *name, struct err *err)
 {
         const json_t *service = json_object_get(json_object_get(api_service, "spec"), "service");
         const char *is_ns = json_string_value(json_object_get(service, "namespace"));
@@ -44,7 +44,7 @@ int custom_api_owner(const json_t *api_service, const char *ns, const char *name
                        which, whose, ns, name);
 }
 
-int custom_api_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err)
+int api_registration_check(struct client *c, const char *ns, const char *name, int *ret_ours, struct err *err)
 {
         int ours = 0;
         for (int i = 0; i < VERSIONS; i++) {
@@ -55,7 +55,7 @@ int custom_api_check(struct client *c, const char *ns, const char *name, int *re
                 if (rc == ERR_NOTFOUND)
                         continue;
                 AUTO(json_decref) json_t *object = rc == 0 ? json_loadb(body, len, 0, NULL) : NULL;
-                rc = rc < 0 ? rc : custom_api_owner(object, ns, name, err);
+                rc = rc < 0 ? rc : api_registration_owner(object, ns, name, err);
                 if (rc < 0)
                         return rc;
                 ours++;
@@ -66,9 +66,9 @@ int custom_api_check(struct client *c, const char *ns, const char *name, int *re
 
 /* --- looking --- */
 
-struct custom_api {
+struct api_registration {
         struct client *client;
-        struct custom_api_options o;
+        struct api_registration_options o;
         struct loop_timer again;
         struct client_call *call; /* NULL: nothing is under way */
         char *config_path, *path[VERSIONS];
@@ -85,7 +85,7 @@ struct custom_api {
 
 static void look(void *arg);
 
-static void forget(struct custom_api *a)
+static void forget(struct api_registration *a)
 {
         json_decref(a->map);
         a->map = NULL;
@@ -96,14 +96,14 @@ static void forget(struct custom_api *a)
         a->version = a->ours = 0;
 }
 
-static void finish(struct custom_api *a, int64_t after_ms)
+static void finish(struct api_registration *a, int64_t after_ms)
 {
         forget(a);
         loop_timer_set(client_loop(a->client), &a->again, a->hurry ? 0 : after_ms, look, a);
         a->hurry = false;
 }
 
-static bool is_news(struct custom_api *a, const char *text)
+static bool is_news(struct api_registration *a, const char *text)
 {
         bool news = strcmp(a->trouble, text) != 0;
         snprintf(a->trouble, sizeof a->trouble, "%s", text);
@@ -111,14 +111,14 @@ static bool is_news(struct custom_api *a, const char *text)
 }
 
 /* It goes on as it was: what is known of the front proxy does not grow wrong by an API server that is away. */
-static void fail(struct custom_api *a, const struct err *why, const char *what)
+static void fail(struct api_registration *a, const struct err *why, const char *what)
 {
         if (is_news(a, why->text))
                 log_warn("custom metrics cannot be seen to, will try again", KV("what", what), KV("error", why->text));
         finish(a, RETRY_MS);
 }
 
-static void refuse(struct custom_api *a, const struct err *why)
+static void refuse(struct api_registration *a, const struct err *why)
 {
         if (is_news(a, why->text))
                 log_error("custom metrics are not served: they belong to another service", KV("error", why->text));
@@ -129,7 +129,7 @@ static void refuse(struct custom_api *a, const struct err *why)
 }
 
 /* Only once it is known that the group is nobody else's. */
-static int trust(struct custom_api *a, struct err *err)
+static int trust(struct api_registration *a, struct err *err)
 {
         struct front_proxy *f = NULL;
         json_t *data = json_object_get(a->map, "data");
@@ -144,7 +144,7 @@ static int trust(struct custom_api *a, struct err *err)
         return 0;
 }
 
-static void tell(struct custom_api *a)
+static void tell(struct api_registration *a)
 {
         struct err err = {0};
         if (trust(a, &err) < 0) {
@@ -162,11 +162,11 @@ static void tell(struct custom_api *a)
 
 /* --- APIServices: both are read before anything is written --- */
 
-static void write_next(struct custom_api *a);
+static void write_next(struct api_registration *a);
 
 static void patched(void *arg, const struct client_answer *answer)
 {
-        struct custom_api *a = arg;
+        struct api_registration *a = arg;
         a->call = NULL;
         if (answer->err.code == ERR_STALE) {
                 finish(a, RETRY_MS); /* it was changed meanwhile */
@@ -180,7 +180,7 @@ static void patched(void *arg, const struct client_answer *answer)
 }
 
 /* Who vouches for us is written only where the API server is to look at it. */
-static bool wants_bundle(const struct custom_api *a, const json_t *object)
+static bool wants_bundle(const struct api_registration *a, const json_t *object)
 {
         const json_t *spec = json_object_get(object, "spec");
         const char *has = json_string_value(json_object_get(spec, "caBundle"));
@@ -188,7 +188,7 @@ static bool wants_bundle(const struct custom_api *a, const json_t *object)
                (!has || strcmp(has, a->roots) != 0);
 }
 
-static void write_bundle(struct custom_api *a, const json_t *object)
+static void write_bundle(struct api_registration *a, const json_t *object)
 {
         const json_t *version = json_object_get(json_object_get(object, "metadata"), "resourceVersion");
         AUTO(json_decref)
@@ -198,7 +198,7 @@ static void write_bundle(struct custom_api *a, const json_t *object)
         a->call = patch_send(a->client, a->path[a->version], patch, false, patched, a);
 }
 
-static void write_next(struct custom_api *a)
+static void write_next(struct api_registration *a)
 {
         while (a->version < VERSIONS && !wants_bundle(a, a->service[a->version]))
                 a->version++;
@@ -208,11 +208,11 @@ static void write_next(struct custom_api *a)
                 tell(a);
 }
 
-static void read_next(struct custom_api *a);
+static void read_next(struct api_registration *a);
 
 static void service_read(void *arg, const struct client_answer *answer)
 {
-        struct custom_api *a = arg;
+        struct api_registration *a = arg;
         struct err err = {0};
         bool there = answer->err.code != ERR_NOTFOUND;
         a->call = NULL;
@@ -222,7 +222,7 @@ static void service_read(void *arg, const struct client_answer *answer)
         }
         json_t *object = there ? json_loadb(answer->body.p, answer->body.len, 0, NULL) : NULL;
         a->service[a->version++] = object;
-        int rc = there ? custom_api_owner(object, a->o.ns, a->o.service, &err) : 0;
+        int rc = there ? api_registration_owner(object, a->o.ns, a->o.service, &err) : 0;
         if (rc == ERR_CONFLICT) {
                 refuse(a, &err);
                 return;
@@ -235,7 +235,7 @@ static void service_read(void *arg, const struct client_answer *answer)
         read_next(a);
 }
 
-static void read_next(struct custom_api *a)
+static void read_next(struct api_registration *a)
 {
         const char *path = a->version < VERSIONS ? a->path[a->version] : NULL;
         const struct call call = {.method = HTTP_GET, .path = path, .urgent = true};
@@ -251,7 +251,7 @@ static void read_next(struct custom_api *a)
 
 static void config_read(void *arg, const struct client_answer *answer)
 {
-        struct custom_api *a = arg;
+        struct api_registration *a = arg;
         a->call = NULL;
         if (answer->err.code) {
                 fail(a, &answer->err, CONFIG);
@@ -261,7 +261,7 @@ static void config_read(void *arg, const struct client_answer *answer)
         read_next(a);
 }
 
-void custom_api_look(struct custom_api *a)
+void api_registration_look(struct api_registration *a)
 {
         const struct call call = {.method = HTTP_GET, .path = a->config_path, .urgent = true};
         loop_timer_stop(client_loop(a->client), &a->again);
@@ -273,14 +273,14 @@ void custom_api_look(struct custom_api *a)
 
 static void look(void *api)
 {
-        custom_api_look(api);
+        api_registration_look(api);
 }
 
 /* --- from start to end --- */
 
-struct custom_api *custom_api_new(struct client *c, const struct custom_api_options *o)
+struct api_registration *api_registration_new(struct client *c, const struct api_registration_options *o)
 {
-        struct custom_api *a = MEM_NEW(struct custom_api);
+        struct api_registration *a = MEM_NEW(struct api_registration);
         a->client = c;
         a->o = *o;
         a->config_path = path_of("", "v1", "kube-system", "configmaps", CONFIG, NULL);
@@ -290,7 +290,7 @@ struct custom_api *custom_api_new(struct client *c, const struct custom_api_opti
         return a;
 }
 
-void custom_api_vouched_by(struct custom_api *a, const char *roots_pem)
+void api_registration_vouched_by(struct api_registration *a, const char *roots_pem)
 {
         gnutls_datum_t in = {(unsigned char *)(uintptr_t)roots_pem, (unsigned)strlen(roots_pem)}, out;
         if (gnutls_base64_encode2(&in, &out) < 0)
@@ -303,7 +303,7 @@ void custom_api_vouched_by(struct custom_api *a, const char *roots_pem)
                 finish(a, 0);
 }
 
-void custom_api_free(struct custom_api *a)
+void api_registration_free(struct api_registration *a)
 {
         if (!a)
                 return;

@@ -104,7 +104,7 @@ struct asked {
         bool all;                      /* of pods by labels, not of one by name */
 };
 
-static json_t *value_of(const struct asked *q, const struct view_pod *p)
+static json_t *value_of(const struct asked *q, const struct snapshot_pod *p)
 {
         char at[WALL_TEXT_MAX], quantity[QUANTITY_TEXT_MAX];
         json_t *item =
@@ -118,19 +118,19 @@ static json_t *value_of(const struct asked *q, const struct view_pod *p)
         return item;
 }
 
-static bool is_asked(const struct asked *q, const struct view_pod *p)
+static bool is_asked(const struct asked *q, const struct snapshot_pod *p)
 {
         struct label_pair label[VIEW_LABELS_MAX];
         if (q->none || p->utilization[q->resource] < 0)
                 return false;
         if (!q->all)
                 return strcmp(p->name, q->name) == 0;
-        size_t labels = view_unpack_labels(p->labels, p->labels_size, label, VIEW_LABELS_MAX);
+        size_t labels = snapshot_unpack_labels(p->labels, p->labels_size, label, VIEW_LABELS_MAX);
         return selector_match(q->labels, label, labels);
 }
 
 /* The first of its namespace: they are in order. */
-static size_t pods_from(const struct view *v, const char *ns)
+static size_t pods_from(const struct snapshot *v, const char *ns)
 {
         size_t low = 0, high = v->pods;
         while (low < high) {
@@ -143,7 +143,7 @@ static size_t pods_from(const struct view *v, const char *ns)
         return low;
 }
 
-static void say_values(const struct asked *q, const struct view *v, struct custom_answer *ret)
+static void say_values(const struct asked *q, const struct snapshot *v, struct custom_answer *ret)
 {
         json_t *items = json_array();
         for (size_t i = pods_from(v, q->ns); i < v->pods && strcmp(v->pod[i].ns, q->ns) == 0; i++)
@@ -183,7 +183,7 @@ static int read_selectors(const struct custom_request *r, struct arena *a, struc
         return 0;
 }
 
-static void answer_values(const struct custom_request *r, struct asked *q, const struct view *v,
+static void answer_values(const struct custom_request *r, struct asked *q, const struct snapshot *v,
                           struct custom_answer *ret)
 {
         struct arena a = {0};
@@ -218,7 +218,7 @@ static int split(char *buf, char *part[static PARTS])
 }
 
 static void answer_parts(const struct custom_request *r, char *const part[static PARTS], int parts,
-                         const struct view *v, struct custom_answer *ret)
+                         const struct snapshot *v, struct custom_answer *ret)
 {
         enum { APIS, GROUP, VERSION, NAMESPACES, NS, RESOURCE, NAME, METRIC };
         bool ours = parts >= 1 && strcmp(part[APIS], "apis") == 0 &&
@@ -245,7 +245,7 @@ static void answer_parts(const struct custom_request *r, char *const part[static
                                       ret);
 }
 
-void custom_metrics_answer(const struct custom_request *r, const struct view *v, struct custom_answer *ret)
+void custom_metrics_answer(const struct custom_request *r, const struct snapshot *v, struct custom_answer *ret)
 {
         char *part[PARTS] = {0};
         if (strcmp(r->method, MHD_HTTP_METHOD_GET) != 0 || r->watch) {

@@ -16,8 +16,8 @@
 
 enum { CONNECTIONS = 64, EACH_ADDRESS = 16, CONNECTION_BYTES = 32 << 10, IDLE_SECONDS = 60, LOOK_MS = 1000 };
 
-struct adapter {
-        struct adapter_options o;
+struct custom_metrics_listener {
+        struct custom_metrics_listener_options o;
         struct MHD_Daemon *daemon;
         struct snapshot_ref *views;
         struct certificate *certificate;
@@ -43,7 +43,7 @@ static gnutls_session_t session_of(struct MHD_Connection *c)
 }
 
 /* 0: he may. */
-static unsigned judge(struct adapter *a, struct MHD_Connection *c, struct err *ret_why)
+static unsigned judge(struct custom_metrics_listener *a, struct MHD_Connection *c, struct err *ret_why)
 {
         unsigned count = 0, status = MHD_HTTP_SERVICE_UNAVAILABLE;
         const gnutls_datum_t *chain = gnutls_certificate_get_peers(session_of(c), &count);
@@ -61,7 +61,7 @@ static bool is_yes(const char *value)
         return value && *value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
-static void answer(struct adapter *a, struct MHD_Connection *c, const char *url, const char *method,
+static void answer(struct custom_metrics_listener *a, struct MHD_Connection *c, const char *url, const char *method,
                    struct custom_answer *ret)
 {
         struct err why = {0};
@@ -77,12 +77,13 @@ static void answer(struct adapter *a, struct MHD_Connection *c, const char *url,
                 .metric_selector = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "metricLabelSelector"),
                 .watch = is_yes(MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "watch")),
         };
-        struct view *v = snapshot_ref_take(a->views);
+        struct snapshot *v = snapshot_ref_take(a->views);
         custom_metrics_answer(&r, v, ret);
-        view_drop(v);
+        snapshot_drop(v);
 }
 
-static enum MHD_Result send_answer(struct adapter *a, struct MHD_Connection *c, const struct custom_answer *answer)
+static enum MHD_Result send_answer(struct custom_metrics_listener *a, struct MHD_Connection *c,
+                                   const struct custom_answer *answer)
 {
         atomic_fetch_add(&a->answers[answer->status / 100], 1);
         struct MHD_Response *r = MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
@@ -118,7 +119,7 @@ static enum MHD_Result handle(void *adapter, struct MHD_Connection *c, const cha
 
 /* --- connections --- */
 
-static void look_at_certificate(struct adapter *a)
+static void look_at_certificate(struct custom_metrics_listener *a)
 {
         struct err err = {0};
         struct mono now = mono_read();
@@ -132,7 +133,7 @@ static void look_at_certificate(struct adapter *a)
 /* Who comes is asked for a certificate; without one he is told so as an answer, which a broken handshake would not. */
 static void came(void *adapter, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what)
 {
-        struct adapter *a = adapter;
+        struct custom_metrics_listener *a = adapter;
         (void)context;
         if (what != MHD_CONNECTION_NOTIFY_STARTED)
                 return;
@@ -145,7 +146,7 @@ static void came(void *adapter, struct MHD_Connection *c, void **context, enum M
 
 /* --- from start to stop --- */
 
-static int start_daemon(struct adapter *a, int fd, struct err *err)
+static int start_daemon(struct custom_metrics_listener *a, int fd, struct err *err)
 {
         a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TLS | MHD_USE_ITC, 0, NULL, NULL, handle,
                                      a, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
@@ -157,7 +158,7 @@ static int start_daemon(struct adapter *a, int fd, struct err *err)
         return a->daemon ? 0 : err_set(err, ERR_IO, "the HTTP server does not start: %m");
 }
 
-static int start(struct adapter *a, struct err *err)
+static int start(struct custom_metrics_listener *a, struct err *err)
 {
         if ((a->o.cert_file == NULL) != (a->o.key_file == NULL))
                 return err_set(err, ERR_INVALID, "a certificate and its key belong together: one of them is missing");
@@ -172,23 +173,24 @@ static int start(struct adapter *a, struct err *err)
         return rc;
 }
 
-int adapter_open(const struct adapter_options *o, struct snapshot_ref *views, struct adapter **ret, struct err *err)
+int custom_metrics_listener_open(const struct custom_metrics_listener_options *o, struct snapshot_ref *views,
+                                 struct custom_metrics_listener **ret, struct err *err)
 {
-        struct adapter *a = MEM_NEW(struct adapter);
+        struct custom_metrics_listener *a = MEM_NEW(struct custom_metrics_listener);
         a->o = *o;
         a->views = views;
         pthread_mutex_init(&a->lock, NULL);
         snprintf(a->why, sizeof a->why, "whom to trust was not read from the API server yet: try again");
         int rc = start(a, err);
         if (rc < 0) {
-                adapter_close(a);
+                custom_metrics_listener_close(a);
                 return err_wrap(err, "listen on '%s'", o->listen);
         }
         *ret = a;
         return 0;
 }
 
-void adapter_close(struct adapter *a)
+void custom_metrics_listener_close(struct custom_metrics_listener *a)
 {
         if (!a)
                 return;
@@ -200,17 +202,18 @@ void adapter_close(struct adapter *a)
         mem_free(a);
 }
 
-const char *adapter_address(const struct adapter *a)
+const char *custom_metrics_listener_address(const struct custom_metrics_listener *a)
 {
         return a->address;
 }
 
-int adapter_set_certificate(struct adapter *a, const char *cert_pem, const char *key_pem, struct err *err)
+int custom_metrics_listener_set_certificate(struct custom_metrics_listener *a, const char *cert_pem,
+                                            const char *key_pem, struct err *err)
 {
         return certificate_set(a->certificate, cert_pem, key_pem, err);
 }
 
-void adapter_trust(struct adapter *a, struct front_proxy *f, const char *why)
+void custom_metrics_listener_trust(struct custom_metrics_listener *a, struct front_proxy *f, const char *why)
 {
         pthread_mutex_lock(&a->lock);
         struct front_proxy *was = a->trusted;
@@ -221,7 +224,7 @@ void adapter_trust(struct adapter *a, struct front_proxy *f, const char *why)
         front_proxy_free(was);
 }
 
-void adapter_counts(const struct adapter *a, uint64_t ret[static 6])
+void custom_metrics_listener_counts(const struct custom_metrics_listener *a, uint64_t ret[static 6])
 {
         for (int i = 0; i < 6; i++)
                 ret[i] = atomic_load(&a->answers[i]);

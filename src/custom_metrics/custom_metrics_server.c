@@ -8,63 +8,65 @@
 #include "custom_metrics/custom_metrics.h"
 #include "custom_metrics/custom_metrics_listener.h"
 
-struct custom_server {
-        struct adapter *adapter;
-        struct custom_api *api;
+struct custom_metrics_server {
+        struct custom_metrics_listener *adapter;
+        struct api_registration *api;
 };
 
 static void custom_trust(void *arg, struct front_proxy *f, const char *why)
 {
-        struct custom_server *s = arg;
-        adapter_trust(s->adapter, f, why);
+        struct custom_metrics_server *s = arg;
+        custom_metrics_listener_trust(s->adapter, f, why);
 }
 
-int custom_server_new(struct client *c, const struct custom_server_options *o, struct snapshot_ref *views,
-                      struct custom_server **ret, struct err *err)
+int custom_metrics_server_new(struct client *c, const struct custom_metrics_server_options *o,
+                              struct snapshot_ref *views, struct custom_metrics_server **ret, struct err *err)
 {
-        const struct adapter_options listener = {
+        const struct custom_metrics_listener_options listener = {
                 .listen = o->listen, .cert_file = o->cert_file, .key_file = o->key_file};
-        struct custom_server *s = MEM_NEW(struct custom_server);
-        const struct custom_api_options api = {.ns = o->ns, .service = o->service, .trust = custom_trust, .arg = s};
-        int rc = adapter_open(&listener, views, &s->adapter, err);
+        struct custom_metrics_server *s = MEM_NEW(struct custom_metrics_server);
+        const struct api_registration_options api = {
+                .ns = o->ns, .service = o->service, .trust = custom_trust, .arg = s};
+        int rc = custom_metrics_listener_open(&listener, views, &s->adapter, err);
         if (rc < 0) {
                 mem_free(s);
                 return rc;
         }
-        s->api = custom_api_new(c, &api);
-        log_info("serves " CUSTOM_METRICS_GROUP, KV("address", adapter_address(s->adapter)));
+        s->api = api_registration_new(c, &api);
+        log_info("serves " CUSTOM_METRICS_GROUP, KV("address", custom_metrics_listener_address(s->adapter)));
         *ret = s;
         return 0;
 }
 
-void custom_server_free(struct custom_server *s)
+void custom_metrics_server_free(struct custom_metrics_server *s)
 {
         if (!s)
                 return;
-        custom_api_free(s->api);
-        adapter_close(s->adapter);
+        api_registration_free(s->api);
+        custom_metrics_listener_close(s->adapter);
         mem_free(s);
 }
 
-const char *custom_server_address(const struct custom_server *s)
+const char *custom_metrics_server_address(const struct custom_metrics_server *s)
 {
-        return s ? adapter_address(s->adapter) : "";
+        return s ? custom_metrics_listener_address(s->adapter) : "";
 }
 
-int custom_server_set_certificate(struct custom_server *s, const char *cert_pem, const char *key_pem, struct err *err)
+int custom_metrics_server_set_certificate(struct custom_metrics_server *s, const char *cert_pem, const char *key_pem,
+                                          struct err *err)
 {
-        return s ? adapter_set_certificate(s->adapter, cert_pem, key_pem, err) : 0;
+        return s ? custom_metrics_listener_set_certificate(s->adapter, cert_pem, key_pem, err) : 0;
 }
 
-void custom_server_vouched_by(struct custom_server *s, const char *roots_pem)
+void custom_metrics_server_vouched_by(struct custom_metrics_server *s, const char *roots_pem)
 {
         if (s)
-                custom_api_vouched_by(s->api, roots_pem);
+                api_registration_vouched_by(s->api, roots_pem);
 }
 
-void custom_server_counts(const struct custom_server *s, uint64_t ret[static 6])
+void custom_metrics_server_counts(const struct custom_metrics_server *s, uint64_t ret[static 6])
 {
         memset(ret, 0, 6 * sizeof *ret);
         if (s)
-                adapter_counts(s->adapter, ret);
+                custom_metrics_listener_counts(s->adapter, ret);
 }

@@ -151,13 +151,13 @@ static bool is_pod(const struct admission *r)
         return r->group.len == 0 && text_is(r->kind, "Pod");
 }
 
-bool admission_wants_owner(const struct admission *r, const struct view *v)
+bool admission_wants_owner(const struct admission *r, const struct snapshot *v)
 {
         if (!is_pod(r) || r->subresource.len > 0 || !text_is(r->operation, "CREATE") || r->owner.kind.len == 0)
                 return false;
         const struct kind *k = kind_find(kind_group(r->owner.api_version), r->owner.kind);
         return k && (k->flags & KIND_UNOWNED_ONLY ||
-                     !view_find(v, r->ns, text_of(k->group), text_of(k->kind), r->owner.name));
+                     !snapshot_find(v, r->ns, text_of(k->group), text_of(k->kind), r->owner.name));
 }
 
 /* --- shared by both subjects --- */
@@ -300,7 +300,7 @@ static void judge(struct admission_work *w, const char *own_user)
                 w->result = ADMISSION_NO_TARGET;
         else if (is_own(r, own_user))
                 w->result = ADMISSION_OWN;
-        else if (!w->view->ready || !view_find_ns(w->view, r->ns))
+        else if (!w->view->ready || !snapshot_find_ns(w->view, r->ns))
                 w->result = ADMISSION_NOT_READY;
         else if (is_pod(r))
                 admission_pod(w);
@@ -308,7 +308,7 @@ static void judge(struct admission_work *w, const char *own_user)
                 admission_workload(w, k ? k->template_path : "/spec/template");
 }
 
-void admission_answer(const struct admission *r, const struct view *v, const struct admission_owner *owner,
+void admission_answer(const struct admission *r, const struct snapshot *v, const struct admission_owner *owner,
                       const char *own_user, struct arena *a, struct buf *out, enum admission_result *ret)
 {
         struct admission_work w = {.request = r, .view = v, .owner = owner, .arena = a};

@@ -30,9 +30,9 @@ static bool find_owner(const struct admission_work *w, struct admission_owner *r
 static size_t union_labels(const struct admission_work *w, const struct admission_owner *owner,
                            const struct pod_view *pod, struct label_pair *ret)
 {
-        const struct view_target *t =
-                is_alone(w) ? NULL : view_find(w->view, w->request->ns, owner->group, owner->kind, owner->name);
-        size_t count = t ? view_unpack_labels(t->labels, t->labels_size, ret, VIEW_LABELS_MAX) : 0;
+        const struct snapshot_target *t =
+                is_alone(w) ? NULL : snapshot_find(w->view, w->request->ns, owner->group, owner->kind, owner->name);
+        size_t count = t ? snapshot_unpack_labels(t->labels, t->labels_size, ret, VIEW_LABELS_MAX) : 0;
         for (size_t i = 0; !t && i < owner->labels && count < VIEW_LABELS_MAX; i++)
                 ret[count++] = owner->label[i];
         for (int i = 0; i < pod->meta.labels && count < VIEW_LABELS_MAX; i++)
@@ -54,7 +54,7 @@ void admission_pod(struct admission_work *w)
         w->result = ADMISSION_NO_TARGET;
         if (!text_is(r->operation, "CREATE") || !find_owner(w, &owner))
                 return;
-        bool known = view_find(w->view, r->ns, owner.group, owner.kind, owner.name) != NULL;
+        bool known = snapshot_find(w->view, r->ns, owner.group, owner.kind, owner.name) != NULL;
         if (w->owner ? owner.unseen && !known : admission_wants_owner(r, w->view)) {
                 w->result = ADMISSION_NO_OWNER;
                 return;

@@ -12,7 +12,7 @@
 
 struct admission_work {
         const struct admission *request;
-        const struct view *view;
+        const struct snapshot *view;
         const struct admission_owner *owner;
         struct arena *arena;
         enum admission_result result;

@@ -4,7 +4,7 @@
 
 /* --- what is known of the workload --- */
 
-static const struct view_container *known_container(const struct view_target *t, struct text name)
+static const struct snapshot_container *known_container(const struct snapshot_target *t, struct text name)
 {
         for (uint16_t i = 0; t && i < t->containers; i++)
                 if (text_is(name, t->container[i].name))
@@ -13,11 +13,11 @@ static const struct view_container *known_container(const struct view_target *t,
 }
 
 /* A published target stands on usage; what does not is no last good value. */
-static void recall(const struct view_container *known, struct advise_container *c)
+static void recall(const struct snapshot_container *known, struct advise_container *c)
 {
         c->learned.state = known ? (enum state)known->state : STATE_NO_DATA;
         for (enum resource r = CPU; known && r < RESOURCES; r++) {
-                const struct view_numbers *n = &known->of[r];
+                const struct snapshot_numbers *n = &known->of[r];
                 c->learned.of[r] = (struct estimate){.known = n->model >= 0,
                                                      .by_kill = n->by_kill,
                                                      .model = n->model,
@@ -31,7 +31,7 @@ static void recall(const struct view_container *known, struct advise_container *
 
 /* --- the owner's words --- */
 
-static void read_origin(const struct deploy_container *from, const struct view_ns *ns, struct deploy_row *row,
+static void read_origin(const struct deploy_container *from, const struct snapshot_ns *ns, struct deploy_row *row,
                         struct advise_container *c)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -56,17 +56,17 @@ static void read_origin(const struct deploy_container *from, const struct view_n
 
 /* Of a workload that is known, the controller found its autoscaler; there are few of those that are not. One that is
  * deployed with it puts its own target back each time: it is not retuned. */
-static bool hpa_holds(const struct view *v, const struct deploy_answer *d, const struct deploy_subject *s,
+static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, const struct deploy_subject *s,
                       enum resource r)
 {
-        const struct view_target *t = d->target;
+        const struct snapshot_target *t = d->target;
         bool retunes = d->profile->spec->apply.hpa == HPA_RETUNE;
         if (d->profile->spec->apply.hpa == HPA_IGNORE)
                 return false;
         if (s->hpa[r] || t)
                 return s->hpa[r] || t->hpa_holds[r];
         for (size_t i = 0; i < v->hpas; i++) {
-                const struct view_hpa *h = &v->hpa[i];
+                const struct snapshot_hpa *h = &v->hpa[i];
                 if (h->utilization[r] && !(retunes && h->retunes) && text_is(s->ns, h->ns) &&
                     text_is(s->group, h->group) && text_is(s->kind, h->kind) && text_is(s->name, h->name))
                         return true;
@@ -75,12 +75,12 @@ static bool hpa_holds(const struct view *v, const struct deploy_answer *d, const
 }
 
 /* Of a workload that is known, the controller said so; one that is not may have been given one already. */
-static bool has_rival(const struct view *v, const struct view_target *t, const struct deploy_subject *s)
+static bool has_rival(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s)
 {
         if (s->other_autoscaler || t)
                 return s->other_autoscaler || t->other_autoscaler;
         for (size_t i = 0; i < v->rivals; i++) {
-                const struct view_rival *r = &v->rival[i];
+                const struct snapshot_other_autoscaler *r = &v->rival[i];
                 if (text_is(s->ns, r->ns) && text_is(s->group, r->group) && text_is(s->kind, r->kind) &&
                     text_is(s->name, r->name))
                         return true;
@@ -97,11 +97,11 @@ static bool waits(const struct deploy_answer *d, const struct deploy_subject *s)
                !canary_chosen(canary_rank_of(s->ns, s->kind, s->name), d->profile->spec->apply.canary.percent);
 }
 
-static void workload_facts(const struct view *v, const struct deploy_subject *s, const struct view_ns *ns,
+static void workload_facts(const struct snapshot *v, const struct deploy_subject *s, const struct snapshot_ns *ns,
                            const struct deploy_answer *d, struct advise_facts *ret)
 {
         static const struct apply_policy never = {.mode = APPLY_RECOMMEND};
-        const struct view_target *t = d->target;
+        const struct snapshot_target *t = d->target;
         *ret = (struct advise_facts){
                 .workload =
                         {
@@ -139,20 +139,20 @@ static void leave(const struct deploy_subject *s, struct deploy_answer *ret)
 }
 
 /* The template's labels count too, and a view keeps the workload's own: who is known has his profile already. */
-static const struct view_profile *profile_of(const struct view *v, const struct deploy_subject *s)
+static const struct snapshot_profile *profile_of(const struct snapshot *v, const struct deploy_subject *s)
 {
         if (s->known && s->known->profile)
                 return s->known->profile;
-        return view_choose(v, s->ns, s->group, s->kind, s->label, s->labels);
+        return snapshot_choose(v, s->ns, s->group, s->kind, s->label, s->labels);
 }
 
-void deploy_answer(const struct view *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret)
+void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, struct arena *a, struct deploy_answer *ret)
 {
-        const struct view_ns *ns = view_find_ns(v, s->ns);
+        const struct snapshot_ns *ns = snapshot_find_ns(v, s->ns);
         struct advise_container *c = arena_new(a, (s->containers + 1) * sizeof *c);
         *ret = (struct deploy_answer){
                 .profile = profile_of(v, s),
-                .target = s->known ? s->known : view_find(v, s->ns, s->group, s->kind, s->name),
+                .target = s->known ? s->known : snapshot_find(v, s->ns, s->group, s->kind, s->name),
                 .advice = arena_new(a, (s->containers + 1) * sizeof *ret->advice),
                 .row = arena_new(a, (s->containers + 1) * sizeof *ret->row),
         };

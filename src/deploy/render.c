@@ -11,7 +11,7 @@
 enum { OWNERS_MAX = 64 };
 
 struct render {
-        const struct view *v;
+        const struct snapshot *v;
         struct render_options o;
         struct doc **doc;
         size_t docs;
@@ -97,7 +97,7 @@ static void leave_refused(struct work *w, const char *detail)
 
 /* --- what it is --- */
 
-static bool is_named(const struct view *v, struct text group, struct text kind)
+static bool is_named(const struct snapshot *v, struct text group, struct text kind)
 {
         for (size_t i = 0; i < v->profiles; i++) {
                 const struct profile_spec *p = v->profile[i]->spec;
@@ -110,7 +110,7 @@ static bool is_named(const struct view *v, struct text group, struct text kind)
 }
 
 /* NULL: it holds none. */
-static const char *template_path(const struct view *v, struct text group, struct text kind)
+static const char *template_path(const struct snapshot *v, struct text group, struct text kind)
 {
         const struct kind *k = kind_find(group, kind);
         return k ? k->template_path : is_named(v, group, kind) ? "/spec/template" : NULL;
@@ -281,7 +281,7 @@ static enum reason main_reason(const struct work *w)
 
 static void leave_by_rule(struct work *w)
 {
-        const struct view_target *t = w->answer.target;
+        const struct snapshot_target *t = w->answer.target;
         enum reason why = main_reason(w);
         if (w->answer.any || why == REASON_NONE)
                 leave(w, "Stands", "it has the requests to deploy with");
@@ -410,7 +410,7 @@ size_t render_namespaces(const struct render *r, struct text *ret, size_t max)
         return count;
 }
 
-void render_run(struct render *r, const struct view *v)
+void render_run(struct render *r, const struct snapshot *v)
 {
         r->v = v;
         for (size_t i = 0; i < r->docs; i++)

@@ -15,7 +15,7 @@ void job_reset(struct job *j)
         struct arena arena = j->arena;
         buf_release(&j->body);
         buf_release(&j->answer.body);
-        view_drop(j->view);
+        snapshot_drop(j->view);
         mem_free(j->learned);
         mem_free(j->owner);
         if (arena.used > ARENA_KEPT)

@@ -29,7 +29,7 @@ struct job {
         bool lately;     /* he was allowed a while ago, and nobody can be asked now */
         uint64_t ticket; /* 0: nobody waits */
         const char *id;
-        struct view *view;
+        struct snapshot *view;
         struct learned_copy *learned;
         size_t learned_count;
         struct answer answer;

@@ -29,7 +29,7 @@ struct server {
 
 /* --- views --- */
 
-void server_publish(struct server *s, struct view *v)
+void server_publish(struct server *s, struct snapshot *v)
 {
         snapshot_ref_put(&s->views, v);
 }
@@ -86,20 +86,20 @@ static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
 static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
 {
         char text[320];
-        struct view *v = snapshot_ref_take(&s->views);
+        struct snapshot *v = snapshot_ref_take(&s->views);
         bool ready = v->ready;
         snprintf(text, sizeof text, "waiting for: %s\n", v->waiting_for ? v->waiting_for : "the first cycle");
-        view_drop(v);
+        snapshot_drop(v);
         return ready ? say(c, MHD_HTTP_OK, "ok\n") : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 }
 
 static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 {
-        struct view *v = snapshot_ref_take(&s->views);
+        struct snapshot *v = snapshot_ref_take(&s->views);
         enum MHD_Result rc = v->metrics ? answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", v->metrics,
                                                  v->metrics_len)
                                         : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
-        view_drop(v);
+        snapshot_drop(v);
         return rc;
 }
 
@@ -153,7 +153,7 @@ int server_start(const struct server_options *o, struct server **ret, struct err
 {
         struct server *s = MEM_NEW(struct server);
         pthread_mutex_init(&s->views.lock, NULL);
-        s->views.view = view_new(); /* so that there always is one: empty, and not ready */
+        s->views.view = snapshot_new(); /* so that there always is one: empty, and not ready */
         atomic_store(&s->interval_ms, o->interval_ms);
         atomic_store(&s->turned_ns, mono_read().ns);
         int rc = o->listen ? health_start(s, o, err) : 0;
@@ -179,7 +179,7 @@ void server_stop(struct server *s)
         if (s->daemon)
                 MHD_stop_daemon(s->daemon);
         rest_listener_close(s->rest);
-        view_drop(s->views.view);
+        snapshot_drop(s->views.view);
         pthread_mutex_destroy(&s->views.lock);
         mem_free(s);
 }

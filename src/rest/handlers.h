@@ -12,8 +12,8 @@
 struct ask {
         const struct route *route;
         const struct query *query;
-        const struct view *v;
-        const struct view_target *target; /* NULL: unknown, or the door has none */
+        const struct snapshot *v;
+        const struct snapshot_target *target; /* NULL: unknown, or the door has none */
         const struct learned_copy *learned;
         size_t copies;
         struct arena *a;
@@ -26,7 +26,7 @@ struct writer answer_begin(struct answer *a);
 int answer_bad_parameter(struct answer *a, const char *parameter, const char *fmt, ...)
         __attribute__((format(printf, 3, 4)));
 /* Whether what is told is of before the API server was away. */
-void answer_age(const struct view *v, struct wall now, struct arena *a, struct answer *ret);
+void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret);
 
 /* One row each for enum route_name, but render. */
 void answer_workload(struct ask *k);
@@ -41,9 +41,9 @@ void answer_openapi(struct ask *k);
 /* "metadata" of what is asked for; its target may be unknown. */
 void write_metadata(struct writer *w, const struct ask *k);
 /* metadata, profile and status of a target, as members. Only the container of this name; NULL: all. */
-void write_target(struct writer *w, const struct view_target *t, const struct text *container);
+void write_target(struct writer *w, const struct snapshot_target *t, const struct text *container);
 
-void write_profile(struct writer *w, const struct view_profile *p); /* NULL: nothing */
+void write_profile(struct writer *w, const struct snapshot_profile *p); /* NULL: nothing */
 /* 404 for a workload that the view has not. */
 void answer_not_known(struct ask *k);
 

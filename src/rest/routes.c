@@ -106,7 +106,7 @@ static int read_name(struct text raw, struct arena *a, struct route *ret, struct
         return 0;
 }
 
-static int read_variables(const struct text variable[static VARIABLES], const struct view *v, struct arena *a,
+static int read_variables(const struct text variable[static VARIABLES], const struct snapshot *v, struct arena *a,
                           struct route *ret, struct answer *ret_answer)
 {
         int rc = variable[VARIABLE_NS].p ? read_ns(variable[VARIABLE_NS], a, ret, ret_answer) : 0;
@@ -156,7 +156,7 @@ static int read_dry_run(const struct query *q, struct route *ret, struct answer 
 }
 
 static int enter(const struct door *d, const struct text variable[static VARIABLES], const struct request *r,
-                 const struct view *v, struct arena *a, struct route *ret, struct answer *ret_answer)
+                 const struct snapshot *v, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct query *q = arena_new(a, sizeof *q);
         *ret = (struct route){
@@ -174,7 +174,7 @@ static int enter(const struct door *d, const struct text variable[static VARIABL
         return rc == 0 ? read_dry_run(q, ret, ret_answer) : rc;
 }
 
-int route_match(const struct request *r, const struct view *v, struct arena *a, struct route *ret,
+int route_match(const struct request *r, const struct snapshot *v, struct arena *a, struct route *ret,
                 struct answer *ret_answer)
 {
         struct path path;
@@ -191,7 +191,7 @@ int route_match(const struct request *r, const struct view *v, struct arena *a, 
 /* --- answering --- */
 
 /* What was true when all could last be asked, and for how long that is: no view is made while nobody can. */
-void answer_age(const struct view *v, struct wall now, struct arena *a, struct answer *ret)
+void answer_age(const struct snapshot *v, struct wall now, struct arena *a, struct answer *ret)
 {
         char age[24];
         int64_t ms = now.ms - v->source_since_ms;
@@ -203,7 +203,7 @@ void answer_age(const struct view *v, struct wall now, struct arena *a, struct a
         answer_header(ret, "Age", arena_text(a, text_of(age)));
 }
 
-void route_answer(const struct route *route, const struct request *r, const struct view *v,
+void route_answer(const struct route *route, const struct request *r, const struct snapshot *v,
                   const struct learned_copy *learned, size_t copies, struct arena *a, struct answer *ret)
 {
         static void (*const answers[ROUTES])(struct ask * k) = {
@@ -214,8 +214,8 @@ void route_answer(const struct route *route, const struct request *r, const stru
         assert(route->name != ROUTE_RENDER);
         struct ask k = {route, route->query, v, NULL, learned, copies, a, ret};
         if (route->kind)
-                k.target = view_find(v, text_of(route->ns), text_of(route->group), text_of(route->kind),
-                                     text_of(route->workload));
+                k.target = snapshot_find(v, text_of(route->ns), text_of(route->group), text_of(route->kind),
+                                         text_of(route->workload));
         answers[route->name](&k);
         if (ret->status == 200)
                 answer_tag(ret, r->if_none_match, a);

@@ -92,30 +92,30 @@ struct scene {
         struct wish wish;
         struct resource_policy defaults[RESOURCES];
         struct apply_policy apply;
-        const struct view_ns *ns;
+        const struct snapshot_ns *ns;
         struct deploy_subject subject;
         struct deploy_answer deploy;
 };
 
 static void scene_init(struct scene *s, struct ask *k)
 {
-        const struct view_profile *p = k->target->profile;
+        const struct snapshot_profile *p = k->target->profile;
         s->k = k;
         for (enum resource r = CPU; r < RESOURCES; r++)
                 resource_policy_defaults(r, &s->defaults[r]);
         apply_policy_defaults(APPLY_RECOMMEND, &s->apply);
         if (p)
                 s->apply = p->spec->apply;
-        s->ns = view_find_ns(k->v, text_of(k->target->ns));
+        s->ns = snapshot_find_ns(k->v, text_of(k->target->ns));
         s->subject = subject_of(k);
         deploy_answer(k->v, &s->subject, k->a, &s->deploy);
 }
 
 static struct explain_facts facts_of(const struct scene *s, int at, enum resource r)
 {
-        const struct view_target *t = s->k->target;
-        const struct view_container *c = &t->container[at];
-        const struct view_numbers *n = &c->of[r];
+        const struct snapshot_target *t = s->k->target;
+        const struct snapshot_container *c = &t->container[at];
+        const struct snapshot_numbers *n = &c->of[r];
         const struct resource_policy *policy = s->defaults;
         bool ignored = false, whole = strcmp(c->name, CONTAINER_WHOLE) == 0; /* which no LimitRange bounds */
         if (t->profile)
@@ -323,7 +323,7 @@ static void write_number(struct writer *w, const struct scene *s, int at, enum r
 
 static void write_containers(struct writer *w, const struct scene *s)
 {
-        const struct view_target *t = s->k->target;
+        const struct snapshot_target *t = s->k->target;
         writer_open(w, "containers", '[');
         for (int i = 0; i < t->containers; i++) {
                 enum state state = t->state == STATE_HELD ? STATE_HELD : (enum state)t->container[i].state;

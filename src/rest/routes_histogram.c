@@ -124,7 +124,7 @@ void answer_histogram(struct ask *k)
         int at = resource_asked(k, &r) < 0 ? -1 : container_asked(k);
         if (at < 0)
                 return;
-        const struct view_container *c = &k->target->container[at];
+        const struct snapshot_container *c = &k->target->container[at];
         const struct usage *u = learned_of(k, c->name);
         struct writer w = answer_begin(k->ret);
         writer_open(&w, NULL, '{');

@@ -65,7 +65,8 @@ static bool is_same(const char *small, const char *kind)
 }
 
 /* A kind that a profile names; of any group where none is asked for. */
-static bool find_named(const struct view *v, const char *small, struct text group, struct arena *a, struct route *ret)
+static bool find_named(const struct snapshot *v, const char *small, struct text group, struct arena *a,
+                       struct route *ret)
 {
         for (size_t i = 0; i < v->profiles; i++) {
                 const struct profile_spec *p = v->profile[i]->spec;
@@ -82,9 +83,11 @@ static bool find_named(const struct view *v, const char *small, struct text grou
 }
 
 /* Names of Recommendations are in lower case, so that the target is found, and knows how its kind is written. */
-static bool find_there(const struct view *v, const char *small, struct text group, struct arena *a, struct route *ret)
+static bool find_there(const struct snapshot *v, const char *small, struct text group, struct arena *a,
+                       struct route *ret)
 {
-        const struct view_target *t = view_find(v, text_of(ret->ns), group, text_of(small), text_of(ret->workload));
+        const struct snapshot_target *t =
+                snapshot_find(v, text_of(ret->ns), group, text_of(small), text_of(ret->workload));
         if (!t)
                 return false;
         ret->group = arena_text(a, group);
@@ -92,7 +95,7 @@ static bool find_there(const struct view *v, const char *small, struct text grou
         return true;
 }
 
-static void guess(struct text word, struct text group, const struct view *v, struct arena *a, struct route *ret)
+static void guess(struct text word, struct text group, const struct snapshot *v, struct arena *a, struct route *ret)
 {
         char *text = arena_text(a, word);
         for (char *c = text; *c; c++)
@@ -118,7 +121,7 @@ static struct text without_version(struct text group)
         return version ? (struct text){dot + 1, group.len - (size_t)(dot + 1 - group.p)} : group;
 }
 
-int route_read_kind(struct text raw, const struct view *v, struct arena *a, struct route *ret,
+int route_read_kind(struct text raw, const struct snapshot *v, struct arena *a, struct route *ret,
                     struct answer *ret_answer)
 {
         struct text name = url_decode(raw, false, a), word = name, group = {"", 0};

@@ -23,7 +23,7 @@ struct page {
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static const char *token_of(const struct view_target *t, struct arena *a)
+static const char *token_of(const struct snapshot_target *t, struct arena *a)
 {
         size_t ns = strlen(t->ns), len = ns + 1 + strlen(t->recommendation), at = 0;
         unsigned char *key = arena_new(a, len + 3);
@@ -77,7 +77,7 @@ static bool is_key(struct text key)
 static int read_continue(struct ask *k, struct page *ret)
 {
         struct text ns = text_of(k->route->ns), token = k->query->value[PARAM_CONTINUE];
-        ret->from = view_after(k->v, ns, (struct text){"", 0});
+        ret->from = snapshot_after(k->v, ns, (struct text){"", 0});
         if (token.len == 0)
                 return 0;
         struct text key = decode(token, k->a);
@@ -92,7 +92,7 @@ static int read_continue(struct ask *k, struct page *ret)
                                "continue belongs to a list of another namespace: begin again without it");
                 return ERR_INVALID;
         }
-        ret->from = view_after(k->v, of, (struct text){key.p + len + 1, key.len - len - 1});
+        ret->from = snapshot_after(k->v, of, (struct text){key.p + len + 1, key.len - len - 1});
         return 0;
 }
 
@@ -144,17 +144,17 @@ static int read_page(struct ask *k, struct page *ret)
 
 /* --- the page --- */
 
-static bool wanted(const struct page *p, const struct view_target *t)
+static bool wanted(const struct page *p, const struct snapshot_target *t)
 {
         struct label_pair label[VIEW_LABELS_MAX];
         if (p->by_state && t->state != p->state)
                 return false;
-        size_t labels = p->selector ? view_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX) : 0;
+        size_t labels = p->selector ? snapshot_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX) : 0;
         return selector_match(p->selector, label, labels);
 }
 
 /* scratch holds the whole item while its fields are picked. */
-static void write_item(struct writer *w, const struct page *p, const struct view_target *t, struct buf *scratch)
+static void write_item(struct writer *w, const struct page *p, const struct snapshot_target *t, struct buf *scratch)
 {
         if (p->fields.count == 0) {
                 writer_open(w, NULL, '{');
@@ -179,13 +179,13 @@ void answer_list(struct ask *k)
         if (read_page(k, &p) < 0)
                 return;
         struct writer w = answer_begin(k->ret);
-        const struct view_target *last = NULL;
+        const struct snapshot_target *last = NULL;
         size_t at = p.from, end = k->v->targets;
         writer_open(&w, NULL, '{');
         writer_open(&w, "items", '[');
         for (long left = p.limit, scanned = 0; at < end && left > 0 && scanned < SCANNED_MOST && w.b->len < PAGE_BYTES;
              at++, scanned++) {
-                const struct view_target *t = k->v->target[at];
+                const struct snapshot_target *t = k->v->target[at];
                 if (*k->route->ns && strcmp(t->ns, k->route->ns) != 0)
                         break;
                 last = t;

@@ -8,7 +8,7 @@
 bool route_is_dns(struct text t, size_t most, bool dots);
 
 /* Group and kind of what the path says, ns and workload of ret being known. 0, or ERR_INVALID with the answer made. */
-int route_read_kind(struct text raw, const struct view *v, struct arena *a, struct route *ret,
+int route_read_kind(struct text raw, const struct snapshot *v, struct arena *a, struct route *ret,
                     struct answer *ret_answer);
 
 #endif

@@ -60,7 +60,7 @@ static int write_body(const struct render *r, bool report, const char *type, str
         return report ? render_report(r, 0, &ret->body, err) : render_write(r, 0, &ret->body, err);
 }
 
-void route_render(const struct route *route, const struct request *r, const struct view *v, struct arena *a,
+void route_render(const struct route *route, const struct request *r, const struct snapshot *v, struct arena *a,
                   struct answer *ret)
 {
         struct err err = {0};

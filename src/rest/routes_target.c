@@ -11,20 +11,23 @@ static const struct {
         const char *key;
         size_t at;
 } fields[] = {
-        {"original", offsetof(struct view_numbers, original)}, {"current", offsetof(struct view_numbers, current)},
-        {"model", offsetof(struct view_numbers, model)},       {"target", offsetof(struct view_numbers, target)},
-        {"lower", offsetof(struct view_numbers, lower)},       {"upper", offsetof(struct view_numbers, upper)},
+        {"original", offsetof(struct snapshot_numbers, original)},
+        {"current", offsetof(struct snapshot_numbers, current)},
+        {"model", offsetof(struct snapshot_numbers, model)},
+        {"target", offsetof(struct snapshot_numbers, target)},
+        {"lower", offsetof(struct snapshot_numbers, lower)},
+        {"upper", offsetof(struct snapshot_numbers, upper)},
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-static struct amount amount_at(const struct view_numbers *n, int field)
+static struct amount amount_at(const struct snapshot_numbers *n, int field)
 {
-        view_amount value;
+        snapshot_amount value;
         memcpy(&value, (const char *)n + fields[field].at, sizeof value);
         return amount_of_view(value);
 }
 
-static void write_numbers(struct writer *w, enum resource r, const struct view_numbers *n)
+static void write_numbers(struct writer *w, enum resource r, const struct snapshot_numbers *n)
 {
         writer_open(w, resource_name(r), '{');
         for (int i = 0; i < FIELDS; i++)
@@ -34,7 +37,7 @@ static void write_numbers(struct writer *w, enum resource r, const struct view_n
         writer_close(w, '}');
 }
 
-static void write_container(struct writer *w, const struct view_target *t, const struct view_container *c)
+static void write_container(struct writer *w, const struct snapshot_target *t, const struct snapshot_container *c)
 {
         enum state state = t->state == STATE_HELD ? STATE_HELD : (enum state)c->state;
         writer_open(w, NULL, '{');
@@ -45,7 +48,7 @@ static void write_container(struct writer *w, const struct view_target *t, const
         writer_close(w, '}');
 }
 
-static void write_pod(struct writer *w, const struct view_target *t)
+static void write_pod(struct writer *w, const struct snapshot_target *t)
 {
         writer_open(w, "pod", '{');
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -53,7 +56,7 @@ static void write_pod(struct writer *w, const struct view_target *t)
                 for (int f = 0; f < FIELDS; f++) {
                         struct pod_sum sum = {0};
                         for (uint16_t i = 0; i < t->containers; i++) {
-                                const struct view_container *c = &t->container[i];
+                                const struct snapshot_container *c = &t->container[i];
                                 struct amount a = amount_at(&c->of[r], f);
                                 if (!a.set && c->role == ROLE_INIT)
                                         a = amount_of_view(c->of[r].original);
@@ -66,17 +69,17 @@ static void write_pod(struct writer *w, const struct view_target *t)
         writer_close(w, '}');
 }
 
-static bool has_applied(const struct view_container *c)
+static bool has_applied(const struct snapshot_container *c)
 {
         return c->of[CPU].applied >= 0 || c->of[MEMORY].applied >= 0;
 }
 
-static const char *mode_of(const struct view_target *t)
+static const char *mode_of(const struct snapshot_target *t)
 {
         return t->profile ? apply_mode_writes(t->profile->spec->apply.mode) : NULL;
 }
 
-static void write_applied(struct writer *w, const struct view_target *t)
+static void write_applied(struct writer *w, const struct snapshot_target *t)
 {
         uint16_t first = 0;
         while (first < t->containers && !has_applied(&t->container[first]))
@@ -101,11 +104,11 @@ static void write_applied(struct writer *w, const struct view_target *t)
         writer_close(w, '}');
 }
 
-static void write_conditions(struct writer *w, const struct view_target *t)
+static void write_conditions(struct writer *w, const struct snapshot_target *t)
 {
         writer_open(w, "conditions", '[');
         for (uint16_t i = 0; i < t->conditions; i++) {
-                const struct view_condition *c = &t->condition[i];
+                const struct snapshot_condition *c = &t->condition[i];
                 writer_open(w, NULL, '{');
                 writer_text(w, "type", text_of(c->type));
                 writer_text(w, "status", c->status ? TEXT("True") : TEXT("False"));
@@ -115,7 +118,7 @@ static void write_conditions(struct writer *w, const struct view_target *t)
         writer_close(w, ']');
 }
 
-static void write_quota(struct writer *w, const struct view_quota *quota)
+static void write_quota(struct writer *w, const struct snapshot_quota *quota)
 {
         writer_open(w, "quota", '{');
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -129,7 +132,7 @@ static void write_quota(struct writer *w, const struct view_quota *quota)
         writer_close(w, '}');
 }
 
-static void write_status(struct writer *w, const struct view_target *t, const struct text *container)
+static void write_status(struct writer *w, const struct snapshot_target *t, const struct text *container)
 {
         writer_open(w, "status", '{');
         writer_text(w, "state", text_of(state_name((enum state)t->state)));
@@ -169,7 +172,7 @@ static void write_version(struct writer *w, const char *group, const char *versi
         writer_text(w, "apiVersion", (struct text){text, len < (int)sizeof text ? (size_t)len : sizeof text - 1});
 }
 
-static void write_known(struct writer *w, const struct view_target *t)
+static void write_known(struct writer *w, const struct snapshot_target *t)
 {
         writer_open(w, "metadata", '{');
         writer_text(w, "namespace", text_of(t->ns));
@@ -187,7 +190,7 @@ static void write_known(struct writer *w, const struct view_target *t)
         writer_close(w, '}');
 }
 
-void write_profile(struct writer *w, const struct view_profile *p)
+void write_profile(struct writer *w, const struct snapshot_profile *p)
 {
         if (!p)
                 return;
@@ -212,7 +215,7 @@ void write_metadata(struct writer *w, const struct ask *k)
         writer_close(w, '}');
 }
 
-void write_target(struct writer *w, const struct view_target *t, const struct text *container)
+void write_target(struct writer *w, const struct snapshot_target *t, const struct text *container)
 {
         write_known(w, t);
         write_profile(w, t->profile);

@@ -8,7 +8,7 @@ enum { LABELS_MOST = 64 };
 /* --- what the manifest asks for --- */
 
 /* The owner's words as the view has them: what stands now is ours or his, but the original is always his. */
-static void recall(const struct view_container *from, struct deploy_container *to)
+static void recall(const struct snapshot_container *from, struct deploy_container *to)
 {
         *to = (struct deploy_container){.name = text_of(from->name), .role = (enum container_role)from->role};
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -20,7 +20,7 @@ static void recall(const struct view_container *from, struct deploy_container *t
 
 struct deploy_subject subject_of(const struct ask *k)
 {
-        const struct view_target *t = k->target;
+        const struct snapshot_target *t = k->target;
         size_t known = t ? t->containers : 0;
         if (known > 0 && t->container[known - 1].role == ROLE_WHOLE)
                 known--; /* no container of its own: nothing is deployed with it */
@@ -31,7 +31,7 @@ struct deploy_subject subject_of(const struct ask *k)
                 recall(&t->container[i], &container[i]);
         if (t && !t->profile) { /* gone: who comes back by this name is judged by what was remembered of it */
                 label = arena_new(k->a, VIEW_LABELS_MAX * sizeof *label);
-                labels = view_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX);
+                labels = snapshot_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX);
         }
         return (struct deploy_subject){
                 .ns = text_of(k->route->ns),
@@ -137,7 +137,7 @@ static int put_original(struct ask *k, struct deploy_subject *s)
 
 int container_asked(struct ask *k)
 {
-        const struct view_target *t = k->target;
+        const struct snapshot_target *t = k->target;
         int mains = 0, only = -1;
         for (int i = 0; i < t->containers; i++) {
                 if (query_has(k->query, PARAM_CONTAINER) &&

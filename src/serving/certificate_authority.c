@@ -12,7 +12,7 @@ enum {
         SERIAL_BYTES = 16
 };
 
-void authority_release(struct authority *a)
+void certificate_authority_release(struct certificate_authority *a)
 {
         if (a->key)
                 explicit_bzero(a->key, strlen(a->key));
@@ -22,7 +22,7 @@ void authority_release(struct authority *a)
         mem_free(a->key);
         mem_free(a->cert);
         mem_free(a->cert_key);
-        *a = (struct authority){0};
+        *a = (struct certificate_authority){0};
 }
 
 /* --- GnuTLS' values, freed by scope --- */
@@ -95,7 +95,7 @@ static bool is_old(gnutls_x509_crt_t c, struct wall now)
         return now.ms < since - EARLY_MS || now.ms >= since + (until - since) / 3 * 2;
 }
 
-struct wall authority_expiry(const char *cert_pem)
+struct wall certificate_authority_expiry(const char *cert_pem)
 {
         AUTO(crt_free) gnutls_x509_crt_t c = cert_pem ? crt_read(cert_pem) : NULL;
         return (struct wall){c ? until_ms(c) : 0};
@@ -138,7 +138,7 @@ static bool is_pair(gnutls_x509_crt_t c, gnutls_x509_privkey_t k)
                cert_size == key_size && memcmp(of_cert, of_key, cert_size) == 0;
 }
 
-static bool held_read(const struct authority *a, struct held *h)
+static bool held_read(const struct certificate_authority *a, struct held *h)
 {
         gnutls_datum_t roots = datum_of(a->roots ? a->roots : "");
         h->roots = ROOTS_MAX;
@@ -306,13 +306,13 @@ static gnutls_x509_crt_t signer_of(const char *roots_pem, const char *cert_pem)
         return signer;
 }
 
-bool authority_vouches(const char *roots_pem, const char *cert_pem)
+bool certificate_authority_verifies(const char *roots_pem, const char *cert_pem)
 {
         AUTO(crt_free) gnutls_x509_crt_t signer = signer_of(roots_pem, cert_pem);
         return signer != NULL;
 }
 
-void authority_keep(struct authority *a, const char *roots_pem, const char *cert_pem)
+void certificate_authority_keep(struct certificate_authority *a, const char *roots_pem, const char *cert_pem)
 {
         AUTO(crt_free) gnutls_x509_crt_t signer = signer_of(roots_pem, cert_pem);
         gnutls_datum_t pem;
@@ -326,23 +326,23 @@ void authority_keep(struct authority *a, const char *roots_pem, const char *cert
 
 /* --- what is due --- */
 
-static int sign(struct authority *a, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key, const char *const *names,
-                int count, struct wall now, struct err *err)
+static int sign(struct certificate_authority *a, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
+                const char *const *names, int count, struct wall now, struct err *err)
 {
         char *cert, *key;
         int rc = failed(make(names, count, root, root_key, now, &cert, &key), "a certificate", err);
         if (rc < 0)
                 return rc;
-        struct authority old = {.cert = a->cert, .cert_key = a->cert_key};
+        struct certificate_authority old = {.cert = a->cert, .cert_key = a->cert_key};
         a->cert = cert;
         a->cert_key = key;
-        authority_release(&old);
+        certificate_authority_release(&old);
         return 0;
 }
 
-static int begin(struct authority *a, const char *const *names, int count, struct wall now, struct err *err)
+static int begin(struct certificate_authority *a, const char *const *names, int count, struct wall now, struct err *err)
 {
-        struct authority fresh = {0};
+        struct certificate_authority fresh = {0};
         int rc = failed(make(NULL, 0, NULL, NULL, now, &fresh.roots, &fresh.key), "an authority", err);
         if (rc < 0)
                 return rc;
@@ -351,29 +351,29 @@ static int begin(struct authority *a, const char *const *names, int count, struc
         rc = root && key ? sign(&fresh, root, key, names, count, now, err)
                          : err_set(err, ERR_IO, "an authority cannot be read back");
         if (rc < 0) {
-                authority_release(&fresh);
+                certificate_authority_release(&fresh);
                 return rc;
         }
-        authority_release(a);
+        certificate_authority_release(a);
         *a = fresh;
         return 0;
 }
 
-static int add_root(struct authority *a, struct wall now, struct err *err)
+static int add_root(struct certificate_authority *a, struct wall now, struct err *err)
 {
         char *root, *key;
         int rc = failed(make(NULL, 0, NULL, NULL, now, &root, &key), "an authority", err);
         if (rc < 0)
                 return rc;
-        struct authority old = {.roots = a->roots, .key = a->key};
+        struct certificate_authority old = {.roots = a->roots, .key = a->key};
         a->roots = mem_printf("%s%s", old.roots, root);
         a->key = key;
         mem_free(root);
-        authority_release(&old);
+        certificate_authority_release(&old);
         return 0;
 }
 
-static int drop_root(struct authority *a, gnutls_x509_crt_t keep, struct err *err)
+static int drop_root(struct certificate_authority *a, gnutls_x509_crt_t keep, struct err *err)
 {
         gnutls_datum_t pem;
         int rc = failed(gnutls_x509_crt_export2(keep, GNUTLS_X509_FMT_PEM, &pem), "the roots", err);
@@ -391,7 +391,7 @@ static bool is_valid(gnutls_x509_crt_t c, struct wall now)
 }
 
 /* The rules, the first that speaks is done. */
-static enum authority_due due(const struct held *h, const char *const *names, int count, struct wall now)
+static enum certificate_authority_due due(const struct held *h, const char *const *names, int count, struct wall now)
 {
         bool by_newest = is_signed_by(h->cert, newest(h)), spread = now.ms - since_ms(newest(h)) >= AUTHORITY_SPREAD_MS;
         if (!is_trusted(h) || now.ms >= until_ms(newest(h)))
@@ -407,8 +407,8 @@ static enum authority_due due(const struct held *h, const char *const *names, in
         return AUTHORITY_STANDS;
 }
 
-int authority_step(struct authority *a, const char *const *names, int count, struct wall now, enum authority_due *ret,
-                   struct err *err)
+int certificate_authority_step(struct certificate_authority *a, const char *const *names, int count, struct wall now,
+                               enum certificate_authority_due *ret, struct err *err)
 {
         struct held h = {0};
         int rc = 0;

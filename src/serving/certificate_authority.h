@@ -21,13 +21,13 @@ enum {
 };
 
 /* PEM. roots: one certificate, or the old and the new one. key: of the newest root. All NULL: nothing yet. */
-struct authority {
+struct certificate_authority {
         char *roots, *key;
         char *cert, *cert_key;
 };
-void authority_release(struct authority *a);
+void certificate_authority_release(struct certificate_authority *a);
 
-enum authority_due {
+enum certificate_authority_due {
         AUTHORITY_STANDS,
         AUTHORITY_NEW,       /* there was none that could be used: everything is made anew */
         AUTHORITY_ADDS_ROOT, /* trusted from now on, by whoever reads it */
@@ -38,18 +38,18 @@ enum authority_due {
  * Do what is due, one thing at a time, for a certificate with these DNS names (count at most AUTHORITY_NAMES_MAX). What
  * was read may be anybody's: what does not fit together is made anew. ERR_IO: it could not be made; a is as it was.
  */
-int authority_step(struct authority *a, const char *const *names, int count, struct wall now, enum authority_due *ret,
-                   struct err *err);
+int certificate_authority_step(struct certificate_authority *a, const char *const *names, int count, struct wall now,
+                               enum certificate_authority_due *ret, struct err *err);
 
 /* Does one of these roots vouch for the certificate? Their times do not count. */
-bool authority_vouches(const char *roots_pem, const char *cert_pem);
+bool certificate_authority_verifies(const char *roots_pem, const char *cert_pem);
 /*
  * What was made anew takes the place of what is still shown: go on to trust the one of those roots that signed it,
  * until the new root is dropped a companion (see above). Nothing where none did.
  */
-void authority_keep(struct authority *a, const char *roots_pem, const char *cert_pem);
+void certificate_authority_keep(struct certificate_authority *a, const char *roots_pem, const char *cert_pem);
 
 /* When the first certificate of a PEM text runs out; ms 0: it cannot be read. */
-struct wall authority_expiry(const char *cert_pem);
+struct wall certificate_authority_expiry(const char *cert_pem);
 
 #endif

@@ -22,7 +22,7 @@ struct kept {
 
 struct quest {
         struct quest *before, *next;
-        struct kin *kin;
+        struct owner_lookup *kin;
         char *key, *ns;
         char *group, *version, *kind, *name; /* the one that is asked for */
         struct admission_owner *best;
@@ -33,7 +33,7 @@ struct quest {
         void *arg;
 };
 
-struct kin {
+struct owner_lookup {
         struct client *client;
         struct world *world;
         struct quest *under_way;
@@ -148,7 +148,7 @@ static void kept_free(struct kept *k)
         mem_free(k);
 }
 
-static void kept_clear(struct kin *k)
+static void kept_clear(struct owner_lookup *k)
 {
         struct kept *each;
         for (size_t at = 0; (each = map_each(&k->kept, &at));)
@@ -157,7 +157,7 @@ static void kept_clear(struct kin *k)
         k->kept = (struct map){0};
 }
 
-static void keep(struct kin *k, const char *key, const struct admission_owner *owner, struct mono now)
+static void keep(struct owner_lookup *k, const char *key, const struct admission_owner *owner, struct mono now)
 {
         struct kept *old = map_drop(&k->kept, text_of(key));
         if (old)
@@ -169,7 +169,7 @@ static void keep(struct kin *k, const char *key, const struct admission_owner *o
         map_put(&k->kept, text_of(fresh->key), fresh);
 }
 
-static const struct admission_owner *kept_find(const struct kin *k, const char *key, struct mono now)
+static const struct admission_owner *kept_find(const struct owner_lookup *k, const char *key, struct mono now)
 {
         const struct kept *kept = map_get(&k->kept, text_of(key));
         return kept && now.ns - kept->at.ns < (int64_t)KEPT_MS * 1000000 ? kept->owner : NULL;
@@ -313,7 +313,8 @@ static void ask(struct quest *q)
         q->call = client_start(q->kin->client, &call, answered, q);
 }
 
-static struct quest *quest_new(struct kin *k, const struct kin_quest *from, struct text group, const char *key)
+static struct quest *quest_new(struct owner_lookup *k, const struct owner_lookup_call *from, struct text group,
+                               const char *key)
 {
         struct quest *q = MEM_NEW(struct quest);
         *q = (struct quest){
@@ -336,7 +337,7 @@ static struct quest *quest_new(struct kin *k, const struct kin_quest *from, stru
         return q;
 }
 
-static bool may_look(struct kin *k, struct mono now)
+static bool may_look(struct owner_lookup *k, struct mono now)
 {
         double looks = k->looks + (double)(now.ns - k->refilled.ns) / 1e9 * LOOKS_A_SECOND;
         k->looks = looks < LOOKS_BURST ? looks : LOOKS_BURST;
@@ -347,7 +348,7 @@ static bool may_look(struct kin *k, struct mono now)
         return true;
 }
 
-void kin_find(struct kin *k, const struct kin_quest *from)
+void owner_lookup_find(struct owner_lookup *k, const struct owner_lookup_call *from)
 {
         struct text group = kind_group(text_of(from->api_version));
         const struct workload *wl = known(k->world, group, text_of(from->kind), from->ns, text_of(from->name));
@@ -364,15 +365,15 @@ void kin_find(struct kin *k, const struct kin_quest *from)
                 from->found(from->arg, NULL);
 }
 
-struct kin *kin_new(struct client *c, struct world *w)
+struct owner_lookup *owner_lookup_new(struct client *c, struct world *w)
 {
-        struct kin *k = MEM_NEW(struct kin);
+        struct owner_lookup *k = MEM_NEW(struct owner_lookup);
         k->client = c;
         k->world = w;
         return k;
 }
 
-void kin_free(struct kin *k)
+void owner_lookup_free(struct owner_lookup *k)
 {
         if (!k)
                 return;

@@ -14,39 +14,39 @@ static void drop_spec(void *spec)
         profile_spec_drop(spec);
 }
 
-void show_profiles(struct world *w, struct view *v)
+void snapshot_add_profiles(struct world *w, struct snapshot *v)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
                 p->shown = NULL;
                 if (!p->valid)
                         continue;
-                struct view_profile *to = arena_new(&v->arena, sizeof *to);
+                struct snapshot_profile *to = arena_new(&v->arena, sizeof *to);
                 p->shown = to;
-                *to = (struct view_profile){
-                        .ns = view_name(v, p->ns),
+                *to = (struct snapshot_profile){
+                        .ns = snapshot_name(v, p->ns),
                         .name = arena_text(&v->arena, text_of(p->name)),
                         .created_ms = p->created_ms,
                         .unreadable = p->error != NULL,
                         .canary_closed = p->canary_closed,
                         .spec = profile_spec_hold(p->spec),
                 };
-                view_keep(v, p->spec, drop_spec);
-                view_add_profile(v, to);
+                snapshot_keep(v, p->spec, drop_spec);
+                snapshot_add_profile(v, to);
         }
 }
 
-void show_namespaces(struct world *w, struct view *v)
+void snapshot_add_namespaces(struct world *w, struct snapshot *v)
 {
         struct ns *ns;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
                 struct range_facts range;
                 if (!ns->known)
                         continue;
-                struct view_ns *to = arena_new(&v->arena, sizeof *to);
+                struct snapshot_ns *to = arena_new(&v->arena, sizeof *to);
                 range_facts(w, ns->name, &range);
-                to->name = view_name(v, ns->name);
-                to->labels = view_labels(v, ns->labels.pair, ns->labels.count, &to->labels_size);
+                to->name = snapshot_name(v, ns->name);
+                to->labels = snapshot_labels(v, ns->labels.pair, ns->labels.count, &to->labels_size);
                 to->system = profile_system_namespace(w, ns->name);
                 to->apply_never = ns->apply_never;
                 memcpy(to->default_request, range.default_request, sizeof to->default_request);
@@ -55,22 +55,22 @@ void show_namespaces(struct world *w, struct view *v)
                 memcpy(to->default_limit, range.default_limit, sizeof to->default_limit);
                 memcpy(to->pod_min, range.pod_min, sizeof to->pod_min);
                 memcpy(to->pod_ratio, range.pod_ratio, sizeof to->pod_ratio);
-                view_add_ns(v, to);
+                snapshot_add_ns(v, to);
         }
 }
 
-void show_hpas(struct world *w, struct view *v)
+void snapshot_add_hpas(struct world *w, struct snapshot *v)
 {
         struct autoscaler *h;
-        struct view_hpa *to = arena_new(&v->arena, w->autoscalers.count * sizeof *to);
+        struct snapshot_hpa *to = arena_new(&v->arena, w->autoscalers.count * sizeof *to);
         v->hpa = to;
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
                 if (autoscaler_spoken_for(w, h))
                         continue;
-                *to = (struct view_hpa){
-                        .ns = view_name(v, h->ns),
-                        .group = view_name(v, h->target_group),
-                        .kind = view_name(v, h->target_kind),
+                *to = (struct snapshot_hpa){
+                        .ns = snapshot_name(v, h->ns),
+                        .group = snapshot_name(v, h->target_group),
+                        .kind = snapshot_name(v, h->target_kind),
                         .name = arena_text(&v->arena, text_of(h->target_name)),
                 };
                 for (enum resource r = CPU; r < RESOURCES; r++)
@@ -80,16 +80,16 @@ void show_hpas(struct world *w, struct view *v)
         }
 }
 
-void show_rivals(struct world *w, struct view *v)
+void snapshot_add_other_autoscalers(struct world *w, struct snapshot *v)
 {
         struct rival *r;
-        struct view_rival *to = arena_new(&v->arena, (w->rivals.count + 1) * sizeof *to);
+        struct snapshot_other_autoscaler *to = arena_new(&v->arena, (w->rivals.count + 1) * sizeof *to);
         v->rival = to;
         for (size_t at = 0; (r = map_each(&w->rivals, &at)); to++, v->rivals++)
-                *to = (struct view_rival){
-                        .ns = view_name(v, r->ns),
-                        .group = view_name(v, r->target_group),
-                        .kind = view_name(v, r->target_kind),
+                *to = (struct snapshot_other_autoscaler){
+                        .ns = snapshot_name(v, r->ns),
+                        .group = snapshot_name(v, r->target_group),
+                        .kind = snapshot_name(v, r->target_kind),
                         .name = arena_text(&v->arena, text_of(r->target_name)),
                 };
 }
@@ -97,22 +97,22 @@ void show_rivals(struct world *w, struct view *v)
 /* --- rows of Recommendations --- */
 
 /* Most Recommendations are named for their workload: its name is the end of theirs, and kept once. */
-static const char *name_within(struct view *v, const char *recommendation, const char *name)
+static const char *name_within(struct snapshot *v, const char *recommendation, const char *name)
 {
         size_t whole = strlen(recommendation), len = strlen(name);
         const char *tail = recommendation + (whole > len ? whole - len : 0);
         return strcmp(tail, name) == 0 ? tail : arena_text(&v->arena, text_of(name));
 }
 
-struct view_target *show_row_new(struct view *v, const struct show_name *n)
+struct snapshot_target *snapshot_row_new(struct snapshot *v, const struct snapshot_row_name *n)
 {
-        struct view_target *to = arena_new(&v->arena, sizeof *to);
+        struct snapshot_target *to = arena_new(&v->arena, sizeof *to);
         const char *recommendation = arena_text(&v->arena, text_of(n->recommendation));
-        *to = (struct view_target){
-                .ns = view_name(v, n->ns),
-                .group = view_name(v, n->group),
-                .version = view_name(v, n->version),
-                .kind = view_name(v, n->kind),
+        *to = (struct snapshot_target){
+                .ns = snapshot_name(v, n->ns),
+                .group = snapshot_name(v, n->group),
+                .version = snapshot_name(v, n->version),
+                .kind = snapshot_name(v, n->kind),
                 .name = name_within(v, recommendation, n->name),
                 .recommendation = recommendation,
                 .labels = "",
@@ -120,14 +120,14 @@ struct view_target *show_row_new(struct view *v, const struct show_name *n)
         return to;
 }
 
-const struct view_quota *show_quota(struct view *v, const struct amount hard[static RESOURCES],
-                                    const struct amount used[static RESOURCES])
+const struct snapshot_quota *snapshot_quota_new(struct snapshot *v, const struct amount hard[static RESOURCES],
+                                                const struct amount used[static RESOURCES])
 {
         if (!hard[CPU].set && !hard[MEMORY].set)
                 return NULL;
-        struct view_quota *to = arena_new(&v->arena, RESOURCES * sizeof *to);
+        struct snapshot_quota *to = arena_new(&v->arena, RESOURCES * sizeof *to);
         for (enum resource r = CPU; r < RESOURCES; r++)
-                to[r] = (struct view_quota){view_amount_of(hard[r]), view_amount_of(used[r])};
+                to[r] = (struct snapshot_quota){snapshot_amount_of(hard[r]), snapshot_amount_of(used[r])};
         return to;
 }
 
@@ -166,18 +166,18 @@ static void read_pod_asks(const struct published *p, bool ret[static RESOURCES])
 }
 
 /* The applied values of a Recommendation are what stands as ours, as far as it tells: what is set, or what runs. */
-static view_amount standing(const struct published *p, const struct view_numbers *n)
+static snapshot_amount standing(const struct published *p, const struct snapshot_numbers *n)
 {
         if (p->in_place)
                 return n->applied;
         return n->current >= 0 && n->original >= 0 && n->current < n->original ? n->current : -1;
 }
 
-static const struct view_container *published_containers(struct view *v, const struct published *p, bool gone)
+static const struct snapshot_container *published_containers(struct snapshot *v, const struct published *p, bool gone)
 {
-        struct view_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
+        struct snapshot_container *to = arena_new(&v->arena, (size_t)p->rows * sizeof *to);
         for (int i = 0; i < p->rows; i++) {
-                to[i].name = view_name(v, p->row[i].container);
+                to[i].name = snapshot_name(v, p->row[i].container);
                 to[i].role = (uint8_t)published_role(p, &p->row[i]);
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -188,19 +188,19 @@ static const struct view_container *published_containers(struct view *v, const s
         return to;
 }
 
-static const struct view_condition *published_conditions(struct view *v, const struct published *p)
+static const struct snapshot_condition *published_conditions(struct snapshot *v, const struct published *p)
 {
-        AUTO(mem_free) struct view_condition *c = mem_new_array((size_t)p->conditions + 1, sizeof *c);
+        AUTO(mem_free) struct snapshot_condition *c = mem_new_array((size_t)p->conditions + 1, sizeof *c);
         for (int i = 0; i < p->conditions; i++)
-                c[i] = (struct view_condition){view_name(v, p->condition[i].type), view_name(v, p->condition[i].reason),
-                                               p->condition[i].status};
-        return view_conditions(v, c, (size_t)p->conditions);
+                c[i] = (struct snapshot_condition){snapshot_name(v, p->condition[i].type),
+                                                   snapshot_name(v, p->condition[i].reason), p->condition[i].status};
+        return snapshot_conditions(v, c, (size_t)p->conditions);
 }
 
 /* One made again by the name of a workload that is gone is sized at once, by the last good values. */
-void show_published(struct view *v, const struct published *p, struct view_target *to, bool gone)
+void snapshot_add_published(struct snapshot *v, const struct published *p, struct snapshot_target *to, bool gone)
 {
-        to->labels = view_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
+        to->labels = snapshot_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
         to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
         to->contested = says(p, "Contested");
         to->orphaned = !gone && is_orphaned(p);
@@ -215,15 +215,15 @@ void show_published(struct view *v, const struct published *p, struct view_targe
         to->confidence_percent = p->confidence_percent;
         memcpy(to->saving, p->saving, sizeof to->saving);
         if (p->quota)
-                to->quota = show_quota(v, p->quota->hard, p->quota->used);
+                to->quota = snapshot_quota_new(v, p->quota->hard, p->quota->used);
         to->containers = (uint16_t)p->rows;
         to->container = published_containers(v, p, gone);
         to->conditions = (uint16_t)p->conditions;
         to->condition = published_conditions(v, p);
-        view_add_target(v, to);
+        snapshot_add_target(v, to);
 }
 
-static const struct view_profile *profile_of(const struct world *w, const struct published *p, struct text ns)
+static const struct snapshot_profile *profile_of(const struct world *w, const struct published *p, struct text ns)
 {
         bool own = strcmp(p->profile_kind, "Profile") == 0;
         AUTO(mem_free) char *key = mem_printf("%.*s/%s", own ? (int)ns.len : 0, ns.p, p->profile_name);
@@ -297,13 +297,13 @@ static bool is_never_written(const struct published *p)
         return false;
 }
 
-static bool keeps(const struct view_target *t, const struct scaled *s, enum resource r)
+static bool keeps(const struct snapshot_target *t, const struct scaled *s, enum resource r)
 {
         return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
 }
 
 static void show_recommendation(struct world *w, const struct published *p, const struct map *scaled,
-                                struct arena *scratch, struct view *v)
+                                struct arena *scratch, struct snapshot *v)
 {
         const char *slash = strchr(p->key, '/');
         struct text ns = {p->key, (size_t)(slash - p->key)}, group, version;
@@ -311,8 +311,9 @@ static void show_recommendation(struct world *w, const struct published *p, cons
         AUTO(mem_free) char *own_ns = mem_string_n(ns.p, ns.len);
         AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
         AUTO(mem_free) char *own_version = mem_string_n(version.p, version.len);
-        struct view_target *to = show_row_new(
-                v, &(struct show_name){own_ns, own_group, own_version, p->target_kind, p->target_name, slash + 1});
+        struct snapshot_target *to =
+                snapshot_row_new(v, &(struct snapshot_row_name){own_ns, own_group, own_version, p->target_kind,
+                                                                p->target_name, slash + 1});
         to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
         to->profile = profile_of(w, p, ns);
         to->apply_never = opted_out(p);
@@ -321,7 +322,7 @@ static void show_recommendation(struct world *w, const struct published *p, cons
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         to->hpa_holds[r] |= p->row[i].shown[r].reason == REASON_HPA_HOLD;
         to->never_written = is_never_written(p);
-        show_published(v, p, to, false);
+        snapshot_add_published(v, p, to, false);
         if (scaled->count) {
                 char *key = workload_key(scratch, ns, group, p->target_kind, p->target_name);
                 const struct scaled *by = map_get(scaled, text_of(key));
@@ -341,7 +342,7 @@ static bool is_fused(const struct world *w)
         return false;
 }
 
-void show_recommendations(struct world *w, struct arena *scratch, struct view *v)
+void snapshot_add_recommendations(struct world *w, struct arena *scratch, struct snapshot *v)
 {
         v->fuse_blown = is_fused(w);
         struct map scaled = {0};
@@ -353,18 +354,18 @@ void show_recommendations(struct world *w, struct arena *scratch, struct view *v
         map_release(&scaled);
 }
 
-struct view *show_world(struct world *w, struct wall at)
+struct snapshot *snapshot_from_status(struct world *w, struct wall at)
 {
-        struct view *v = view_new();
+        struct snapshot *v = snapshot_new();
         struct arena scratch = {0};
-        show_profiles(w, v);
-        show_recommendations(w, &scratch, v);
-        show_namespaces(w, v);
-        show_hpas(w, v);
-        show_rivals(w, v);
+        snapshot_add_profiles(w, v);
+        snapshot_add_recommendations(w, &scratch, v);
+        snapshot_add_namespaces(w, v);
+        snapshot_add_hpas(w, v);
+        snapshot_add_other_autoscalers(w, v);
         arena_release(&scratch);
         v->at = at;
         v->ready = true;
-        view_finish(v);
+        snapshot_finish(v);
         return v;
 }

@@ -7,7 +7,7 @@
 
 enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 10 * SECOND_MS };
 
-struct glancing {
+struct snapshot_listing {
         struct client *client;
         struct world world;
         size_t unread;
@@ -46,14 +46,14 @@ static const struct listed guests[] = {
         {"keda.sh", "v1alpha1", "scaledobjects", false, scaled_object_upsert},
 };
 
-static int ask(struct glancing *g, const char *path, const char *query, char **ret_body, size_t *ret_len)
+static int ask(struct snapshot_listing *g, const char *path, const char *query, char **ret_body, size_t *ret_len)
 {
         const struct call call = {
                 .method = HTTP_GET, .path = path, .query = query, .deadline_ms = CALL_MS, .body_max = PAGE_BYTES};
         return client_wait(g->client, &call, ret_body, ret_len, g->err);
 }
 
-static void take_object(struct glancing *g, upsert *take, struct text object)
+static void take_object(struct snapshot_listing *g, upsert *take, struct text object)
 {
         struct err why = {0};
         if (take(&g->world, object, 1, &why) == 0)
@@ -64,7 +64,7 @@ static void take_object(struct glancing *g, upsert *take, struct text object)
 
 /* --- lists --- */
 
-static int take_items(struct glancing *g, upsert *take, struct text page)
+static int take_items(struct snapshot_listing *g, upsert *take, struct text page)
 {
         struct json j;
         struct text key;
@@ -85,7 +85,7 @@ static int take_items(struct glancing *g, upsert *take, struct text page)
 }
 
 /* *token: where the list goes on; NULL: at its beginning, and after its end. */
-static int take_page(struct glancing *g, const char *path, upsert *take, char **token)
+static int take_page(struct snapshot_listing *g, const char *path, upsert *take, char **token)
 {
         AUTO(mem_free) char *from = *token ? path_escape(*token) : NULL;
         AUTO(mem_free)
@@ -107,7 +107,7 @@ static int take_page(struct glancing *g, const char *path, upsert *take, char **
         return rc;
 }
 
-static int take_list(struct glancing *g, const struct listed *r, const char *ns)
+static int take_list(struct snapshot_listing *g, const struct listed *r, const char *ns)
 {
         AUTO(mem_free) char *path = path_of(r->group, r->version, ns, r->plural, NULL, NULL);
         AUTO(mem_free) char *token = NULL;
@@ -127,7 +127,7 @@ static int take_list(struct glancing *g, const struct listed *r, const char *ns)
 
 /* --- namespaces --- */
 
-static int take_namespace(struct glancing *g, const char *name)
+static int take_namespace(struct snapshot_listing *g, const char *name)
 {
         AUTO(mem_free) char *path = path_of("", "v1", NULL, "namespaces", name, NULL);
         AUTO(mem_free) char *body = NULL;
@@ -144,7 +144,7 @@ static int take_namespace(struct glancing *g, const char *name)
 /* --- all of it --- */
 
 /* Asked by discovery, which all may: who may not list what is not there is told so as well. */
-static int is_served(struct glancing *g, const struct listed *r, bool *ret)
+static int is_served(struct snapshot_listing *g, const struct listed *r, bool *ret)
 {
         AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", r->group, r->version), *body = NULL;
         size_t len;
@@ -153,7 +153,7 @@ static int is_served(struct glancing *g, const struct listed *r, bool *ret)
         return rc == 0 || rc == ERR_NOTFOUND ? 0 : err_wrap(g->err, "is there %s.%s?", r->plural, r->group);
 }
 
-static int take(struct glancing *g, const struct listed *r, const struct glance_options *o)
+static int take(struct snapshot_listing *g, const struct listed *r, const struct snapshot_once_options *o)
 {
         bool all = o->namespaces > GLANCE_NAMESPACES;
         int rc = all || r->cluster ? take_list(g, r, NULL) : 0;
@@ -162,7 +162,7 @@ static int take(struct glancing *g, const struct listed *r, const struct glance_
         return rc;
 }
 
-static int take_guests(struct glancing *g, const struct glance_options *o)
+static int take_guests(struct snapshot_listing *g, const struct snapshot_once_options *o)
 {
         bool served;
         int rc = 0;
@@ -174,7 +174,7 @@ static int take_guests(struct glancing *g, const struct glance_options *o)
         return rc;
 }
 
-static int look_at(struct glancing *g, const struct glance_options *o)
+static int look_at(struct snapshot_listing *g, const struct snapshot_once_options *o)
 {
         static const struct listed namespaces = {"", "v1", "namespaces", true, ns_upsert};
         bool all = o->namespaces > GLANCE_NAMESPACES;
@@ -186,14 +186,14 @@ static int look_at(struct glancing *g, const struct glance_options *o)
         return rc < 0 ? rc : take_guests(g, o);
 }
 
-int glance(struct client *c, const struct glance_options *o, struct view **ret, size_t *ret_unread, struct err *ret_why,
-           struct err *err)
+int snapshot_once(struct client *c, const struct snapshot_once_options *o, struct snapshot **ret, size_t *ret_unread,
+                  struct err *ret_why, struct err *err)
 {
-        struct glancing g = {.client = c, .why = ret_why, .err = err};
+        struct snapshot_listing g = {.client = c, .why = ret_why, .err = err};
         world_init(&g.world, client_field_manager(c), o->own_ns);
         int rc = look_at(&g, o);
         if (rc == 0) {
-                *ret = show_world(&g.world, loop_now(client_loop(c)).wall);
+                *ret = snapshot_from_status(&g.world, loop_now(client_loop(c)).wall);
                 *ret_unread = g.unread;
         }
         world_release(&g.world);

@@ -8,17 +8,17 @@
 
 enum { ANSWER_MS = 8 * SECOND_MS /* the door waits for 10 */, ANSWER_MAX = 8 << 20, AT_ONCE = 32 };
 
-struct learner {
+struct upstream {
         struct http *http;
         struct http_peer peer;
         char *ca;
 };
 
-struct learner_call {
-        struct learner *learner;
+struct upstream_call {
+        struct upstream *learner;
         struct http_call *http;
         struct buf body;
-        learner_answered *answered;
+        upstream_answered *answered;
         void *arg;
 };
 
@@ -33,19 +33,19 @@ static bool is_safe(const char *url)
         return strncmp(url, "https://", 8) == 0;
 }
 
-int learner_new(struct loop *loop, const char *url, const char *user_agent, struct learner **ret, struct err *err)
+int upstream_new(struct loop *loop, const char *url, const char *user_agent, struct upstream **ret, struct err *err)
 {
         const struct http_limits limits = {.user_agent = user_agent, .concurrency = AT_ONCE};
         if (!is_safe(url))
                 return err_set(err, ERR_INVALID, "learner '%s': callers' tokens travel there, by https:// only", url);
-        struct learner *l = MEM_NEW(struct learner);
+        struct upstream *l = MEM_NEW(struct upstream);
         l->peer.base_url = url;
         l->http = http_new(loop, &limits);
         *ret = l;
         return 0;
 }
 
-void learner_free(struct learner *l)
+void upstream_free(struct upstream *l)
 {
         if (!l)
                 return;
@@ -54,7 +54,7 @@ void learner_free(struct learner *l)
         mem_free(l);
 }
 
-void learner_set_ca(struct learner *l, const char *ca_pem)
+void upstream_set_ca(struct upstream *l, const char *ca_pem)
 {
         if (l->ca && strcmp(l->ca, ca_pem) == 0)
                 return;
@@ -63,7 +63,7 @@ void learner_set_ca(struct learner *l, const char *ca_pem)
         l->peer.revision++;
 }
 
-static void call_free(struct learner_call *call)
+static void call_free(struct upstream_call *call)
 {
         buf_release(&call->body);
         mem_free(call);
@@ -71,14 +71,14 @@ static void call_free(struct learner_call *call)
 
 static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
-        struct learner_call *call = arg;
+        struct upstream_call *call = arg;
         (void)head;
         return buf_add(&call->body, p, len) < 0 ? ERR_TOOBIG : 0;
 }
 
 static void on_done(void *arg, const struct http_reply *reply)
 {
-        struct learner_call *call = arg;
+        struct upstream_call *call = arg;
         char why[ERR_TEXT_MAX + 128];
         struct server_relayed r = {(unsigned)reply->status, reply->content_type, buf_text(&call->body)};
         if (reply->err.code || !reply->whole) {
@@ -91,11 +91,11 @@ static void on_done(void *arg, const struct http_reply *reply)
         call_free(call);
 }
 
-struct learner_call *learner_ask(struct learner *l, const char *token, const char *path_query,
-                                 learner_answered *answered, void *arg)
+struct upstream_call *upstream_ask(struct upstream *l, const char *token, const char *path_query,
+                                   upstream_answered *answered, void *arg)
 {
-        struct learner_call *call = MEM_NEW(struct learner_call);
-        *call = (struct learner_call){.learner = l, .answered = answered, .arg = arg};
+        struct upstream_call *call = MEM_NEW(struct upstream_call);
+        *call = (struct upstream_call){.learner = l, .answered = answered, .arg = arg};
         buf_init(&call->body, ANSWER_MAX);
         const struct http_request r = {
                 .method = HTTP_GET,
@@ -113,7 +113,7 @@ struct learner_call *learner_ask(struct learner *l, const char *token, const cha
         return call;
 }
 
-void learner_cancel(struct learner_call *call)
+void upstream_cancel(struct upstream_call *call)
 {
         http_cancel(call->learner->http, call->http);
         call_free(call);

@@ -77,7 +77,7 @@ static bool is_name(const char *s)
         return *s && strlen(s) <= VIEW_NAME && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct view *v, struct view_pod *to)
+static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct snapshot *v, struct snapshot_pod *to)
 {
         struct basis_container c[VIEW_CONTAINERS];
         int64_t at_ms = sampled_at(p);
@@ -87,19 +87,19 @@ static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct vi
         bool any = false;
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct amount u = basis_utilization(c, (size_t)p->containers, r, (enum basis)p->basis);
-                to->utilization[r] = view_amount_of(u);
+                to->utilization[r] = snapshot_amount_of(u);
                 any |= u.set;
         }
         if (!any)
                 return false;
-        to->ns = view_name(v, p->ns);
+        to->ns = snapshot_name(v, p->ns);
         to->name = arena_text(&v->arena, text_of(p->name));
-        to->labels = view_labels(v, told->labels.pair, told->labels.count, &to->labels_size);
+        to->labels = snapshot_labels(v, told->labels.pair, told->labels.count, &to->labels_size);
         to->at_ms = at_ms;
         return true;
 }
 
-void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct view *v)
+void snapshot_add_utilization(struct world *w, struct wall now, int64_t fresh_ms, struct snapshot *v)
 {
         size_t count = 0;
         if (!any_basis(w))
@@ -108,7 +108,7 @@ void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct
                 count += is_asked_for(w->order[i]);
         if (!count)
                 return;
-        struct view_pod *to = arena_new(&v->arena, count * sizeof *to);
+        struct snapshot_pod *to = arena_new(&v->arena, count * sizeof *to);
         v->pod = to;
         for (size_t i = 0; i < w->ordered; i++) {
                 struct pod *p = w->order[i];
@@ -122,13 +122,13 @@ void utilization_show(struct world *w, struct wall now, int64_t fresh_ms, struct
 
 /* Not namespace and pod: Prometheus gives those names to where a series was scraped. Whole, unlike other labels: a cut
  * name is another pod's. */
-static const char *labels_of(const struct view_pod *p, char *out, size_t size)
+static const char *labels_of(const struct snapshot_pod *p, char *out, size_t size)
 {
         snprintf(out, size, "pod_namespace=\"%s\",pod_name=\"%s\"", p->ns, p->name);
         return out;
 }
 
-void utilization_write(struct buf *out, const struct metric *m, const struct view *v, enum resource r)
+void utilization_write(struct buf *out, const struct metric *m, const struct snapshot *v, enum resource r)
 {
         char labels[2 * VIEW_NAME + 64];
         metric_family(out, m);
@@ -138,7 +138,7 @@ void utilization_write(struct buf *out, const struct metric *m, const struct vie
                                       (double)v->pod[i].utilization[r] / 1e3);
 }
 
-size_t utilization_left_out(const struct view *v)
+size_t utilization_left_out(const struct snapshot *v)
 {
         return v->pods > UTILIZATION_SERIES_PODS ? v->pods - UTILIZATION_SERIES_PODS : 0;
 }

@@ -27,8 +27,8 @@ struct webhook {
         struct wall now;
         int64_t ahead_ms; /* of the loop's time: 0, but in tests */
         json_t *secret;   /* as the server has it; NULL: there is none */
-        struct authority held, next;
-        enum authority_due due;
+        struct certificate_authority held, next;
+        enum certificate_authority_due due;
         int writes; /* one after the other: somebody changes what we write */
 
         char *roots;         /* that the configuration has, or would have */
@@ -76,8 +76,8 @@ static void finish(struct webhook *w, int64_t after_ms)
 {
         json_decref(w->secret);
         w->secret = NULL;
-        authority_release(&w->held);
-        authority_release(&w->next);
+        certificate_authority_release(&w->held);
+        certificate_authority_release(&w->next);
         w->looking = false;
         loop_timer_set(client_loop(w->client), &w->again, after_ms, look_again, w);
 }
@@ -92,7 +92,7 @@ static void fail(struct webhook *w, const struct err *why, const char *what)
 
 /* --- the Secret, written --- */
 
-static const char *due_text(enum authority_due due)
+static const char *due_text(enum certificate_authority_due due)
 {
         static const char *const text[] = {
                 [AUTHORITY_STANDS] = "",
@@ -118,7 +118,7 @@ static void written(void *arg, const struct client_answer *a)
         }
 }
 
-static void set_data(json_t *secret, const struct authority *a)
+static void set_data(json_t *secret, const struct certificate_authority *a)
 {
         json_t *data = json_object_get(secret, "data");
         if (!json_is_object(data)) {
@@ -171,7 +171,8 @@ static int64_t wait_ms(struct webhook *w)
         if (w->now.ms < w->trusted.ms) /* the clock was put back */
                 w->trusted = w->now;
         int64_t waited = w->now.ms - w->trusted.ms;
-        bool good = w->shown && w->now.ms < w->expires.ms && (w->o.given || authority_vouches(w->roots, w->shown));
+        bool good = w->shown && w->now.ms < w->expires.ms &&
+                    (w->o.given || certificate_authority_verifies(w->roots, w->shown));
         return good && waited < WEBHOOK_SPREAD_MS ? WEBHOOK_SPREAD_MS - waited : 0;
 }
 
@@ -182,7 +183,7 @@ static int show(struct webhook *w, struct err *err)
                 return rc;
         mem_free(w->shown);
         w->shown = mem_string(w->held.cert);
-        w->expires = authority_expiry(w->shown);
+        w->expires = certificate_authority_expiry(w->shown);
         log_info("certificate shown from now on", KV("secret", w->o.secret),
                  KV_INT("expires_s", w->expires.ms / SECOND_MS));
         return 0;
@@ -319,11 +320,11 @@ static void read_configuration(struct webhook *w)
 
 /* --- the Secret, read --- */
 
-static struct authority authority_of(const json_t *secret)
+static struct certificate_authority certificate_authority_of(const json_t *secret)
 {
         const json_t *data = json_object_get(secret, "data");
-        struct authority a = {decode(data, "ca.crt"), decode(data, "ca.key"), decode(data, "tls.crt"),
-                              decode(data, "tls.key")};
+        struct certificate_authority a = {decode(data, "ca.crt"), decode(data, "ca.key"), decode(data, "tls.crt"),
+                                          decode(data, "tls.key")};
         if (a.roots && !*a.roots) { /* cert-manager's way to say that it does not know */
                 mem_free(a.roots);
                 a.roots = NULL;
@@ -333,17 +334,17 @@ static struct authority authority_of(const json_t *secret)
 
 static int take(struct webhook *w, struct err *err)
 {
-        w->held = authority_of(w->secret);
+        w->held = certificate_authority_of(w->secret);
         w->due = AUTHORITY_STANDS;
         if (w->o.given)
                 return w->held.cert && w->held.cert_key
                                ? 0
                                : err_set(err, ERR_INVALID, "secret '%s/%s' has no tls.crt and tls.key yet", w->o.ns,
                                          w->o.secret);
-        w->next = authority_of(w->secret);
-        int rc = authority_step(&w->next, (const char *const *)w->name, w->names, w->now, &w->due, err);
+        w->next = certificate_authority_of(w->secret);
+        int rc = certificate_authority_step(&w->next, (const char *const *)w->name, w->names, w->now, &w->due, err);
         if (rc == 0 && w->due == AUTHORITY_NEW && w->shown && w->now.ms < w->expires.ms)
-                authority_keep(&w->next, w->roots, w->shown);
+                certificate_authority_keep(&w->next, w->roots, w->shown);
         return rc;
 }
 
@@ -440,8 +441,8 @@ void webhook_free(struct webhook *w)
         if (w->call)
                 client_cancel(w->client, w->call);
         json_decref(w->secret);
-        authority_release(&w->held);
-        authority_release(&w->next);
+        certificate_authority_release(&w->held);
+        certificate_authority_release(&w->next);
         for (int i = 0; i < w->names; i++)
                 mem_free(w->name[i]);
         mem_free(w->secret_path);

@@ -5,28 +5,28 @@
 
 #include "core/kind.h"
 
-struct view_kept {
-        struct view_kept *next;
+struct snapshot_kept {
+        struct snapshot_kept *next;
         void *p;
         void (*drop)(void *p);
 };
 
-struct view *view_new(void)
+struct snapshot *snapshot_new(void)
 {
-        struct view *v = MEM_NEW(struct view);
+        struct snapshot *v = MEM_NEW(struct snapshot);
         v->refs = 1;
         return v;
 }
 
-struct view *view_hold(struct view *v)
+struct snapshot *snapshot_hold(struct snapshot *v)
 {
         __atomic_add_fetch(&v->refs, 1, __ATOMIC_RELAXED);
         return v;
 }
 
-static void view_free(struct view *v)
+static void snapshot_free(struct snapshot *v)
 {
-        for (struct view_kept *k = v->kept; k; k = k->next)
+        for (struct snapshot_kept *k = v->kept; k; k = k->next)
                 k->drop(k->p);
         mem_free(v->target);
         mem_free(v->profile);
@@ -36,16 +36,16 @@ static void view_free(struct view *v)
         mem_free(v);
 }
 
-void view_drop(struct view *v)
+void snapshot_drop(struct snapshot *v)
 {
         if (v && __atomic_sub_fetch(&v->refs, 1, __ATOMIC_ACQ_REL) == 0)
-                view_free(v);
+                snapshot_free(v);
 }
 
-void view_keep(struct view *v, void *p, void (*drop)(void *p))
+void snapshot_keep(struct snapshot *v, void *p, void (*drop)(void *p))
 {
-        struct view_kept *k = arena_new(&v->arena, sizeof *k);
-        *k = (struct view_kept){v->kept, p, drop};
+        struct snapshot_kept *k = arena_new(&v->arena, sizeof *k);
+        *k = (struct snapshot_kept){v->kept, p, drop};
         v->kept = k;
 }
 
@@ -60,26 +60,26 @@ static void *grown(void *list, size_t count, size_t size)
         return count >= LEAST && (count & (count - 1)) == 0 ? mem_resize(list, 2 * count, size) : list;
 }
 
-void view_add_target(struct view *v, const struct view_target *t)
+void snapshot_add_target(struct snapshot *v, const struct snapshot_target *t)
 {
         assert(t->ns && t->recommendation && t->labels_size <= UINT32_MAX);
         v->target = grown(v->target, v->targets, sizeof *v->target);
         v->target[v->targets++] = t;
 }
 
-void view_add_profile(struct view *v, const struct view_profile *p)
+void snapshot_add_profile(struct snapshot *v, const struct snapshot_profile *p)
 {
         v->profile = grown(v->profile, v->profiles, sizeof *v->profile);
         v->profile[v->profiles++] = p;
 }
 
-void view_add_ns(struct view *v, const struct view_ns *ns)
+void snapshot_add_ns(struct snapshot *v, const struct snapshot_ns *ns)
 {
         v->ns = grown(v->ns, v->namespaces, sizeof *v->ns);
         v->ns[v->namespaces++] = ns;
 }
 
-const char *view_name(struct view *v, const char *name)
+const char *snapshot_name(struct snapshot *v, const char *name)
 {
         enum { LATELY = 256 };
         size_t hash = 5381;
@@ -95,7 +95,7 @@ const char *view_name(struct view *v, const char *name)
         return *at;
 }
 
-static bool same_conditions(const struct view_condition *a, const struct view_condition *b, size_t count)
+static bool same_conditions(const struct snapshot_condition *a, const struct snapshot_condition *b, size_t count)
 {
         for (size_t i = 0; i < count; i++)
                 if (a[i].type != b[i].type || a[i].reason != b[i].reason || a[i].status != b[i].status)
@@ -103,11 +103,12 @@ static bool same_conditions(const struct view_condition *a, const struct view_co
         return true;
 }
 
-const struct view_condition *view_conditions(struct view *v, const struct view_condition *c, size_t count)
+const struct snapshot_condition *snapshot_conditions(struct snapshot *v, const struct snapshot_condition *c,
+                                                     size_t count)
 {
         if (v->conditions && v->conditions_count == count && same_conditions(v->conditions, c, count))
                 return v->conditions;
-        struct view_condition *copy = arena_new(&v->arena, count * sizeof *copy);
+        struct snapshot_condition *copy = arena_new(&v->arena, count * sizeof *copy);
         if (count)
                 memcpy(copy, c, count * sizeof *copy);
         v->conditions = copy;
@@ -115,7 +116,7 @@ const struct view_condition *view_conditions(struct view *v, const struct view_c
         return copy;
 }
 
-const char *view_labels(struct view *v, const struct label_pair *label, size_t labels, uint32_t *ret_size)
+const char *snapshot_labels(struct snapshot *v, const struct label_pair *label, size_t labels, uint32_t *ret_size)
 {
         size_t size = 0;
         for (size_t i = 0; i < labels; i++)
@@ -132,7 +133,7 @@ const char *view_labels(struct view *v, const struct label_pair *label, size_t l
         return packed;
 }
 
-size_t view_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max)
+size_t snapshot_unpack_labels(const char *labels, uint32_t size, struct label_pair *ret, size_t max)
 {
         size_t count = 0;
         for (const char *at = labels, *end = labels + size; at < end && count < max; count++) {
@@ -148,30 +149,31 @@ size_t view_unpack_labels(const char *labels, uint32_t size, struct label_pair *
 
 static int compare_target(const void *a, const void *b)
 {
-        const struct view_target *x = *(const struct view_target *const *)a, *y = *(const struct view_target *const *)b;
+        const struct snapshot_target *x = *(const struct snapshot_target *const *)a,
+                                     *y = *(const struct snapshot_target *const *)b;
         int way = strcmp(x->ns, y->ns);
         return way ? way : strcmp(x->recommendation, y->recommendation);
 }
 
 static int compare_ns(const void *a, const void *b)
 {
-        const struct view_ns *x = *(const struct view_ns *const *)a, *y = *(const struct view_ns *const *)b;
+        const struct snapshot_ns *x = *(const struct snapshot_ns *const *)a, *y = *(const struct snapshot_ns *const *)b;
         return strcmp(x->name, y->name);
 }
 
-static struct profile_rank rank_of(const struct view_profile *p)
+static struct profile_rank rank_of(const struct snapshot_profile *p)
 {
         return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
 
 static int compare_profile(const void *a, const void *b)
 {
-        const struct view_profile *x = *(const struct view_profile *const *)a,
-                                  *y = *(const struct view_profile *const *)b;
+        const struct snapshot_profile *x = *(const struct snapshot_profile *const *)a,
+                                      *y = *(const struct snapshot_profile *const *)b;
         return profile_beats(rank_of(x), rank_of(y)) ? -1 : profile_beats(rank_of(y), rank_of(x)) ? 1 : 0;
 }
 
-void view_finish(struct view *v)
+void snapshot_finish(struct snapshot *v)
 {
         mem_free(v->names);
         v->names = NULL;
@@ -185,7 +187,7 @@ void view_finish(struct view *v)
 
 /* --- looking up --- */
 
-size_t view_after(const struct view *v, struct text ns, struct text recommendation)
+size_t snapshot_after(const struct snapshot *v, struct text ns, struct text recommendation)
 {
         size_t low = 0, high = v->targets;
         while (low < high) {
@@ -201,22 +203,22 @@ size_t view_after(const struct view *v, struct text ns, struct text recommendati
         return low;
 }
 
-const struct view_target *view_find(const struct view *v, struct text ns, struct text group, struct text kind,
-                                    struct text name)
+const struct snapshot_target *snapshot_find(const struct snapshot *v, struct text ns, struct text group,
+                                            struct text kind, struct text name)
 {
         char key[KIND_NAME_MAX];
         kind_recommendation_name(group, kind, name, key);
-        size_t behind = view_after(v, ns, text_of(key));
-        const struct view_target *t = behind > 0 ? v->target[behind - 1] : NULL;
+        size_t behind = snapshot_after(v, ns, text_of(key));
+        const struct snapshot_target *t = behind > 0 ? v->target[behind - 1] : NULL;
         return t && text_is(ns, t->ns) && strcmp(t->recommendation, key) == 0 ? t : NULL;
 }
 
-enum dimension view_dimension(const struct view_target *t)
+enum dimension snapshot_dimension(const struct snapshot_target *t)
 {
         return kind_dimension(text_of(t->group), text_of(t->kind));
 }
 
-const struct view_ns *view_find_ns(const struct view *v, struct text ns)
+const struct snapshot_ns *snapshot_find_ns(const struct snapshot *v, struct text ns)
 {
         size_t low = 0, high = v->namespaces;
         while (low < high) {
@@ -232,16 +234,16 @@ const struct view_ns *view_find_ns(const struct view *v, struct text ns)
         return NULL;
 }
 
-const struct view_profile *view_choose(const struct view *v, struct text ns, struct text group, struct text kind,
-                                       const struct label_pair *label, size_t labels)
+const struct snapshot_profile *snapshot_choose(const struct snapshot *v, struct text ns, struct text group,
+                                               struct text kind, const struct label_pair *label, size_t labels)
 {
         struct label_pair ns_label[VIEW_LABELS_MAX];
-        const struct view_ns *of = view_find_ns(v, ns);
+        const struct snapshot_ns *of = snapshot_find_ns(v, ns);
         enum dimension d = kind_dimension(group, kind);
         const struct profile_subject subject = {
                 .ns = ns,
                 .ns_label = ns_label,
-                .ns_labels = of ? view_unpack_labels(of->labels, of->labels_size, ns_label, VIEW_LABELS_MAX) : 0,
+                .ns_labels = of ? snapshot_unpack_labels(of->labels, of->labels_size, ns_label, VIEW_LABELS_MAX) : 0,
                 .system = of && of->system,
                 .dimension = d,
                 .group = group,

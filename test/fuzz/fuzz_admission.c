@@ -9,13 +9,13 @@
 #include "fuzz.h"
 
 /* One profile that would change whatever it can, at pods or at templates. */
-static struct view *view_of(struct profile_spec *spec, enum apply_at at, struct text in)
+static struct snapshot *snapshot_of(struct profile_spec *spec, enum apply_at at, struct text in)
 {
-        static struct view_profile profile = {.name = "all"};
-        struct view *v = view_new();
-        struct view_ns *ns = arena_new(&v->arena, sizeof *ns);
-        *ns = (struct view_ns){.name = arena_text(&v->arena, in), .labels = ""};
-        view_add_ns(v, ns);
+        static struct snapshot_profile profile = {.name = "all"};
+        struct snapshot *v = snapshot_new();
+        struct snapshot_ns *ns = arena_new(&v->arena, sizeof *ns);
+        *ns = (struct snapshot_ns){.name = arena_text(&v->arena, in), .labels = ""};
+        snapshot_add_ns(v, ns);
         *spec = (struct profile_spec){0};
         resource_policy_defaults(CPU, &spec->of[CPU]);
         resource_policy_defaults(MEMORY, &spec->of[MEMORY]);
@@ -25,9 +25,9 @@ static struct view *view_of(struct profile_spec *spec, enum apply_at at, struct 
         spec->of[CPU].static_factor = spec->of[MEMORY].static_factor = 1;
         spec->of[MEMORY].enabled = true;
         profile.spec = spec;
-        view_add_profile(v, &profile);
+        snapshot_add_profile(v, &profile);
         v->ready = true;
-        view_finish(v);
+        snapshot_finish(v);
         return v;
 }
 
@@ -36,7 +36,7 @@ static void answer(const struct admission *r, enum apply_at at, struct arena *a)
         static const struct admission_owner owner = {
                 .group = TEXT("apps"), .kind = TEXT("Deployment"), .name = TEXT("web")};
         struct profile_spec spec;
-        struct view *v = view_of(&spec, at, r->ns);
+        struct snapshot *v = snapshot_of(&spec, at, r->ns);
         enum admission_result o;
         struct buf out;
         buf_init(&out, 16 << 20);
@@ -45,7 +45,7 @@ static void answer(const struct admission *r, enum apply_at at, struct arena *a)
         MUST(json && json_is_true(json_object_get(json_object_get(json, "response"), "allowed")));
         MUST(o < ADMISSION_RESULTS);
         buf_release(&out);
-        view_drop(v);
+        snapshot_drop(v);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

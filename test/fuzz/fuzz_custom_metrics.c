@@ -9,7 +9,7 @@
 #include "custom_metrics/custom_metrics.h"
 #include "fuzz.h"
 
-static const struct view_pod pods[] = {
+static const struct snapshot_pod pods[] = {
         {.ns = "shop",
          .name = "web-1",
          .labels = "app\0web",
@@ -46,7 +46,7 @@ static void check(const struct custom_answer *a, const char *path)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-        struct view *v = view_new();
+        struct snapshot *v = snapshot_new();
         AUTO(mem_free) char *path = line_of(&data, &size);
         AUTO(mem_free) char *labels = line_of(&data, &size);
         AUTO(mem_free) char *metric = line_of(&data, &size);
@@ -56,10 +56,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         v->pod = pods;
         v->pods = sizeof pods / sizeof pods[0];
         v->ready = true;
-        view_finish(v);
+        snapshot_finish(v);
         custom_metrics_answer(&r, v, &a);
         check(&a, path);
         free(a.body);
-        view_drop(v);
+        snapshot_drop(v);
         return 0;
 }

@@ -28,7 +28,7 @@
 
 static struct {
         struct api api;
-        struct custom_api *custom;
+        struct api_registration *custom;
         struct pki *ca, *next_ca;
         bool trusts;
         int told;
@@ -96,7 +96,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
         (void)state;
-        custom_api_free(stage.custom);
+        api_registration_free(stage.custom);
         api_end(&stage.api);
         pki_free(stage.ca);
         pki_free(stage.next_ca);
@@ -106,9 +106,9 @@ static int tear_down(void **state)
 
 static void begin(void)
 {
-        const struct custom_api_options o = {.ns = "halflife", .service = "halflife", .trust = trust};
-        stage.custom = custom_api_new(stage.api.client, &o);
-        custom_api_vouched_by(stage.custom, "roots");
+        const struct api_registration_options o = {.ns = "halflife", .service = "halflife", .trust = trust};
+        stage.custom = api_registration_new(stage.api.client, &o);
+        api_registration_vouched_by(stage.custom, "roots");
 }
 
 static bool is_trusting(void *arg)
@@ -147,12 +147,12 @@ static void test_ours(void **state)
         assert_non_null(strstr(text, "\"versionPriority\":100")); /* the rest stays as it is */
         /* A look that finds all as it was tells nobody, and writes nothing. */
         uint64_t version = fake_version(stage.api.fake);
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         api_turn(&stage.api, 300);
         assert_int_equal(stage.told, 1);
         assert_int_equal(fake_version(stage.api.fake), version);
         put_config(stage.next_ca);
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         api_turn(&stage.api, 300);
         assert_int_equal(stage.told, 2);
 }
@@ -185,10 +185,10 @@ static void test_taken(void **state)
         assert_string_equal(first, ""); /* not even into what is ours */
         assert_string_equal(second, "");
         assert_int_equal(fake_delete(stage.api.fake, SERVICES V2), 200);
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         assert_true(until(is_trusting));
         put_service("v1beta2", "other", ""); /* taken again, while it runs */
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         stage.why[0] = '\0';
         assert_true(until(is_told_why));
         assert_false(stage.trusts);
@@ -203,7 +203,7 @@ static void test_nobodys(void **state)
         assert_true(until(is_trusting));
         put_service("v1beta1", "halflife", "");
         put_service("v1beta2", "halflife", "");
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         assert_true(until(both_have_bundles));
 }
 
@@ -215,7 +215,7 @@ static void test_no_front_proxy(void **state)
         api_turn(&stage.api, 300);
         assert_int_equal(stage.told, 0);
         put_config(stage.ca);
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         assert_true(until(is_trusting));
 }
 
@@ -230,7 +230,7 @@ static void test_forbidden(void **state)
         api_turn(&stage.api, 300);
         assert_int_equal(stage.told, 0);
         fake_allow_all(stage.api.fake);
-        custom_api_look(stage.custom);
+        api_registration_look(stage.custom);
         assert_true(until(is_trusting));
 }
 
@@ -257,10 +257,10 @@ static void test_every_request_may_fail(void **state)
                         begin();
                         api_turn(&stage.api, 50);
                         fake_faults_clear(stage.api.fake);
-                        custom_api_look(stage.custom);
+                        api_registration_look(stage.custom);
                         if (stage.why[0] || !until(both_have_bundles) || !until(is_trusting))
                                 fail_msg("way %zu, request %u", way, nth);
-                        custom_api_free(stage.custom);
+                        api_registration_free(stage.custom);
                         stage.custom = NULL;
                 }
 }

@@ -339,7 +339,7 @@ static void test_a_set_never_seen(void **state)
         assert_int_equal(fake_count(stage.fake, "get", "/apis/apps/v1/namespaces/shop/statefulsets/unwilling"), 1);
 }
 
-static void write_files(const struct authority *a)
+static void write_files(const struct certificate_authority *a)
 {
         mem_free(tmp_file("learner.crt", a->cert));
         mem_free(tmp_file("learner.key", a->cert_key));
@@ -351,11 +351,11 @@ static void test_another_vouches_for_the_learner(void **state)
 {
         (void)state;
         static const char *const names[] = {"localhost"};
-        struct authority a[2] = {0};
-        enum authority_due due;
+        struct certificate_authority a[2] = {0};
+        enum certificate_authority_due due;
         struct err err = {0};
         for (int i = 0; i < 2; i++)
-                assert_int_equal(authority_step(&a[i], names, 1, now_read().wall, &due, &err), 0);
+                assert_int_equal(certificate_authority_step(&a[i], names, 1, now_read().wall, &due, &err), 0);
         write_files(&a[0]);
         AUTO(mem_free) char *cert = tmp_path("learner.crt");
         AUTO(mem_free) char *key = tmp_path("learner.key");
@@ -388,7 +388,7 @@ static void test_another_vouches_for_the_learner(void **state)
         await(WEB "/explain", 200, "ETag");
         assert_int_equal(halflife_stop(stage.learner), 0);
         for (int i = 0; i < 2; i++)
-                authority_release(&a[i]);
+                certificate_authority_release(&a[i]);
 }
 
 /* Begun while the API server is away, it tells everybody to come again, admits pods as they are, and recovers. */

@@ -64,7 +64,7 @@ static int show(void *arg, const char *cert, const char *key, struct err *err)
         assert_non_null(strstr(key, "PRIVATE KEY"));
         if (r->refuses)
                 return err_set(err, ERR_INVALID, "it does not please");
-        assert_true(!r->roots || authority_vouches(r->roots, cert));
+        assert_true(!r->roots || certificate_authority_verifies(r->roots, cert));
         mem_free(r->cert);
         r->cert = mem_string(cert);
         r->shown++;
@@ -223,7 +223,7 @@ static void test_a_lost_secret(void **state)
                 look_at(now + at);
                 AUTO(mem_free) char *trusted = bundle();
                 for (int i = 0; i < REPLICAS; i++)
-                        if (!authority_vouches(trusted, stage.replica[i].cert))
+                        if (!certificate_authority_verifies(trusted, stage.replica[i].cert))
                                 fail_msg("replica %d is not trusted after %lld ms", i, (long long)at);
                 assert_int_equal(roots_in(trusted), 2);
                 if (at == 0)
@@ -236,7 +236,7 @@ static void test_a_lost_secret(void **state)
         AUTO(mem_free) char *trusted = bundle();
         assert_int_equal(roots_in(trusted), 1);
         assert_null(strstr(trusted, first_root));
-        assert_true(authority_vouches(trusted, stage.replica[0].cert));
+        assert_true(certificate_authority_verifies(trusted, stage.replica[0].cert));
 }
 
 static void test_a_lost_secret_while_the_clock_is_put_back(void **state)
@@ -326,7 +326,7 @@ static void test_without_the_right_to_hooks(void **state)
         assert_int_equal(fake_objects(stage.api.fake, "/api/v1/namespaces/halflife/secrets"), 0);
 }
 
-static void put_secret(const struct authority *a)
+static void put_secret(const struct certificate_authority *a)
 {
         const char *const part[] = {a->roots, a->cert, a->cert_key};
         AUTO(json_decref) json_t *data = json_object();
@@ -349,12 +349,12 @@ static void test_a_given_secret(void **state)
 {
         (void)state;
         static const char *const names[] = {"halflife-serve.halflife.svc"};
-        struct authority a[2] = {0};
+        struct certificate_authority a[2] = {0};
         struct err err = {0};
-        enum authority_due due;
+        enum certificate_authority_due due;
         int64_t now = now_read().wall.ms;
         for (int i = 0; i < 2; i++)
-                assert_int_equal(authority_step(&a[i], names, 1, (struct wall){now}, &due, &err), 0);
+                assert_int_equal(certificate_authority_step(&a[i], names, 1, (struct wall){now}, &due, &err), 0);
         put_hooks();
         put_secret(&a[0]);
         begin(2, true);
@@ -370,7 +370,7 @@ static void test_a_given_secret(void **state)
         assert_non_null(strstr(trusted, a[1].roots));
         assert_int_equal(fake_count(stage.api.fake, "update", SECRET), 0);
         for (int i = 0; i < 2; i++)
-                authority_release(&a[i]);
+                certificate_authority_release(&a[i]);
 }
 
 /* Without a root, as cert-manager writes it where it knows none: there is nothing to write. With one that does not end
@@ -379,12 +379,12 @@ static void test_roots_of_others(void **state)
 {
         (void)state;
         static const char *const names[] = {"halflife-serve.halflife.svc"};
-        struct authority a[3] = {0};
+        struct certificate_authority a[3] = {0};
         struct err err = {0};
-        enum authority_due due;
+        enum certificate_authority_due due;
         int64_t now = now_read().wall.ms;
         for (int i = 0; i < 3; i++)
-                assert_int_equal(authority_step(&a[i], names, 1, (struct wall){now}, &due, &err), 0);
+                assert_int_equal(certificate_authority_step(&a[i], names, 1, (struct wall){now}, &due, &err), 0);
         put_hooks();
         mem_free(a[0].roots);
         a[0].roots = mem_string("");
@@ -400,10 +400,10 @@ static void test_roots_of_others(void **state)
                 }
         }
         AUTO(mem_free) char *trusted = bundle();
-        assert_true(authority_vouches(trusted, a[1].cert));
-        assert_true(authority_vouches(trusted, a[2].cert));
+        assert_true(certificate_authority_verifies(trusted, a[1].cert));
+        assert_true(certificate_authority_verifies(trusted, a[2].cert));
         for (int i = 0; i < 3; i++)
-                authority_release(&a[i]);
+                certificate_authority_release(&a[i]);
 }
 
 /* Somebody who takes away what we write, each time, is not raced. */

@@ -125,50 +125,50 @@ void stand_end(struct stand *s)
 
 void stand_publish(struct stand *s, int workloads, const char *source_error)
 {
-        static const struct view_container app = {.name = "app",
-                                                  .state = STATE_READY,
-                                                  .of = {{.original = 2000,
-                                                          .current = 2000,
-                                                          .model = 400,
-                                                          .target = 440,
-                                                          .lower = 380,
-                                                          .upper = 610,
-                                                          .applied = -1,
-                                                          .learned = true},
-                                                         {.original = -1,
-                                                          .current = -1,
-                                                          .model = -1,
-                                                          .target = -1,
-                                                          .lower = -1,
-                                                          .upper = -1,
-                                                          .applied = -1}}};
-        static const struct view_ns shop = {.name = "shop", .labels = ""};
-        struct view *v = view_new();
-        struct view_target *t = arena_new(&v->arena, (size_t)workloads * sizeof *t);
+        static const struct snapshot_container app = {.name = "app",
+                                                      .state = STATE_READY,
+                                                      .of = {{.original = 2000,
+                                                              .current = 2000,
+                                                              .model = 400,
+                                                              .target = 440,
+                                                              .lower = 380,
+                                                              .upper = 610,
+                                                              .applied = -1,
+                                                              .learned = true},
+                                                             {.original = -1,
+                                                              .current = -1,
+                                                              .model = -1,
+                                                              .target = -1,
+                                                              .lower = -1,
+                                                              .upper = -1,
+                                                              .applied = -1}}};
+        static const struct snapshot_ns shop = {.name = "shop", .labels = ""};
+        struct snapshot *v = snapshot_new();
+        struct snapshot_target *t = arena_new(&v->arena, (size_t)workloads * sizeof *t);
         for (int i = 0; i < workloads; i++) {
                 char name[32], key[KIND_NAME_MAX];
                 snprintf(name, sizeof name, "web-%d", i);
                 kind_recommendation_name(TEXT("apps"), TEXT("Deployment"), text_of(name), key);
-                t[i] = (struct view_target){.ns = "shop",
-                                            .group = "apps",
-                                            .version = "v1",
-                                            .kind = "Deployment",
-                                            .name = arena_text(&v->arena, text_of(name)),
-                                            .recommendation = arena_text(&v->arena, text_of(key)),
-                                            .labels = "",
-                                            .state = STATE_READY,
-                                            .containers = 1,
-                                            .container = &app};
-                view_add_target(v, &t[i]);
+                t[i] = (struct snapshot_target){.ns = "shop",
+                                                .group = "apps",
+                                                .version = "v1",
+                                                .kind = "Deployment",
+                                                .name = arena_text(&v->arena, text_of(name)),
+                                                .recommendation = arena_text(&v->arena, text_of(key)),
+                                                .labels = "",
+                                                .state = STATE_READY,
+                                                .containers = 1,
+                                                .container = &app};
+                snapshot_add_target(v, &t[i]);
         }
-        view_add_ns(v, &shop);
+        snapshot_add_ns(v, &shop);
         v->ready = true;
         v->at = now_read().wall;
         if (source_error) {
                 v->source_error = arena_text(&v->arena, text_of(source_error));
                 v->source_since_ms = v->at.ms - 90 * SECOND_MS;
         }
-        view_finish(v);
+        snapshot_finish(v);
         server_publish(s->server, v);
 }
 

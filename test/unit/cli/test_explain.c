@@ -50,11 +50,11 @@ static void learn(struct fixture *f)
         }
 }
 
-static struct view_container *app(struct fixture *f)
+static struct snapshot_container *app(struct fixture *f)
 {
-        struct view_target *t = (struct view_target *)(uintptr_t)view_find(f->view, TEXT("shop"), TEXT("apps"),
-                                                                           TEXT("Deployment"), TEXT("web"));
-        return (struct view_container *)(uintptr_t)t->container;
+        struct snapshot_target *t = (struct snapshot_target *)(uintptr_t)snapshot_find(
+                f->view, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+        return (struct snapshot_container *)(uintptr_t)t->container;
 }
 
 static void as_is(struct fixture *f)

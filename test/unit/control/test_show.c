@@ -29,14 +29,14 @@ static void test_roles(void **state)
         struct err err = {0};
         world_init(&w, "halflife", "halflife");
         assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
-        struct view *v = show_world(&w, (struct wall){1000});
-        const struct view_target *t = view_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+        struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
+        const struct snapshot_target *t = snapshot_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
         assert_non_null(t);
         assert_int_equal(t->containers, 3);
         for (int i = 0; i < 3; i++)
                 if (t->container[i].role != want[i])
                         fail_msg("%s: role %d, not %d", t->container[i].name, t->container[i].role, want[i]);
-        view_drop(v);
+        snapshot_drop(v);
         world_release(&w);
 }
 
@@ -67,12 +67,13 @@ static void test_new_autoscalers(void **state)
                 assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
                 assert_int_equal(rival_upsert(&w, text_of(rival), 1, &err), 0);
                 assert_int_equal(hpa_upsert(&w, text_of(hpa), 1, &err), 0);
-                struct view *v = show_world(&w, (struct wall){1000});
-                const struct view_target *t = view_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+                struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
+                const struct snapshot_target *t =
+                        snapshot_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t);
                 if (t->other_autoscaler != row[i].other || t->hpa_holds[CPU] != row[i].holds)
                         fail_msg("row %zu: rival %d, hpa %d", i, t->other_autoscaler, t->hpa_holds[CPU]);
-                view_drop(v);
+                snapshot_drop(v);
                 world_release(&w);
         }
 }
@@ -110,20 +111,21 @@ static void test_dimensions(void **state)
                 assert_int_equal(published_upsert(&w, text_of(row[i].json), 1, &err), 0);
         for (const struct watched_kind *k = w.kinds; k; k = k->next) /* pods are watched as pods */
                 assert_int_equal(kind_dimension(text_of(k->group), text_of(k->kind)), DIMENSION_WORKLOAD);
-        struct view *v = show_world(&w, (struct wall){1000});
+        struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
         for (size_t i = 0; i < rows; i++) {
-                const struct view_target *t =
-                        view_find(v, TEXT("shop"), TEXT(""), text_of(row[i].kind), text_of(row[i].name));
+                const struct snapshot_target *t =
+                        snapshot_find(v, TEXT("shop"), TEXT(""), text_of(row[i].kind), text_of(row[i].name));
                 assert_non_null(t);
                 if (t->container[t->containers - 1].role != row[i].last || t->never_written != row[i].never)
                         fail_msg("%s: role %d, %s", row[i].name, t->container[t->containers - 1].role,
                                  t->never_written ? "never written" : "written");
         }
-        const struct view_quota *quota = view_find(v, TEXT("shop"), TEXT(""), TEXT("Namespace"), TEXT("shop"))->quota;
+        const struct snapshot_quota *quota =
+                snapshot_find(v, TEXT("shop"), TEXT(""), TEXT("Namespace"), TEXT("shop"))->quota;
         assert_int_equal(quota[CPU].hard, 20000);
         assert_int_equal(quota[CPU].used, 12000);
         assert_int_equal(quota[MEMORY].hard, -1);
-        view_drop(v);
+        snapshot_drop(v);
         world_release(&w);
 }
 
@@ -141,7 +143,7 @@ static void test_a_profile_never_read(void **state)
         world_init(&w, "halflife", "halflife");
         (void)profile_upsert(&w, true, text_of(broken), 1, &err);
         assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
-        struct view *v = show_world(&w, (struct wall){1000});
+        struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
         size_t at = 0;
         p = map_each(&w.profiles, &at);
         assert_non_null(p);
@@ -149,7 +151,7 @@ static void test_a_profile_never_read(void **state)
         assert_null(p->shown);
         assert_int_equal(v->profiles, 0);
         assert_null(v->target[0]->profile);
-        view_drop(v);
+        snapshot_drop(v);
         world_release(&w);
 }
 

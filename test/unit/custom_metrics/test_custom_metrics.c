@@ -18,38 +18,38 @@
 #define CPU_METRIC    "/halflife_pod_cpu_utilization"
 #define MEMORY_METRIC "/halflife_pod_memory_utilization"
 
-static struct view *world;
+static struct snapshot *world;
 
-static const char *labels_of(struct view *v, const char *app, const char *tier, uint32_t *ret_size)
+static const char *labels_of(struct snapshot *v, const char *app, const char *tier, uint32_t *ret_size)
 {
         const struct label_pair label[] = {{TEXT("app"), text_of(app)}, {TEXT("tier"), text_of(tier)}};
-        return view_labels(v, label, 2, ret_size);
+        return snapshot_labels(v, label, 2, ret_size);
 }
 
 static int make(void **state)
 {
         (void)state;
-        static struct view_pod pod[] = {
+        static struct snapshot_pod pod[] = {
                 {.ns = "shop", .name = "web-1", .at_ms = 1763700000123, .utilization = {632, 250}},
                 {.ns = "shop", .name = "web-2", .at_ms = 1763700001000, .utilization = {1000, -1}},
                 {.ns = "shop", .name = "worker-1", .at_ms = 1763700002000, .utilization = {0, 1}},
                 {.ns = "shop2", .name = "web-1", .at_ms = 1763700003000, .utilization = {10, 10}},
         };
         static const char *const app[] = {"web", "web", "worker", "web"}, *const tier[] = {"a", "b", "a", "a"};
-        world = view_new();
+        world = snapshot_new();
         for (size_t i = 0; i < sizeof pod / sizeof pod[0]; i++)
                 pod[i].labels = labels_of(world, app[i], tier[i], &pod[i].labels_size);
         world->pod = pod;
         world->pods = sizeof pod / sizeof pod[0];
         world->ready = true;
-        view_finish(world);
+        snapshot_finish(world);
         return 0;
 }
 
 static int drop(void **state)
 {
         (void)state;
-        view_drop(world);
+        snapshot_drop(world);
         return 0;
 }
 

@@ -23,7 +23,7 @@
 struct scene {
         struct pki *serving, *proxies, *others;
         struct server *server;
-        struct adapter *adapter;
+        struct custom_metrics_listener *adapter;
 };
 
 static struct front_proxy *proxy_of(struct pki *p)
@@ -42,18 +42,18 @@ static void show_certificate(struct scene *s)
 {
         struct err err = {0};
         AUTO(pki_pair_release) struct pki_pair pair = pki_issue(s->serving, &(struct pki_want){.name = "halflife"});
-        assert_int_equal(adapter_set_certificate(s->adapter, pair.certificate, pair.key, &err), 0);
+        assert_int_equal(custom_metrics_listener_set_certificate(s->adapter, pair.certificate, pair.key, &err), 0);
 }
 
 static void publish(struct scene *s)
 {
-        static const struct view_pod pod[] = {
+        static const struct snapshot_pod pod[] = {
                 {.ns = "shop", .name = "web-1", .labels = "", .at_ms = 1763700000000, .utilization = {632, -1}}};
-        struct view *v = view_new();
+        struct snapshot *v = snapshot_new();
         v->pod = pod;
         v->pods = 1;
         v->ready = true;
-        view_finish(v);
+        snapshot_finish(v);
         server_publish(s->server, v);
 }
 
@@ -62,12 +62,12 @@ static int begin(void **state)
         struct scene *s = MEM_NEW(struct scene);
         struct err err = {0};
         const struct server_options o = {.interval_ms = 1000};
-        const struct adapter_options custom = {.listen = "127.0.0.1:0"};
+        const struct custom_metrics_listener_options custom = {.listen = "127.0.0.1:0"};
         s->serving = pki_new("halflife's");
         s->proxies = pki_new("front proxies");
         s->others = pki_new("others");
         if (server_start(&o, &s->server, &err) < 0 ||
-            adapter_open(&custom, server_views(s->server), &s->adapter, &err) < 0) {
+            custom_metrics_listener_open(&custom, server_views(s->server), &s->adapter, &err) < 0) {
                 fprintf(stderr, "%s\n", err.text);
                 return -1;
         }
@@ -79,7 +79,7 @@ static int begin(void **state)
 static int end(void **state)
 {
         struct scene *s = *state;
-        adapter_close(s->adapter);
+        custom_metrics_listener_close(s->adapter);
         server_stop(s->server);
         pki_free(s->serving);
         pki_free(s->proxies);
@@ -97,7 +97,7 @@ struct caller {
 static struct got ask(struct scene *s, const struct caller *c)
 {
         AUTO(mem_free)
-        char *url = mem_printf("https://%s%s", adapter_address(s->adapter), c->path ? c->path : VALUES);
+        char *url = mem_printf("https://%s%s", custom_metrics_listener_address(s->adapter), c->path ? c->path : VALUES);
         AUTO(pki_pair_release)
         struct pki_pair pair = c->by ? pki_issue(c->by, &(struct pki_want){c->name, GNUTLS_KP_TLS_WWW_CLIENT, 0, 0})
                                      : (struct pki_pair){0};
@@ -129,7 +129,7 @@ static void test_before_it_knows_whom_to_trust(void **state)
         show_certificate(s);
         expect(s, "not known yet", &(struct caller){s->proxies, "front-proxy-client", USER, NULL, NULL}, 503,
                "ServiceUnavailable");
-        adapter_trust(s->adapter, NULL, "it belongs to another service");
+        custom_metrics_listener_trust(s->adapter, NULL, "it belongs to another service");
         AUTO(got_release)
         struct got g = ask(s, &(struct caller){s->proxies, "front-proxy-client", USER, NULL, NULL});
         assert_int_equal(g.status, 503);
@@ -140,7 +140,7 @@ static void test_who_is_let_in(void **state)
 {
         struct scene *s = *state;
         static const char *const good = "front-proxy-client";
-        adapter_trust(s->adapter, proxy_of(s->proxies), NULL);
+        custom_metrics_listener_trust(s->adapter, proxy_of(s->proxies), NULL);
         expect(s, "the front proxy", &(struct caller){s->proxies, good, USER, NULL, NULL}, 200, NULL);
         expect(s, "no certificate", &(struct caller){NULL, NULL, USER, NULL, NULL}, 401, "Unauthorized");
         expect(s, "nothing at all", &(struct caller){NULL, NULL, NULL, NULL, "/apis"}, 401, "Unauthorized");
@@ -163,7 +163,7 @@ static void test_counts(void **state)
 {
         struct scene *s = *state;
         uint64_t answers[6];
-        adapter_counts(s->adapter, answers);
+        custom_metrics_listener_counts(s->adapter, answers);
         assert_int_equal(answers[2], 1);
         assert_int_equal(answers[4], 10);
         assert_int_equal(answers[5], 2);
@@ -174,7 +174,7 @@ static void test_counts(void **state)
 static void test_another_ca(void **state)
 {
         struct scene *s = *state;
-        adapter_trust(s->adapter, proxy_of(s->others), NULL);
+        custom_metrics_listener_trust(s->adapter, proxy_of(s->others), NULL);
         expect(s, "the new one", &(struct caller){s->others, "front-proxy-client", USER, NULL, NULL}, 200, NULL);
         expect(s, "the old one", &(struct caller){s->proxies, "front-proxy-client", USER, NULL, NULL}, 401,
                "Unauthorized");
@@ -197,10 +197,10 @@ static void test_values_and_certificates(void **state)
 static void test_half_a_certificate(void **state)
 {
         struct scene *s = *state;
-        struct adapter *half = NULL;
+        struct custom_metrics_listener *half = NULL;
         struct err err = {0};
-        const struct adapter_options o = {.listen = "127.0.0.1:0", .cert_file = "/nowhere/tls.crt"};
-        assert_int_equal(adapter_open(&o, server_views(s->server), &half, &err), ERR_INVALID);
+        const struct custom_metrics_listener_options o = {.listen = "127.0.0.1:0", .cert_file = "/nowhere/tls.crt"};
+        assert_int_equal(custom_metrics_listener_open(&o, server_views(s->server), &half, &err), ERR_INVALID);
         assert_non_null(strstr(err.text, "belong together"));
 }
 

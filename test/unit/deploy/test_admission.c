@@ -24,11 +24,11 @@ enum { OPTED_FOR_POD, OPTED_FOR_WORKLOAD, OPTED_FOR_ROLLOUT, RECOMMENDED, PAUSED
 struct scene {
         struct profile_spec spec;
         struct selector selector;
-        struct view_profile profile;
-        struct view_container known;
-        struct view_target target;
-        struct view_ns ns;
-        struct view *view;
+        struct snapshot_profile profile;
+        struct snapshot_container known;
+        struct snapshot_target target;
+        struct snapshot_ns ns;
+        struct snapshot *view;
         struct arena arena;
 };
 
@@ -47,41 +47,41 @@ static void scene_init(struct scene *s, int mode)
         s->spec.of[CPU].static_factor = 500;
         s->spec.paused = mode == PAUSED;
         s->spec.selector = &s->selector;
-        s->profile = (struct view_profile){.name = "pool", .spec = &s->spec};
-        s->known = (struct view_container){.name = "app", .state = STATE_READY};
+        s->profile = (struct snapshot_profile){.name = "pool", .spec = &s->spec};
+        s->known = (struct snapshot_container){.name = "app", .state = STATE_READY};
         for (enum resource r = CPU; r < RESOURCES; r++)
-                s->known.of[r] = (struct view_numbers){.original = -1,
-                                                       .current = -1,
-                                                       .model = 400,
-                                                       .target = 440,
-                                                       .lower = 380,
-                                                       .upper = 610,
-                                                       .applied = -1,
-                                                       .learned = true};
-        s->target = (struct view_target){.ns = "shop",
-                                         .group = "apps",
-                                         .kind = "Deployment",
-                                         .name = "web",
-                                         .recommendation = "deployment-web",
-                                         .labels = "tier\0web",
-                                         .labels_size = sizeof "tier\0web",
-                                         .state = STATE_READY,
-                                         .profile = &s->profile,
-                                         .hold = mode == HELD ? "halflife restore" : NULL,
-                                         .containers = 1,
-                                         .container = &s->known};
-        s->ns = (struct view_ns){.name = "shop", .labels = ""};
-        s->view = view_new();
-        view_add_profile(s->view, &s->profile);
-        view_add_target(s->view, &s->target);
-        view_add_ns(s->view, &s->ns);
+                s->known.of[r] = (struct snapshot_numbers){.original = -1,
+                                                           .current = -1,
+                                                           .model = 400,
+                                                           .target = 440,
+                                                           .lower = 380,
+                                                           .upper = 610,
+                                                           .applied = -1,
+                                                           .learned = true};
+        s->target = (struct snapshot_target){.ns = "shop",
+                                             .group = "apps",
+                                             .kind = "Deployment",
+                                             .name = "web",
+                                             .recommendation = "deployment-web",
+                                             .labels = "tier\0web",
+                                             .labels_size = sizeof "tier\0web",
+                                             .state = STATE_READY,
+                                             .profile = &s->profile,
+                                             .hold = mode == HELD ? "halflife restore" : NULL,
+                                             .containers = 1,
+                                             .container = &s->known};
+        s->ns = (struct snapshot_ns){.name = "shop", .labels = ""};
+        s->view = snapshot_new();
+        snapshot_add_profile(s->view, &s->profile);
+        snapshot_add_target(s->view, &s->target);
+        snapshot_add_ns(s->view, &s->ns);
         s->view->ready = true;
-        view_finish(s->view);
+        snapshot_finish(s->view);
 }
 
 static void scene_release(struct scene *s)
 {
-        view_drop(s->view);
+        snapshot_drop(s->view);
         arena_release(&s->arena);
 }
 

@@ -22,15 +22,15 @@
  * 0.5 until learned; the manifest asks for 2 cores and 4 Gi. */
 struct scene {
         struct profile_spec spec;
-        struct view_profile profile;
-        struct view_container known;
-        struct view_target target;
-        struct view_ns ns;
-        struct view_hpa hpa;
-        struct view_rival rival;
+        struct snapshot_profile profile;
+        struct snapshot_container known;
+        struct snapshot_target target;
+        struct snapshot_ns ns;
+        struct snapshot_hpa hpa;
+        struct snapshot_other_autoscaler rival;
         struct deploy_container container;
         struct deploy_subject subject;
-        struct view *view;
+        struct snapshot *view;
         struct arena arena;
         struct deploy_answer got;
 };
@@ -43,8 +43,8 @@ static void scene_init(struct scene *s)
         apply_policy_defaults(APPLY_ON_DEPLOY, &s->spec.apply);
         s->spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
         s->spec.of[CPU].static_factor = 500;
-        s->profile = (struct view_profile){.name = "pool", .spec = &s->spec};
-        s->known = (struct view_container){
+        s->profile = (struct snapshot_profile){.name = "pool", .spec = &s->spec};
+        s->known = (struct snapshot_container){
                 .name = "app",
                 .state = STATE_READY,
                 .of = {[CPU] = {.original = 2000,
@@ -63,19 +63,19 @@ static void scene_init(struct scene *s)
                                    .upper = 2,
                                    .applied = -1}},
         };
-        s->target = (struct view_target){.ns = "shop",
-                                         .group = "apps",
-                                         .kind = "Deployment",
-                                         .name = "web",
-                                         .recommendation = "deployment-web",
-                                         .labels = "",
-                                         .state = STATE_READY,
-                                         .profile = &s->profile,
-                                         .containers = 1,
-                                         .container = &s->known};
-        s->ns = (struct view_ns){.name = "shop", .labels = ""};
-        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "web", {true, false}, false};
-        s->rival = (struct view_rival){"shop", "apps", "Deployment", "new"};
+        s->target = (struct snapshot_target){.ns = "shop",
+                                             .group = "apps",
+                                             .kind = "Deployment",
+                                             .name = "web",
+                                             .recommendation = "deployment-web",
+                                             .labels = "",
+                                             .state = STATE_READY,
+                                             .profile = &s->profile,
+                                             .containers = 1,
+                                             .container = &s->known};
+        s->ns = (struct snapshot_ns){.name = "shop", .labels = ""};
+        s->hpa = (struct snapshot_hpa){"shop", "apps", "Deployment", "web", {true, false}, false};
+        s->rival = (struct snapshot_other_autoscaler){"shop", "apps", "Deployment", "new"};
         s->container = (struct deploy_container){.name = TEXT("app"), .request = {YES(2000), YES(4096 * MI)}};
         s->subject = (struct deploy_subject){.ns = TEXT("shop"),
                                              .group = TEXT("apps"),
@@ -83,11 +83,11 @@ static void scene_init(struct scene *s)
                                              .name = TEXT("web"),
                                              .container = &s->container,
                                              .containers = 1};
-        s->view = view_new();
-        view_add_profile(s->view, &s->profile);
-        view_add_target(s->view, &s->target);
-        view_add_ns(s->view, &s->ns);
-        view_finish(s->view);
+        s->view = snapshot_new();
+        snapshot_add_profile(s->view, &s->profile);
+        snapshot_add_target(s->view, &s->target);
+        snapshot_add_ns(s->view, &s->ns);
+        snapshot_finish(s->view);
 }
 
 static void expect(struct scene *s, int64_t want, enum reason reason)
@@ -99,7 +99,7 @@ static void expect(struct scene *s, int64_t want, enum reason reason)
                          reason_name(s->got.advice[0].reason[CPU]), (long long)want, reason_name(reason));
         struct amount memory = deploy_request(&s->got, 0, MEMORY);
         assert_true(memory.set && memory.value == 4096 * MI);
-        view_drop(s->view);
+        snapshot_drop(s->view);
         arena_release(&s->arena);
 }
 
@@ -397,7 +397,7 @@ static void test_absent_stays_absent(void **state)
         assert_false(s.got.any);
         assert_int_equal(s.got.advice[0].request[CPU].value, 3000);
         assert_false(deploy_request(&s.got, 0, CPU).set);
-        view_drop(s.view);
+        snapshot_drop(s.view);
         arena_release(&s.arena);
 }
 

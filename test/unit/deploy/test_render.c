@@ -27,26 +27,26 @@ enum { ON_DEPLOY_POD, ON_DEPLOY_WORKLOAD, ROLLOUT, RECOMMEND, PAUSED, WITH_MEMOR
 struct scene {
         struct profile_spec spec;
         struct selector selector;
-        struct view_profile profile;
-        struct view_container known;
-        struct view_target web, kept;
-        struct view_ns ns[2];
-        struct view_hpa hpa;
-        struct view *view;
+        struct snapshot_profile profile;
+        struct snapshot_container known;
+        struct snapshot_target web, kept;
+        struct snapshot_ns ns[2];
+        struct snapshot_hpa hpa;
+        struct snapshot *view;
 };
 
-static struct view_target target_of(struct scene *s, const char *name, const char *recommendation)
+static struct snapshot_target target_of(struct scene *s, const char *name, const char *recommendation)
 {
-        return (struct view_target){.ns = "shop",
-                                    .group = "apps",
-                                    .kind = "Deployment",
-                                    .name = name,
-                                    .recommendation = recommendation,
-                                    .labels = "",
-                                    .state = STATE_READY,
-                                    .profile = &s->profile,
-                                    .containers = 1,
-                                    .container = &s->known};
+        return (struct snapshot_target){.ns = "shop",
+                                        .group = "apps",
+                                        .kind = "Deployment",
+                                        .name = name,
+                                        .recommendation = recommendation,
+                                        .labels = "",
+                                        .state = STATE_READY,
+                                        .profile = &s->profile,
+                                        .containers = 1,
+                                        .container = &s->known};
 }
 
 static void spec_init(struct profile_spec *p, int mode)
@@ -82,33 +82,33 @@ static void scene_init(struct scene *s, int mode)
         s->selector = (struct selector){.of = {{(char *)(uintptr_t) "tier", OP_IN, {(char *)(uintptr_t) "web"}, 1}},
                                         .count = 1};
         s->spec.selector = &s->selector;
-        s->profile = (struct view_profile){.name = "pool", .spec = &s->spec};
-        s->known = (struct view_container){.name = "app", .state = STATE_READY};
-        s->known.of[CPU] = (struct view_numbers){.original = -1,
-                                                 .current = -1,
-                                                 .model = 400,
-                                                 .target = 440,
-                                                 .lower = 380,
-                                                 .upper = 610,
-                                                 .applied = -1,
-                                                 .learned = true};
-        s->known.of[MEMORY] = (struct view_numbers){-1, -1, -1, -1, -1, -1, -1, 0, 0, false, false};
+        s->profile = (struct snapshot_profile){.name = "pool", .spec = &s->spec};
+        s->known = (struct snapshot_container){.name = "app", .state = STATE_READY};
+        s->known.of[CPU] = (struct snapshot_numbers){.original = -1,
+                                                     .current = -1,
+                                                     .model = 400,
+                                                     .target = 440,
+                                                     .lower = 380,
+                                                     .upper = 610,
+                                                     .applied = -1,
+                                                     .learned = true};
+        s->known.of[MEMORY] = (struct snapshot_numbers){-1, -1, -1, -1, -1, -1, -1, 0, 0, false, false};
         s->web = target_of(s, "web", "deployment-web");
         s->kept = target_of(s, "kept", "deployment-kept");
         s->kept.hold = "a sale";
         s->kept.state = STATE_HELD;
-        s->ns[0] = (struct view_ns){.name = "shop", .labels = ""};
-        s->ns[1] = (struct view_ns){.name = "small", .labels = "", .range_min = {{true, 1500}, {false, 0}}};
-        s->hpa = (struct view_hpa){"shop", "apps", "Deployment", "scaled", {true, false}, false};
-        s->view = view_new();
-        view_add_profile(s->view, &s->profile);
-        view_add_target(s->view, &s->web);
-        view_add_target(s->view, &s->kept);
-        view_add_ns(s->view, &s->ns[0]);
-        view_add_ns(s->view, &s->ns[1]);
+        s->ns[0] = (struct snapshot_ns){.name = "shop", .labels = ""};
+        s->ns[1] = (struct snapshot_ns){.name = "small", .labels = "", .range_min = {{true, 1500}, {false, 0}}};
+        s->hpa = (struct snapshot_hpa){"shop", "apps", "Deployment", "scaled", {true, false}, false};
+        s->view = snapshot_new();
+        snapshot_add_profile(s->view, &s->profile);
+        snapshot_add_target(s->view, &s->web);
+        snapshot_add_target(s->view, &s->kept);
+        snapshot_add_ns(s->view, &s->ns[0]);
+        snapshot_add_ns(s->view, &s->ns[1]);
         s->view->hpa = &s->hpa;
         s->view->hpas = 1;
-        view_finish(s->view);
+        snapshot_finish(s->view);
 }
 
 /* The text after rendering; "" and the report are told where it fails. */
@@ -118,7 +118,7 @@ struct rendered {
         struct err err;
 };
 
-static struct rendered rendered(const struct view *v, struct text in, const char *ns, bool one_ns)
+static struct rendered rendered(const struct snapshot *v, struct text in, const char *ns, bool one_ns)
 {
         struct rendered to = {.r = render_new(&(struct render_options){text_of(ns), one_ns})};
         buf_init(&to.out, OUT_MAX);
@@ -377,7 +377,7 @@ static void test_objects(void **state)
                         fail_msg("%s: again\n%s", row[i].name, twice.out.data);
                 rendered_release(&once);
                 rendered_release(&twice);
-                view_drop(s.view);
+                snapshot_drop(s.view);
         }
 }
 
@@ -433,7 +433,7 @@ static void test_files(void **state)
         }
         closedir(d);
         assert_true(count > 50);
-        view_drop(s.view);
+        snapshot_drop(s.view);
 }
 
 static void test_many_documents(void **state)
@@ -455,7 +455,7 @@ static void test_many_documents(void **state)
         rendered_release(&got);
         buf_release(&in);
         buf_release(&want);
-        view_drop(s.view);
+        snapshot_drop(s.view);
 }
 
 /* --- several texts, namespaces, the report --- */
@@ -480,7 +480,7 @@ static void test_autoscalers_of_other_texts(void **state)
         assert_int_equal(render_write(r, 2, &out, &err), 0);
         assert_string_equal(out.data, "# nothing\n");
         buf_release(&out);
-        view_drop(s.view);
+        snapshot_drop(s.view);
 }
 
 #define OF(ns)                                                                                                         \
@@ -513,7 +513,7 @@ static void test_report(void **state)
                 fail_msg("%s", out.data);
         buf_release(&out);
         rendered_release(&got);
-        view_drop(s.view);
+        snapshot_drop(s.view);
 }
 
 int main(void)

@@ -446,8 +446,8 @@ static void test_news_are_old(void **state)
         AUTO(got_release) struct got fresh = ask_as(&s, STAND_WEB, "good");
         assert_false(has(&fresh, "Warning:"));
         assert_false(has(&fresh, "Age:"));
-        struct view *empty = view_new();
-        view_finish(empty);
+        struct snapshot *empty = snapshot_new();
+        snapshot_finish(empty);
         server_publish(s.server, empty);
         AUTO(got_release) struct got early = ask_as(&s, STAND_WEB, "good");
         assert_int_equal(early.status, 503);

@@ -36,9 +36,9 @@ static struct got ask(const struct server *s, const char *method, const char *pa
         return fetch(&(struct fetch){.method = method, .url = url, .body = body, .type = body ? "text/plain" : NULL});
 }
 
-static struct view *view_of(bool ready, const char *waiting_for, const char *metrics)
+static struct snapshot *snapshot_of(bool ready, const char *waiting_for, const char *metrics)
 {
-        struct view *v = view_new();
+        struct snapshot *v = snapshot_new();
         v->ready = ready;
         v->waiting_for = waiting_for ? arena_text(&v->arena, text_of(waiting_for)) : NULL;
         v->metrics = metrics ? arena_text(&v->arena, text_of(metrics)) : NULL;
@@ -64,7 +64,7 @@ static void test_routes(void **state)
                    {"GET", "/metrics/", NULL, 404, "there are /healthz, /readyz and /metrics\n"},
                    {"PUT", "/elsewhere", "body", 404, "there are /healthz, /readyz and /metrics\n"}};
         struct server *s = start("127.0.0.1:0");
-        server_publish(s, view_of(true, NULL, "a 1\n"));
+        server_publish(s, snapshot_of(true, NULL, "a 1\n"));
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct got g AUTO(got_release) = ask(s, row[i].method, row[i].path, row[i].body);
                 if (g.curl || g.status != row[i].status || strcmp(g.body, row[i].want) != 0)
@@ -83,15 +83,15 @@ static void test_views(void **state)
         assert_string_equal(none.body, "waiting for: the first cycle\n");
         struct got empty AUTO(got_release) = ask(s, "GET", "/metrics", NULL);
         assert_int_equal(empty.status, 503);
-        server_publish(s, view_of(false, "the list of pods", NULL));
+        server_publish(s, snapshot_of(false, "the list of pods", NULL));
         struct got waits AUTO(got_release) = ask(s, "GET", "/readyz", NULL);
         assert_int_equal(waits.status, 503);
         assert_string_equal(waits.body, "waiting for: the list of pods\n");
-        struct view *held = view_hold(view_of(true, NULL, "b 2\n"));
+        struct snapshot *held = snapshot_hold(snapshot_of(true, NULL, "b 2\n"));
         server_publish(s, held);
-        server_publish(s, view_of(true, NULL, "c 3\n"));
+        server_publish(s, snapshot_of(true, NULL, "c 3\n"));
         assert_string_equal(held->metrics, "b 2\n"); /* whoever holds one reads on */
-        view_drop(held);
+        snapshot_drop(held);
         struct got last AUTO(got_release) = ask(s, "GET", "/metrics", NULL);
         assert_string_equal(last.body, "c 3\n");
         assert_non_null(strstr(last.headers, "text/plain; version=0.0.4"));
@@ -164,7 +164,7 @@ static void *publish_on(void *arg)
 {
         struct publisher *p = arg;
         for (int i = 0; !__atomic_load_n(&p->done, __ATOMIC_ACQUIRE); i++) {
-                server_publish(p->s, view_of(true, NULL, i % 2 ? "a 1\na 2\n" : "b 1\nb 2\n"));
+                server_publish(p->s, snapshot_of(true, NULL, i % 2 ? "a 1\na 2\n" : "b 1\nb 2\n"));
                 server_turned(p->s, mono_read());
         }
         return NULL;
@@ -176,7 +176,7 @@ static void test_publish_while_read(void **state)
         (void)state;
         struct publisher p = {.s = start("127.0.0.1:0")};
         pthread_t thread;
-        server_publish(p.s, view_of(true, NULL, "a 1\na 2\n"));
+        server_publish(p.s, snapshot_of(true, NULL, "a 1\na 2\n"));
         assert_int_equal(pthread_create(&thread, NULL, publish_on, &p), 0);
         for (int i = 0; i < 200; i++) {
                 struct got g AUTO(got_release) = ask(p.s, "GET", "/metrics", NULL);

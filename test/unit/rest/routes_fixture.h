@@ -18,9 +18,9 @@
 enum { FIXTURE_COPIES = 2 };
 struct fixture {
         struct profile_spec spec;
-        struct view_profile profile;
-        struct view_ns ns;
-        struct view *view;
+        struct snapshot_profile profile;
+        struct snapshot_ns ns;
+        struct snapshot *view;
         struct learned_copy learned[FIXTURE_COPIES];
         size_t copies;
         bool no_learner;
@@ -31,25 +31,25 @@ struct fixture {
         bool matched;
 };
 
-static inline struct view_numbers fixture_numbers(int64_t original, int64_t model, int64_t target)
+static inline struct snapshot_numbers fixture_numbers(int64_t original, int64_t model, int64_t target)
 {
-        return (struct view_numbers){.original = original,
-                                     .current = original,
-                                     .model = model,
-                                     .target = target,
-                                     .lower = model,
-                                     .upper = model < 0 ? -1 : 2 * model,
-                                     .applied = -1,
-                                     .reason = target < original ? REASON_LOWERED : REASON_AT_ORIGINAL,
-                                     .learned = target < original};
+        return (struct snapshot_numbers){.original = original,
+                                         .current = original,
+                                         .model = model,
+                                         .target = target,
+                                         .lower = model,
+                                         .upper = model < 0 ? -1 : 2 * model,
+                                         .applied = -1,
+                                         .reason = target < original ? REASON_LOWERED : REASON_AT_ORIGINAL,
+                                         .learned = target < original};
 }
 
-static inline struct view_container *fixture_containers(struct view *v, int n)
+static inline struct snapshot_container *fixture_containers(struct snapshot *v, int n)
 {
         static const char *const names[] = {"app", "proxy"};
-        struct view_container *c = (struct view_container *)arena_new(&v->arena, (size_t)n * sizeof *c);
+        struct snapshot_container *c = (struct snapshot_container *)arena_new(&v->arena, (size_t)n * sizeof *c);
         for (int i = 0; i < n; i++) {
-                c[i] = (struct view_container){.name = names[i], .state = STATE_READY};
+                c[i] = (struct snapshot_container){.name = names[i], .state = STATE_READY};
                 c[i].of[CPU] = fixture_numbers(2000, 412, 454);
                 c[i].of[MEMORY] = fixture_numbers(4096 * MI, 812 * MI, 4096 * MI);
                 c[i].of[MEMORY].reason = REASON_MEMORY_OFF;
@@ -57,18 +57,19 @@ static inline struct view_container *fixture_containers(struct view *v, int n)
         return c;
 }
 
-static inline struct view_target *fixture_target(struct fixture *f, const char *ns, const char *group, const char *kind,
-                                                 const char *name, struct view_container *c, int containers)
+static inline struct snapshot_target *fixture_target(struct fixture *f, const char *ns, const char *group,
+                                                     const char *kind, const char *name, struct snapshot_container *c,
+                                                     int containers)
 {
-        static const struct view_condition condition[] = {{"Ready", "Ready", true},
-                                                          {"Applied", "RecommendOnly", false}};
-        struct view *v = f->view;
-        struct view_target *t = (struct view_target *)arena_new(&v->arena, sizeof *t);
+        static const struct snapshot_condition condition[] = {{"Ready", "Ready", true},
+                                                              {"Applied", "RecommendOnly", false}};
+        struct snapshot *v = f->view;
+        struct snapshot_target *t = (struct snapshot_target *)arena_new(&v->arena, sizeof *t);
         char key[KIND_NAME_MAX];
         struct label_pair label[] = {{TEXT("app"), text_of(name)},
                                      {TEXT("team.example.com/tier"), TEXT("front \"x\"")}};
         kind_recommendation_name(text_of(group), text_of(kind), text_of(name), key);
-        *t = (struct view_target){
+        *t = (struct snapshot_target){
                 .ns = ns,
                 .group = group,
                 .version = "v1",
@@ -88,8 +89,8 @@ static inline struct view_target *fixture_target(struct fixture *f, const char *
                 .condition = condition,
                 .conditions = 2,
         };
-        t->labels = view_labels(v, label, 2, &t->labels_size);
-        view_add_target(v, t);
+        t->labels = snapshot_labels(v, label, 2, &t->labels_size);
+        snapshot_add_target(v, t);
         return t;
 }
 
@@ -125,13 +126,13 @@ static inline void fixture_init(struct fixture *f)
         apply_policy_defaults(APPLY_ON_DEPLOY, &f->spec.apply);
         f->spec.apply.overcommit = OVERCOMMIT_STATIC_THEN_DYNAMIC;
         f->spec.of[CPU].static_factor = 500;
-        f->profile = (struct view_profile){.name = "pool", .spec = &f->spec};
-        f->ns = (struct view_ns){.name = "shop", .labels = ""};
-        struct view *v = f->view = view_new();
+        f->profile = (struct snapshot_profile){.name = "pool", .spec = &f->spec};
+        f->ns = (struct snapshot_ns){.name = "shop", .labels = ""};
+        struct snapshot *v = f->view = snapshot_new();
         v->at = (struct wall){1700000060000};
-        view_add_profile(v, &f->profile);
-        view_add_ns(v, &f->ns);
-        struct view_container *web = fixture_containers(v, 2);
+        snapshot_add_profile(v, &f->profile);
+        snapshot_add_ns(v, &f->ns);
+        struct snapshot_container *web = fixture_containers(v, 2);
         web[1].name = "setup";
         web[1].role = ROLE_INIT;
         web[1].of[CPU] = fixture_numbers(100, -1, 100);
@@ -139,24 +140,26 @@ static inline void fixture_init(struct fixture *f)
         fixture_target(f, "shop", "apps", "Deployment", "web", web, 2);
         fixture_target(f, "shop", "apps", "Deployment", "api", fixture_containers(v, 2), 2);
         fixture_target(f, "shop", "example.com", "Widget", "gizmo", fixture_containers(v, 1), 1);
-        struct view_container *cart = fixture_containers(v, 1);
+        struct snapshot_container *cart = fixture_containers(v, 1);
         cart->of[CPU].applied = cart->of[CPU].current = 454;
         fixture_target(f, "shop", "apps.kruise.io", "StatefulSet", "cart", cart, 1)->applied_ms = 1699500000000;
-        struct view_target *db = fixture_target(f, "bank", "apps", "StatefulSet", "db", fixture_containers(v, 1), 1);
+        struct snapshot_target *db =
+                fixture_target(f, "bank", "apps", "StatefulSet", "db", fixture_containers(v, 1), 1);
         db->state = STATE_HELD;
         db->hold = "a sale";
-        struct view_target *old = fixture_target(f, "shop", "apps", "Deployment", "old", fixture_containers(v, 1), 1);
+        struct snapshot_target *old =
+                fixture_target(f, "shop", "apps", "Deployment", "old", fixture_containers(v, 1), 1);
         old->profile = NULL;
         old->state = STATE_STALE;
         old->conditions = 0;
         fixture_learn(f);
-        view_finish(v);
+        snapshot_finish(v);
 }
 
 static inline void fixture_release(struct fixture *f)
 {
         buf_release(&f->got.body);
-        view_drop(f->view);
+        snapshot_drop(f->view);
         arena_release(&f->arena);
 }
 

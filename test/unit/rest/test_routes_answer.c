@@ -143,7 +143,7 @@ static void test_workload(void **state)
 static void test_dimensions(void **state)
 {
         (void)state;
-        static const struct view_quota quota[RESOURCES] = {{20000, 12500}, {-1, -1}};
+        static const struct snapshot_quota quota[RESOURCES] = {{20000, 12500}, {-1, -1}};
         static const struct row row[] = {
                 {LONE, 200, "metadata.kind", "Pod"},
                 {LONE, 200, "metadata.recommendation", "pod-lone"},
@@ -171,14 +171,14 @@ static void test_dimensions(void **state)
         struct fixture f;
         fixture_init(&f);
         f.ns.range_min[CPU] = (struct amount){true, 500}; /* of a container: all together are bound by none */
-        struct view_container *lone = fixture_containers(f.view, 2), *whole = fixture_containers(f.view, 1);
+        struct snapshot_container *lone = fixture_containers(f.view, 2), *whole = fixture_containers(f.view, 1);
         lone[1].name = whole[0].name = f.learned[1].container = CONTAINER_WHOLE;
         lone[1].role = ROLE_WHOLE;
         fixture_target(&f, "shop", "", "Pod", "lone", lone, 2);
-        struct view_target *ns = fixture_target(&f, "shop", "", "Namespace", "shop", whole, 1);
+        struct snapshot_target *ns = fixture_target(&f, "shop", "", "Namespace", "shop", whole, 1);
         ns->never_written = true;
         ns->quota = quota;
-        view_finish(f.view);
+        snapshot_finish(f.view);
         f.spec.dimension = DIMENSION_POD;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 char got[64];
@@ -499,7 +499,7 @@ static void test_tags_differ(void **state)
         char tag[64][40];
         fixture_init(&f);
         for (int i = 0; i < 64; i++) {
-                ((struct view_target *)(uintptr_t)f.view->target[f.view->targets - 1])->samples = i;
+                ((struct snapshot_target *)(uintptr_t)f.view->target[f.view->targets - 1])->samples = i;
                 fixture_get(&f, "/api/v1/workloads");
                 snprintf(tag[i], sizeof tag[i], "%s", fixture_header(&f, "ETag"));
                 for (int k = 0; k < i; k++)

@@ -189,15 +189,15 @@ enum { MANY = 60 };
 static void refill(struct fixture *f, uint64_t there)
 {
         static char name[MANY][8];
-        view_drop(f->view);
-        f->view = view_new();
+        snapshot_drop(f->view);
+        f->view = snapshot_new();
         for (int i = 0; i < MANY; i++) {
                 snprintf(name[i], sizeof name[i], "w%02d", i);
                 if (there >> i & 1)
                         fixture_target(f, i < 20 ? "bank" : "shop", "apps", "Deployment", name[i],
                                        fixture_containers(f->view, 1), 1);
         }
-        view_finish(f->view);
+        snapshot_finish(f->view);
 }
 
 /* Walks all pages; between any two, targets come and go. Every one that is there throughout is seen once. */
@@ -248,13 +248,13 @@ static void test_scans_are_bounded(void **state)
         enum { LOTS = 25000 };
         struct fixture f;
         fixture_init(&f);
-        struct view_container *c = fixture_containers(f.view, 1);
+        struct snapshot_container *c = fixture_containers(f.view, 1);
         for (int i = 0; i < LOTS; i++) {
                 char *name = (char *)arena_new(&f.view->arena, 16);
                 snprintf(name, 16, "w%d", i);
                 fixture_target(&f, "shop", "apps", "Deployment", name, c, 1);
         }
-        view_finish(f.view);
+        snapshot_finish(f.view);
         char token[512] = "";
         int pages = 0;
         do {

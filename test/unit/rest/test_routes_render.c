@@ -107,7 +107,7 @@ static void test_long_words(void **state)
         AUTO(mem_free) char *hold = mem_new(WORDS + 1);
         memset(hold, 1, WORDS);
         for (size_t i = 0; i < f.view->targets; i++)
-                ((struct view_target *)(uintptr_t)f.view->target[i])->hold = hold;
+                ((struct snapshot_target *)(uintptr_t)f.view->target[i])->hold = hold;
         struct buf in;
         buf_init(&in, 1 << 20);
         for (int i = 0; i < 100; i++)

@@ -19,11 +19,11 @@
 static const char *const names[] = {"halflife.halflife.svc", "halflife.halflife.svc.cluster.local"};
 static const struct wall start = {1760000000000};
 
-static enum authority_due step(struct authority *a, int64_t after_ms)
+static enum certificate_authority_due step(struct certificate_authority *a, int64_t after_ms)
 {
-        enum authority_due due;
+        enum certificate_authority_due due;
         struct err err = {0};
-        if (authority_step(a, names, 2, (struct wall){start.ms + after_ms}, &due, &err) < 0)
+        if (certificate_authority_step(a, names, 2, (struct wall){start.ms + after_ms}, &due, &err) < 0)
                 fail_msg("after %lld ms: %s", (long long)after_ms, err.text);
         return due;
 }
@@ -52,33 +52,33 @@ static bool trusts(const char *roots_pem, const char *cert_pem, const char *name
         return good;
 }
 
-static bool has_two_roots(const struct authority *a)
+static bool has_two_roots(const struct certificate_authority *a)
 {
         static const char begin[] = "BEGIN CERTIFICATE";
         const char *first = strstr(a->roots, begin);
         return strstr(first + 1, begin) != NULL;
 }
 
-static struct authority copy(const struct authority *a)
+static struct certificate_authority copy(const struct certificate_authority *a)
 {
-        return (struct authority){mem_string(a->roots), mem_string(a->key), mem_string(a->cert),
-                                  mem_string(a->cert_key)};
+        return (struct certificate_authority){mem_string(a->roots), mem_string(a->key), mem_string(a->cert),
+                                              mem_string(a->cert_key)};
 }
 
 static void test_the_first(void **state)
 {
         (void)state;
-        struct authority a = {0};
+        struct certificate_authority a = {0};
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
         assert_int_equal(step(&a, 0), AUTHORITY_STANDS);
         assert_true(trusts(a.roots, a.cert, names[0], 0));
         assert_true(trusts(a.roots, a.cert, names[1], 89 * DAY_MS));
         assert_false(trusts(a.roots, a.cert, names[0], 91 * DAY_MS));
         assert_false(trusts(a.roots, a.cert, "kubernetes.default.svc", 0));
-        assert_int_equal(authority_expiry(a.cert).ms, start.ms + 90 * DAY_MS);
-        assert_int_equal(authority_expiry(a.roots).ms, start.ms + 3650 * DAY_MS);
-        assert_int_equal(authority_expiry("nonsense").ms, 0);
-        authority_release(&a);
+        assert_int_equal(certificate_authority_expiry(a.cert).ms, start.ms + 90 * DAY_MS);
+        assert_int_equal(certificate_authority_expiry(a.roots).ms, start.ms + 3650 * DAY_MS);
+        assert_int_equal(certificate_authority_expiry("nonsense").ms, 0);
+        certificate_authority_release(&a);
 }
 
 /* Over nineteen years, each hour where something may happen: who trusts the roots of the look before trusts what is
@@ -86,17 +86,17 @@ static void test_the_first(void **state)
 static void test_years(void **state)
 {
         (void)state;
-        struct authority a = {0}, before = {0};
+        struct certificate_authority a = {0}, before = {0};
         int count[5] = {0};
         int64_t hour = 0;
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
         while (hour < 19 * 365 * 24) {
-                int64_t left = (authority_expiry(a.cert).ms - start.ms) / HOUR_MS - hour;
+                int64_t left = (certificate_authority_expiry(a.cert).ms - start.ms) / HOUR_MS - hour;
                 hour += has_two_roots(&a) || left <= 31 * 24 ? 1 : left - 31 * 24;
                 int64_t at = hour * HOUR_MS;
-                authority_release(&before);
+                certificate_authority_release(&before);
                 before = copy(&a);
-                enum authority_due due = step(&a, at);
+                enum certificate_authority_due due = step(&a, at);
                 count[due]++;
                 if (due == AUTHORITY_STANDS)
                         continue;
@@ -107,19 +107,19 @@ static void test_years(void **state)
         assert_in_range(count[AUTHORITY_SIGNS], 105, 120); /* each 60 days, and once for each new root */
         assert_int_equal(count[AUTHORITY_ADDS_ROOT], 2);
         assert_int_equal(count[AUTHORITY_DROPS_ROOT], 2);
-        authority_release(&before);
-        authority_release(&a);
+        certificate_authority_release(&before);
+        certificate_authority_release(&a);
 }
 
 static void test_a_root_in_its_order(void **state)
 {
         (void)state;
-        struct authority a = {0};
+        struct certificate_authority a = {0};
         int64_t at = 2434 * DAY_MS; /* two thirds of ten years */
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
         assert_int_equal(step(&a, at - 30 * DAY_MS), AUTHORITY_SIGNS);
         assert_int_equal(step(&a, at), AUTHORITY_ADDS_ROOT);
-        struct authority added = copy(&a);
+        struct certificate_authority added = copy(&a);
         assert_int_equal(step(&a, at), AUTHORITY_STANDS);
         assert_int_equal(step(&a, at + HOUR_MS - 1000), AUTHORITY_STANDS);
         assert_true(trusts(a.roots, a.cert, names[0], at));
@@ -130,22 +130,22 @@ static void test_a_root_in_its_order(void **state)
         assert_true(trusts(a.roots, a.cert, names[0], at + 2 * HOUR_MS));
         assert_false(trusts(a.roots, added.cert, names[0], at + 2 * HOUR_MS));
         assert_int_equal(step(&a, at + 3 * HOUR_MS), AUTHORITY_STANDS);
-        authority_release(&added);
-        authority_release(&a);
+        certificate_authority_release(&added);
+        certificate_authority_release(&a);
 }
 
 /* What was read may be anybody's. */
 static void test_what_does_not_fit(void **state)
 {
         (void)state;
-        struct authority a = {0}, b = {0};
+        struct certificate_authority a = {0}, b = {0};
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
         assert_int_equal(step(&b, 0), AUTHORITY_NEW);
         AUTO(mem_free) char *three = mem_printf("%s%s%s", b.roots, b.roots, a.roots);
         AUTO(mem_free) char *both = mem_printf("%s%s", b.roots, a.roots);
         const struct {
                 const char *what, *roots, *key, *cert, *cert_key;
-                enum authority_due want;
+                enum certificate_authority_due want;
         } row[] = {
                 {"as it is", a.roots, a.key, a.cert, a.cert_key, AUTHORITY_STANDS},
                 {"no roots", NULL, a.key, a.cert, a.cert_key, AUTHORITY_NEW},
@@ -161,78 +161,78 @@ static void test_what_does_not_fit(void **state)
                 {"two roots, signed by the old one lately", both, a.key, b.cert, b.cert_key, AUTHORITY_STANDS},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct authority c = {mem_string(row[i].roots), mem_string(row[i].key), mem_string(row[i].cert),
-                                      mem_string(row[i].cert_key)};
-                enum authority_due due = step(&c, 60000);
+                struct certificate_authority c = {mem_string(row[i].roots), mem_string(row[i].key),
+                                                  mem_string(row[i].cert), mem_string(row[i].cert_key)};
+                enum certificate_authority_due due = step(&c, 60000);
                 if (due != row[i].want || !trusts(c.roots, c.cert, names[0], 60000))
                         fail_msg("%s: %d, not %d", row[i].what, due, row[i].want);
-                authority_release(&c);
+                certificate_authority_release(&c);
         }
-        authority_release(&a);
-        authority_release(&b);
+        certificate_authority_release(&a);
+        certificate_authority_release(&b);
 }
 
 /* What was lost is made anew beside the root that vouches for what is still shown. */
 static void test_what_was_lost(void **state)
 {
         (void)state;
-        struct authority lost = {0}, a = {0}, other = {0};
+        struct certificate_authority lost = {0}, a = {0}, other = {0};
         assert_int_equal(step(&lost, 0), AUTHORITY_NEW);
         assert_int_equal(step(&other, 0), AUTHORITY_NEW);
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
-        assert_true(authority_vouches(lost.roots, lost.cert));
-        assert_false(authority_vouches(a.roots, lost.cert));
-        assert_false(authority_vouches("nonsense", lost.cert));
-        assert_false(authority_vouches(a.roots, "nonsense"));
-        authority_keep(&a, other.roots, lost.cert);
+        assert_true(certificate_authority_verifies(lost.roots, lost.cert));
+        assert_false(certificate_authority_verifies(a.roots, lost.cert));
+        assert_false(certificate_authority_verifies("nonsense", lost.cert));
+        assert_false(certificate_authority_verifies(a.roots, "nonsense"));
+        certificate_authority_keep(&a, other.roots, lost.cert);
         assert_false(has_two_roots(&a));
         AUTO(mem_free) char *both = mem_printf("%s%s", other.roots, lost.roots);
-        authority_keep(&a, both, lost.cert);
-        assert_true(authority_vouches(a.roots, lost.cert));
-        assert_false(authority_vouches(a.roots, other.cert));
+        certificate_authority_keep(&a, both, lost.cert);
+        assert_true(certificate_authority_verifies(a.roots, lost.cert));
+        assert_false(certificate_authority_verifies(a.roots, other.cert));
         assert_true(trusts(a.roots, a.cert, names[0], 0));
         assert_int_equal(step(&a, 0), AUTHORITY_STANDS);
         assert_int_equal(step(&a, HOUR_MS - 1000), AUTHORITY_STANDS);
         assert_int_equal(step(&a, HOUR_MS), AUTHORITY_DROPS_ROOT);
-        assert_false(authority_vouches(a.roots, lost.cert));
-        authority_release(&lost);
-        authority_release(&other);
-        authority_release(&a);
+        assert_false(certificate_authority_verifies(a.roots, lost.cert));
+        certificate_authority_release(&lost);
+        certificate_authority_release(&other);
+        certificate_authority_release(&a);
 }
 
 static void test_other_names_and_clocks(void **state)
 {
         (void)state;
         static const char *const more[] = {"halflife.halflife.svc", "halflife-serve.halflife.svc"};
-        struct authority a = {0};
+        struct certificate_authority a = {0};
         struct err err = {0};
-        enum authority_due due;
+        enum certificate_authority_due due;
         assert_int_equal(step(&a, 0), AUTHORITY_NEW);
-        assert_int_equal(authority_step(&a, more, 1, start, &due, &err), 0);
+        assert_int_equal(certificate_authority_step(&a, more, 1, start, &due, &err), 0);
         assert_int_equal(due, AUTHORITY_STANDS); /* more names than asked for are fine */
-        assert_int_equal(authority_step(&a, more, 2, start, &due, &err), 0);
+        assert_int_equal(certificate_authority_step(&a, more, 2, start, &due, &err), 0);
         assert_int_equal(due, AUTHORITY_SIGNS);
         assert_true(trusts(a.roots, a.cert, more[1], 0));
         assert_int_equal(step(&a, 0), AUTHORITY_SIGNS);
         assert_int_equal(step(&a, -4 * MINUTE_MS), AUTHORITY_STANDS); /* another's clock is behind ours */
         assert_int_equal(step(&a, 4000 * DAY_MS), AUTHORITY_NEW);     /* nobody looked for eleven years */
-        authority_release(&a);
+        certificate_authority_release(&a);
 }
 
 /* A clock that was ten years ahead for a moment costs no hour of certificates that are not valid yet. */
 static void test_a_clock_that_was_ahead(void **state)
 {
         (void)state;
-        struct authority a = {0};
+        struct certificate_authority a = {0};
         assert_int_equal(step(&a, 4000 * DAY_MS), AUTHORITY_NEW);
         assert_int_equal(step(&a, 0), AUTHORITY_ADDS_ROOT);
         assert_int_equal(step(&a, 0), AUTHORITY_SIGNS);
-        assert_true(authority_expiry(a.cert).ms < start.ms + 91 * DAY_MS);
+        assert_true(certificate_authority_expiry(a.cert).ms < start.ms + 91 * DAY_MS);
         assert_int_equal(step(&a, 60000), AUTHORITY_STANDS);
         assert_int_equal(step(&a, HOUR_MS), AUTHORITY_DROPS_ROOT);
         assert_true(trusts(a.roots, a.cert, names[0], HOUR_MS));
         assert_int_equal(step(&a, 2 * HOUR_MS), AUTHORITY_STANDS);
-        authority_release(&a);
+        certificate_authority_release(&a);
 }
 
 int main(void)

@@ -83,12 +83,12 @@ static void sample(struct world *w, const char *pod, const char *container, int6
                 }
 }
 
-static struct view *show(struct world *w)
+static struct snapshot *show(struct world *w)
 {
         const struct now now = {.wall = {now_ms}, .mono = {1}};
-        struct view *v = view_new();
+        struct snapshot *v = snapshot_new();
         world_settle(w, now);
-        utilization_show(w, now.wall, FRESH_MS, v);
+        snapshot_add_utilization(w, now.wall, FRESH_MS, v);
         return v;
 }
 
@@ -135,7 +135,7 @@ static void test_rows(void **state)
                 sample(&w, "web-1", "app", CORE / 2, 256 << 20, now_ms - SEC);
                 if (rows[i].side && rows[i].side_cpu >= 0)
                         sample(&w, "web-1", "side", rows[i].side_cpu, 256 << 20, now_ms - SEC);
-                struct view *v = show(&w);
+                struct snapshot *v = show(&w);
                 bool told = rows[i].cpu >= 0 || rows[i].memory >= 0;
                 if (v->pods != told)
                         fail_msg("%s: %zu pods", rows[i].what, v->pods);
@@ -143,7 +143,7 @@ static void test_rows(void **state)
                     (v->pod[0].utilization[CPU] != rows[i].cpu || v->pod[0].utilization[MEMORY] != rows[i].memory))
                         fail_msg("%s: %lld and %lld", rows[i].what, (long long)v->pod[0].utilization[CPU],
                                  (long long)v->pod[0].utilization[MEMORY]);
-                view_drop(v);
+                snapshot_drop(v);
                 world_release(&w);
         }
 }
@@ -170,10 +170,10 @@ static void test_of_whom(void **state)
                 make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", "{" LIMITS("1", "1Gi") "}");
                 sample(&w, "web-1", "app", CORE, 1 << 20, now_ms - row[i].app_ms);
                 sample(&w, "web-1", "side", CORE, 1 << 20, now_ms - row[i].side_ms);
-                struct view *v = show(&w);
+                struct snapshot *v = show(&w);
                 if (v->pods != row[i].want)
                         fail_msg("row %zu: %zu pods", i, v->pods);
-                view_drop(v);
+                snapshot_drop(v);
                 world_release(&w);
         }
 }
@@ -188,9 +188,9 @@ static void test_after_a_restart(void **state)
         struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
         for (int i = 0; i < p->containers; i++)
                 p->container[i].door.last_ms = now_ms - SEC;
-        struct view *v = show(&w);
+        struct snapshot *v = show(&w);
         assert_int_equal(v->pods, 0);
-        view_drop(v);
+        snapshot_drop(v);
         world_release(&w);
 }
 
@@ -205,13 +205,13 @@ static void test_without_labels(void **state)
                 w.pod_labels = false;
                 make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", NULL);
                 const struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
-                view_drop(show(&w));
+                snapshot_drop(show(&w));
                 assert_int_equal(p->told != NULL, i == 0);
                 if (p->told)
                         sample(&w, "web-1", "app", CORE, 1 << 20, now_ms - SEC);
-                struct view *v = show(&w);
+                struct snapshot *v = show(&w);
                 assert_int_equal(v->pods, i == 0);
-                view_drop(v);
+                snapshot_drop(v);
                 world_release(&w);
         }
 }
@@ -229,7 +229,7 @@ static void test_series(void **state)
                 make_pod(&w, name, "", "{" LIMITS("3", "1Gi") "}", NULL);
                 sample(&w, name, "app", i * CORE, 1 << 20, now_ms - SEC);
         }
-        struct view *v = show(&w);
+        struct snapshot *v = show(&w);
         buf_init(&out, 1 << 16);
         utilization_write(&out, &m, v, CPU);
         assert_string_equal(buf_text(&out).p,
@@ -238,10 +238,10 @@ static void test_series(void **state)
                             "halflife_pod_cpu_utilization{pod_namespace=\"web\",pod_name=\"web-2\"} 0.667\n");
         assert_int_equal(utilization_left_out(v), 0);
         struct label_pair label[4];
-        assert_int_equal(view_unpack_labels(v->pod[0].labels, v->pod[0].labels_size, label, 4), 2);
+        assert_int_equal(snapshot_unpack_labels(v->pod[0].labels, v->pod[0].labels_size, label, 4), 2);
         assert_true(text_is(label[1].key, "pod") && text_is(label[1].value, "web-1"));
         buf_release(&out);
-        view_drop(v);
+        snapshot_drop(v);
         world_release(&w);
 }
 
@@ -291,7 +291,7 @@ static void test_rules_of_the_adapter(void **state)
         make_world(&w, "LimitBasis");
         make_pod(&w, "web-1", "", "{" LIMITS("3", "1Gi") "}", NULL);
         sample(&w, "web-1", "app", CORE, 1 << 20, now_ms - SEC);
-        struct view *v = show(&w);
+        struct snapshot *v = show(&w);
         buf_init(&out, 1 << 16);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 utilization_write(&out, &(struct metric){custom_metric_name(r), "Help.", METRIC_GAUGE}, v, r);
@@ -302,7 +302,7 @@ static void test_rules_of_the_adapter(void **state)
         for (enum resource r = CPU; r < RESOURCES; r++)
                 check_rule(json_array_get(rules, r), r, buf_text(&out).p);
         buf_release(&out);
-        view_drop(v);
+        snapshot_drop(v);
         world_release(&w);
 }
 
@@ -311,12 +311,12 @@ static void test_series_are_bounded(void **state)
         (void)state;
         enum { MORE = 7 };
         static const struct metric m = {"m", "Help.", METRIC_GAUGE};
-        static struct view_pod pod[UTILIZATION_SERIES_PODS + MORE];
+        static struct snapshot_pod pod[UTILIZATION_SERIES_PODS + MORE];
         struct buf out;
         size_t lines = 0;
         for (size_t i = 0; i < sizeof pod / sizeof pod[0]; i++)
-                pod[i] = (struct view_pod){.ns = "n", .name = "p", .utilization = {1, -1}};
-        struct view *v = view_new();
+                pod[i] = (struct snapshot_pod){.ns = "n", .name = "p", .utilization = {1, -1}};
+        struct snapshot *v = snapshot_new();
         v->pod = pod;
         v->pods = sizeof pod / sizeof pod[0];
         buf_init(&out, 8 << 20);
@@ -329,7 +329,7 @@ static void test_series_are_bounded(void **state)
         utilization_write(&out, &m, v, MEMORY); /* of which nothing is known */
         assert_string_equal(buf_text(&out).p, "# HELP m Help.\n# TYPE m gauge\n");
         buf_release(&out);
-        view_drop(v);
+        snapshot_drop(v);
 }
 
 int main(void)
