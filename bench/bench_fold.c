@@ -41,7 +41,7 @@ static const char profile[] = "{\"metadata\":{\"name\":\"bench\",\"uid\":\"p\",\
 static const char containers[] = "\"containers\":[{\"name\":\"app\",\"resources\":{\"requests\":{\"cpu\":\"1\","
                                  "\"memory\":\"2Gi\"},\"limits\":{\"cpu\":\"2\",\"memory\":\"4Gi\"}}}]";
 
-static void workload_add(struct world *w, struct watched_kind *kind, int i, struct buf *json)
+static void workload_add(struct cache *w, struct watched_kind *kind, int i, struct buf *json)
 {
         buf_reset(json);
         buf_printf(
@@ -54,7 +54,7 @@ static void workload_add(struct world *w, struct watched_kind *kind, int i, stru
                 fail("a workload is refused");
 }
 
-static void pod_add(struct world *w, int i, struct item *item, struct buf *json)
+static void pod_add(struct cache *w, int i, struct item *item, struct buf *json)
 {
         int workload = i / REPLICAS;
         snprintf(item->ns, sizeof item->ns, "size-%07d", workload / PER_NAMESPACE);
@@ -71,7 +71,7 @@ static void pod_add(struct world *w, int i, struct item *item, struct buf *json)
                 fail("a pod is refused");
 }
 
-static struct item *world_fill(struct world *w)
+static struct item *world_fill(struct cache *w)
 {
         struct item *item = mem_new_array(PODS, sizeof *item);
         struct watched_kind *deployments = kind_watched(w, TEXT("apps"), TEXT("Deployment"));
@@ -115,10 +115,10 @@ static void least(double *best, double value)
 static void measure(void *arg)
 {
         struct controller *c = arg;
-        struct item *item = world_fill(&c->world);
+        struct item *item = world_fill(&c->cache);
         struct wall at = {loop_now(c->loop).wall.ms - (WARM + RUNS) * MINUTE_MS};
         double fold = 1e9, running = 1e9, settle = seconds();
-        world_settle(&c->world, loop_now(c->loop));
+        cache_relink(&c->cache, loop_now(c->loop));
         settle = seconds() - settle;
         for (int run = 0; run < WARM + RUNS; run++, at.ms += MINUTE_MS) {
                 double begin = seconds();
@@ -141,11 +141,11 @@ static void measure(void *arg)
 int main(void)
 {
         struct controller c = {.loop = loop_new()};
-        world_init(&c.world, "halflife", "halflife-system");
+        cache_init(&c.cache, "halflife", "halflife-system");
         loop_timer_set(c.loop, &c.cycle_timer, 0, measure, &c);
         while (c.cycle_timer.place)
                 loop_turn(c.loop, 10);
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
         return 0;
 }

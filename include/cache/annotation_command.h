@@ -8,12 +8,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct world;
+struct cache;
 struct target;
 
 /* What an annotation on a Recommendation asks of whoever learns (wish.c). */
-enum wish_name { WISH_ADOPT, WISH_IMPORT, WISHES };
-struct wish {
+enum annotation_command_name { COMMAND_ADOPT, COMMAND_IMPORT, ANNOTATION_COMMANDS };
+struct annotation_command {
         char *asks;
         char *answer;   /* until it is written; NULL: it was not looked at yet */
         uint64_t batch; /* of the store: the answer waits until it is on disk */
@@ -29,10 +29,10 @@ struct imported {
         } of[];
 };
 
-void import_forget(struct world *w, struct target *t);
+void import_forget(struct cache *w, struct target *t);
 /* NULL is no wish; the same asked again was looked at already, and its answer is under way. */
-void wish_set(struct wish **w, const char *asks);
-void wish_free(struct wish *w);
-const char *wish_annotation(enum wish_name name);
+void annotation_command_set(struct annotation_command **w, const char *asks);
+void annotation_command_free(struct annotation_command *w);
+const char *annotation_command_key(enum annotation_command_name name);
 
 #endif

@@ -1,7 +1,7 @@
 /*
  * What the controller knows of the cluster, cut down to what it uses. One loop thread owns it. Watches write it (by the
  * *_upsert, *_remove, *_swept functions); everything else reads it. It is level-triggered: links between its parts
- * (owner chains, profiles, targets) are made afresh by world_settle once a cycle from what is there, so that no order
+ * (owner chains, profiles, targets) are made afresh by cache_relink once a cycle from what is there, so that no order
  * of events can leave them wrong.
  */
 #ifndef HALFLIFE_CACHE_CACHE_H
@@ -68,7 +68,7 @@ struct ns {
         bool used;  /* something in it is held: by the last namespaces_sweep */
         bool going; /* it is being deleted */
         bool apply_never;
-        bool retunes; /* targets follow the requests of pods in it: by the last world_settle */
+        bool retunes; /* targets follow the requests of pods in it: by the last cache_relink */
         struct backfill_refusal {
                 struct mono until; /* its histories from before are not asked for */
                 int times;         /* so often in a row Prometheus would not tell them */
@@ -137,7 +137,7 @@ struct workload_more {
         char *refused;                     /* why new pods of it are refused by a quota; NULL */
         struct controller_owner refers;    /* whose template it runs (a Rollout's workloadRef), by name; kind NULL:
                                               its own */
-        struct stand_in stand_in;          /* by the last world_settle */
+        struct stand_in stand_in;          /* by the last cache_relink */
         int64_t observed_referred;
         const char *phase; /* interned; NULL: it tells none */
 };
@@ -158,7 +158,7 @@ struct workload {
         struct labels labels; /* the union with the template's: what selectors see */
         size_t own_labels;    /* so many of them, the first, are its own: copied to the Recommendation */
         struct controller_owner owner_ref;
-        struct workload *owner; /* that one, or whom it refers to; linked by world_settle; counted in children */
+        struct workload *owner; /* that one, or whom it refers to; linked by cache_relink; counted in children */
         struct container_spec *container;
         struct foreign_owner *foreign;
         int containers, foreigns;
@@ -168,11 +168,12 @@ struct workload {
         bool apply_never, paused, on_delete, recreate, deadline_exceeded, in_place_only, needs_person;
         int64_t partition, observed_generation, updated, available, status_replicas;
         struct autoscaler *autoscaler; /* the first, by name, of those that scale it */
-        const struct rival *rival;     /* the first, by name, that sets the requests of it or of an owner; NULL: none */
-        uint64_t digest;               /* of the template without requests and our annotations */
-        struct profile *chosen;        /* by the last settle */
-        struct profile *of_pods;       /* the same, of dimension Pod */
-        struct target *target;         /* its history and Recommendation; NULL: none */
+        const struct other_autoscaler
+                *rival;          /* the first, by name, that sets the requests of it or of an owner; NULL: none */
+        uint64_t digest;         /* of the template without requests and our annotations */
+        struct profile *chosen;  /* by the last settle */
+        struct profile *of_pods; /* the same, of dimension Pod */
+        struct target *target;   /* its history and Recommendation; NULL: none */
         struct workload *next_gone;
 };
 
@@ -274,7 +275,7 @@ struct pod {
         struct workload *owner; /* counted in children */
         struct target *target;
         struct pod *next_of_target;
-        struct pod_more *more; /* dimension.h; NULL: most have none */
+        struct pod_more *more; /* pod_namespace_targets.h; NULL: most have none */
         int64_t created_ms;
         uint32_t started_s; /* since 1970, as the next two; 0: it does not tell. Read by pod_started_ms */
         uint32_t ended_s;   /* when the last process of its restarts ended; 0: it does not tell */
@@ -337,7 +338,7 @@ struct autoscaler {
 };
 
 /* A VerticalPodAutoscaler that is not Off: it sets the requests of what it points to, so we do not. */
-struct rival {
+struct other_autoscaler {
         char *key; /* "ns/name" */
         const char *ns, *name;
         uint32_t epoch;
@@ -381,7 +382,7 @@ struct published {
         int confidence_percent;
         int64_t generation;
         char *hold; /* why a person holds it; NULL */
-        struct wish *wish[WISHES];
+        struct annotation_command *command[ANNOTATION_COMMANDS];
         uint64_t urgent;         /* digest of what is written at once (publish.h) */
         struct labels labels;    /* as the server has them */
         uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
@@ -394,7 +395,7 @@ struct published {
         int64_t samples, since_ms, last_ms, saving[RESOURCES];
         struct published_quota *quota;                                              /* NULL: none */
         struct published_guard *guard;                                              /* NULL: none */
-        struct target *target;                                                      /* linked by world_settle */
+        struct target *target;                                                      /* linked by cache_relink */
         const char *profile_kind, *profile_name, *target_api_version, *target_kind; /* interned */
         char *target_name;
 };
@@ -417,23 +418,23 @@ struct history {
 };
 
 /* What the controller did to a target and saw done to it; stored at once. Times are wall ms, 0: never. */
-struct deed {
-        int64_t changed_ms;    /* our last change */
-        uint64_t digest;       /* of the template we changed */
-        char *containers;      /* JSON of status.applied.containers; NULL */
-        struct record_set set; /* the same, read; only where in_place */
-        struct trial *trial;   /* trial.h; NULL: none is under way; only where in_place */
-        int64_t stood_ms;      /* of canaries: since when the last change is in force; -1: not yet */
-        int64_t followed_ms;   /* when what was tried on some pods was last set on the others */
-        bool in_place;         /* they are a setting that pods have or get, and no template */
-        int resets;            /* in a row, within cooldown */
+struct apply_state {
+        int64_t changed_ms;            /* our last change */
+        uint64_t digest;               /* of the template we changed */
+        char *containers;              /* JSON of status.applied.containers; NULL */
+        struct record_set set;         /* the same, read; only where in_place */
+        struct pod_canary *pod_canary; /* pod_canary.h; NULL: none is under way; only where in_place */
+        int64_t stood_ms;              /* of canaries: since when the last change is in force; -1: not yet */
+        int64_t followed_ms;           /* when what was tried on some pods was last set on the others */
+        bool in_place;                 /* they are a setting that pods have or get, and no template */
+        int resets;                    /* in a row, within cooldown */
         int64_t reset_seen_ms;
-        int64_t contested_ms;    /* until then; 0: not contested */
-        int64_t contest_step_ms; /* 24 h, doubling to 168 h */
-        char *contest;           /* who or what; NULL */
-        char *admitted;          /* requests that admission made of ours, as our annotations record them; NULL */
-        struct record_set made;  /* the same, read */
-        struct guarding *guard;  /* guarding.h; NULL: most have nothing to keep */
+        int64_t contested_ms;      /* until then; 0: not contested */
+        int64_t contest_step_ms;   /* 24 h, doubling to 168 h */
+        char *contest;             /* who or what; NULL */
+        char *admitted;            /* requests that admission made of ours, as our annotations record them; NULL */
+        struct record_set made;    /* the same, read */
+        struct guard_state *guard; /* guard_state.h; NULL: most have nothing to keep */
 };
 
 /* A kill that the store gave back, until its pod has come. */
@@ -453,32 +454,32 @@ struct target {
         int64_t pod_count;
         struct history *histories;
         struct published *published; /* NULL: no Recommendation exists */
-        struct deed deed;
+        struct apply_state apply_state;
         struct loaded_kill *killed;
         int kills;
-        int failures;              /* writes refused in a row: the next waits for its back-off */
-        int64_t gone_ms;           /* when its workload vanished or its profile was lost; 0: it lives */
-        int64_t kill_ms;           /* newest kill, or eviction for memory */
-        int64_t limit_ms;          /* newest of them that the limit was the cause of */
-        const char *limit_of;      /* its container; interned; NULL: none */
-        int64_t status_ms;         /* when its status was written last */
-        int64_t deed_generation;   /* of the template that the deed was compared with */
-        uint8_t dimension;         /* enum dimension, by its kind */
-        bool deed_dirty;           /* to be stored */
-        bool backfilled;           /* what Prometheus knew of it from before was joined */
-        bool busy;                 /* a write about it is under way */
-        bool rolling;              /* a rollout that we started is not yet done */
-        bool resizing;             /* some pod is yet to be resized */
-        bool canary;               /* it is changed before others of its profile: by the last canary_settle */
-        bool waits;                /* for those */
-        bool due;                  /* a canary that is to be lowered: by the last decision */
-        uint64_t admitted_digest;  /* of what its pods were admitted with, as told last; 0: nothing */
-        char *denied;              /* what the API server forbade to write into the workload; NULL */
-        struct imported *imported; /* of histories from elsewhere; NULL: none */
+        int failures;                   /* writes refused in a row: the next waits for its back-off */
+        int64_t gone_ms;                /* when its workload vanished or its profile was lost; 0: it lives */
+        int64_t kill_ms;                /* newest kill, or eviction for memory */
+        int64_t limit_ms;               /* newest of them that the limit was the cause of */
+        const char *limit_of;           /* its container; interned; NULL: none */
+        int64_t status_ms;              /* when its status was written last */
+        int64_t apply_state_generation; /* of the template that the deed was compared with */
+        uint8_t dimension;              /* enum dimension, by its kind */
+        bool apply_state_dirty;         /* to be stored */
+        bool backfilled;                /* what Prometheus knew of it from before was joined */
+        bool busy;                      /* a write about it is under way */
+        bool rolling;                   /* a rollout that we started is not yet done */
+        bool resizing;                  /* some pod is yet to be resized */
+        bool canary;                    /* it is changed before others of its profile: by the last canary_settle */
+        bool waits;                     /* for those */
+        bool due;                       /* a canary that is to be lowered: by the last decision */
+        uint64_t admitted_digest;       /* of what its pods were admitted with, as told last; 0: nothing */
+        char *denied;                   /* what the API server forbade to write into the workload; NULL */
+        struct imported *imported;      /* of histories from elsewhere; NULL: none */
         char key[]; /* "ns/group/Kind/name", as its workload's; name and recommendation point behind it */
 };
 
-struct world {
+struct cache {
         struct intern *names;
         struct arena scratch; /* for one object being decoded */
         const char *field_manager;
@@ -493,64 +494,64 @@ struct world {
         struct pod **dropped; /* pods gone, freed at the next settle */
         size_t droppeds, dropped_cap;
         struct watched_kind *kinds;
-        struct map workloads;   /* key -> struct workload */
-        struct map uids;        /* uid bytes -> struct workload */
-        struct workload *gone;  /* workloads that vanished but are still pointed to */
-        struct map autoscalers; /* key -> struct autoscaler */
-        struct map nodes;       /* name -> struct node */
-        struct map shortages;   /* node -> struct shortage */
-        struct map rivals;      /* "ns/name" -> struct rival */
-        struct map profiles;    /* key -> struct profile */
-        struct map published;   /* "ns/name" -> struct published */
-        struct map targets;     /* key -> struct target */
-        struct pod *killed;     /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
-        bool kills;             /* some pod may tell of one that is not counted */
-        bool ns_gone;           /* something that held a namespace went: look for those to forget */
-        bool changed;           /* links may be other than at the last settle */
-        bool turned;            /* a pod began or ended to run where targets follow */
+        struct map workloads;         /* key -> struct workload */
+        struct map uids;              /* uid bytes -> struct workload */
+        struct workload *gone;        /* workloads that vanished but are still pointed to */
+        struct map autoscalers;       /* key -> struct autoscaler */
+        struct map nodes;             /* name -> struct node */
+        struct map node_oom_events;   /* node -> struct node_oom_event */
+        struct map other_autoscalers; /* "ns/name" -> struct other_autoscaler */
+        struct map profiles;          /* key -> struct profile */
+        struct map published;         /* "ns/name" -> struct published */
+        struct map targets;           /* key -> struct target */
+        struct pod *killed; /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
+        bool kills;         /* some pod may tell of one that is not counted */
+        bool ns_gone;       /* something that held a namespace went: look for those to forget */
+        bool changed;       /* links may be other than at the last settle */
+        bool turned;        /* a pod began or ended to run where targets follow */
         enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize; /* the server's pods/resize */
 
-        /* of dimensions beside Workload (dimension.h) */
+        /* of dimensions beside Workload (pod_namespace_targets.h) */
         size_t others;                            /* so many targets are */
         const char *whole;                        /* CONTAINER_WHOLE, interned */
         struct watched_kind likeness[DIMENSIONS]; /* their kinds; nobody watches them as workloads */
 };
 
-void world_init(struct world *w, const char *field_manager, const char *own_ns);
-void world_release(struct world *w);
+void cache_init(struct cache *w, const char *field_manager, const char *own_ns);
+void cache_release(struct cache *w);
 
 /* Watches call these with one object's JSON. 0 or what decode said. */
-int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void ns_remove(struct world *w, struct text json);
-void ns_swept(struct world *w, uint32_t epoch);
-int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void range_remove(struct world *w, struct text json);
-void range_swept(struct world *w, uint32_t epoch);
-int quota_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void quota_remove(struct world *w, struct text json);
-void quota_swept(struct world *w, uint32_t epoch);
-int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
+int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void ns_remove(struct cache *w, struct text json);
+void ns_swept(struct cache *w, uint32_t epoch);
+int range_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void range_remove(struct cache *w, struct text json);
+void range_swept(struct cache *w, uint32_t epoch);
+int quota_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void quota_remove(struct cache *w, struct text json);
+void quota_swept(struct cache *w, uint32_t epoch);
+int hpa_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
 /* The same by the answer to a request of ours: see workload_answer. */
-int autoscaler_answer(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
+int autoscaler_answer(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
                       struct err *err);
-void hpa_remove(struct world *w, struct text json);
-void hpa_swept(struct world *w, uint32_t epoch);
-int scaled_object_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void scaled_object_remove(struct world *w, struct text json);
-void scaled_object_swept(struct world *w, uint32_t epoch);
+void hpa_remove(struct cache *w, struct text json);
+void hpa_swept(struct cache *w, uint32_t epoch);
+int scaled_object_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void scaled_object_remove(struct cache *w, struct text json);
+void scaled_object_swept(struct cache *w, uint32_t epoch);
 /* latest: later times are of a clock that is wrong */
-int shortage_upsert(struct world *w, struct wall latest, struct text json, uint32_t epoch, struct err *err);
-void shortage_remove(struct world *w, struct text json); /* an Event that is over: what it told stands */
-void shortage_swept(struct world *w, uint32_t epoch);
-void shortages_release(struct world *w);
+int node_oom_event_upsert(struct cache *w, struct wall latest, struct text json, uint32_t epoch, struct err *err);
+void node_oom_event_remove(struct cache *w, struct text json); /* an Event that is over: what it told stands */
+void node_oom_event_swept(struct cache *w, uint32_t epoch);
+void node_oom_events_release(struct cache *w);
 /* Was its node short of memory about then? */
-bool shortage_of(const struct world *w, const struct pod *p, struct wall at);
-int node_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void node_remove(struct world *w, struct text json);
-void node_swept(struct world *w, uint32_t epoch);
-void node_take(struct world *w, struct pod *p, struct text name); /* a pod is on it; made when unknown */
-void node_give(struct world *w, struct pod *p);                   /* a pod goes; one of no node: nothing */
-void nodes_release(struct world *w);                              /* after the pods */
+bool node_oom_event_of(const struct cache *w, const struct pod *p, struct wall at);
+int node_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void node_remove(struct cache *w, struct text json);
+void node_swept(struct cache *w, uint32_t epoch);
+void node_take(struct cache *w, struct pod *p, struct text name); /* a pod is on it; made when unknown */
+void node_give(struct cache *w, struct pod *p);                   /* a pod goes; one of no node: nothing */
+void nodes_release(struct cache *w);                              /* after the pods */
 /*
  * Bytes that all containers of a node but one used together, by their last samples before that time and at most
  * fresh_ms older. -1: some of them were not measured.
@@ -562,101 +563,101 @@ static inline bool pod_is_unheard(const struct pod *p)
         return p->node && p->node->away;
 }
 /* An Event that a pod was evicted: believed once the pod has ended or is being deleted. */
-int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void evicted_remove(struct world *w, struct text json); /* what it told stands */
-void evicted_swept(struct world *w, uint32_t epoch);
-int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void rival_remove(struct world *w, struct text json);
-void rival_swept(struct world *w, uint32_t epoch);
-int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void pod_remove(struct world *w, struct text json);
-void pod_swept(struct world *w, uint32_t epoch);
-int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
+int evicted_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void evicted_remove(struct cache *w, struct text json); /* what it told stands */
+void evicted_swept(struct cache *w, uint32_t epoch);
+int other_autoscaler_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void other_autoscaler_remove(struct cache *w, struct text json);
+void other_autoscaler_swept(struct cache *w, uint32_t epoch);
+int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void pod_remove(struct cache *w, struct text json);
+void pod_swept(struct cache *w, uint32_t epoch);
+int workload_upsert(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err);
 /*
  * The same by the answer to a request of ours that began when the watch had brought so many events of the object. An
  * answer may come after later events: it never takes the cache back to what was before them, and makes nothing that is
  * not there (ERR_NOTFOUND): the watch may have seen it go.
  */
-int workload_answer(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
+int workload_answer(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
                     struct err *err);
-void workload_remove(struct world *w, struct watched_kind *k, struct text json);
-void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch);
-void workload_forget(struct world *w, const struct watched_kind *k); /* all of the kind: it is watched no longer */
-int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
-void profile_remove(struct world *w, bool cluster, struct text json);
-void profile_swept(struct world *w, bool cluster, uint32_t epoch);
-int published_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err);
-void published_remove(struct world *w, struct text json);
-void published_swept(struct world *w, uint32_t epoch);
+void workload_remove(struct cache *w, struct watched_kind *k, struct text json);
+void workload_swept(struct cache *w, struct watched_kind *k, uint32_t epoch);
+void workload_forget(struct cache *w, const struct watched_kind *k); /* all of the kind: it is watched no longer */
+int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
+void profile_remove(struct cache *w, bool cluster, struct text json);
+void profile_swept(struct cache *w, bool cluster, uint32_t epoch);
+int published_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err);
+void published_remove(struct cache *w, struct text json);
+void published_swept(struct cache *w, uint32_t epoch);
 
 /* Make every link afresh: owners, profiles' choices, targets, pods of targets, kills. */
-void world_settle(struct world *w, struct now now);
+void cache_relink(struct cache *w, struct now now);
 
 /* Lookups. */
-struct ns *ns_get(struct world *w, struct text name); /* made when unknown */
-struct workload *workload_find(struct world *w, const char *group, const char *kind, const char *ns, const char *name);
-struct pod *pod_at(struct world *w, struct text ns, struct text name,
+struct ns *ns_get(struct cache *w, struct text name); /* made when unknown */
+struct workload *workload_find(struct cache *w, const char *group, const char *kind, const char *ns, const char *name);
+struct pod *pod_at(struct cache *w, struct text ns, struct text name,
                    size_t *cursor); /* beside the order; NULL: unknown */
-struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind,
+struct target *target_get(struct cache *w, struct text ns, struct text group, struct text kind,
                           struct text name);           /* made when unknown */
-void history_free(struct world *w, struct history *h); /* off its target already */
+void history_free(struct cache *w, struct history *h); /* off its target already */
 struct history *history_get(struct target *t, const char *container /* interned */,
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
-void target_free(struct world *w, struct target *t); /* with all it learned */
+void target_free(struct cache *w, struct target *t); /* with all it learned */
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
-void target_set_admitted(struct world *w, struct target *t, const char *json);
+void target_set_admitted(struct cache *w, struct target *t, const char *json);
 /* What was applied last (status.applied.containers; taken over, NULL: nothing): in a template, or set on pods. */
-void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place);
+void target_set_applied(struct cache *w, struct target *t, char *containers, bool in_place);
 /* What running pods of a container are set to; NULL: nothing of it is. */
 const struct record_row *target_setting(const struct target *t, const char *container);
 struct resizing *pod_resizing(struct pod *p);               /* made when there is none */
 void pod_set_raised(struct pod *p, struct text annotation); /* when it was raised, by its annotation raised */
 
 /* One of our annotations, read; what cannot be is as good as absent. */
-struct record_set record_set_read(struct world *w, struct text annotation);
-void record_set_release(struct world *w, struct record_set *s);
+struct record_set record_set_read(struct cache *w, struct text annotation);
+void record_set_release(struct cache *w, struct record_set *s);
 
 bool pod_tells_of_kill(const struct pod *p); /* of one that is not counted */
 void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metrics_container_view *v); /* memory */
 struct pod_ends *pod_ends(struct pod_container *c);                      /* made when there are none */
 void pod_kills_forget(struct pod_container *c, int first);               /* so many are counted */
 struct pod_told *pod_tell(struct pod *p);                                /* made where there is none */
-void pod_remember(struct world *w, struct pod *p, struct text original); /* its annotation original-resources */
+void pod_remember(struct cache *w, struct pod *p, struct text original); /* its annotation original-resources */
 char *workload_uid(const struct workload *wl);                 /* as the API server writes it; NULL: it has none */
 struct workload_more *workload_more_made(struct workload *wl); /* the same */
 
 /* What the namespace's LimitRanges say, the strictest of several. */
-void range_facts(struct world *w, const char *ns, struct range_facts *ret);
-void quotas_release(struct world *w, struct ns *ns);
-struct published *published_get(struct world *w, struct text key); /* made when unknown */
-void published_set_status(struct world *w, struct published *p, const json_t *status);
+void range_facts(struct cache *w, const char *ns, struct range_facts *ret);
+void quotas_release(struct cache *w, struct ns *ns);
+struct published *published_get(struct cache *w, struct text key); /* made when unknown */
+void published_set_status(struct cache *w, struct published *p, const json_t *status);
 /* Its reason tells of a container what a template would; a sidecar counts as any other. */
 enum container_role published_role(const struct published *p, const struct published_amount *row);
 
 /* An object named this controller owner: a link to another one is undone. */
 void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES]);
 
-/* Parts of world_settle and world_release. */
-void workloads_settle(struct world *w);                        /* owners */
-bool namespace_going(const struct world *w, const char *name); /* it is being deleted */
-void namespaces_sweep(struct world *w);                        /* those that are gone, once nothing of theirs is held */
-void workloads_free_gone(struct world *w);
-void pods_release(struct world *w);
-void workloads_release(struct world *w);
-void profiles_release(struct world *w);
-void published_release(struct world *w);
-void targets_release(struct world *w);
-void rivals_settle(struct world *w); /* which workloads they are about; after workloads_settle */
-void rivals_release(struct world *w);
-void pods_settle(struct world *w);       /* the order */
-void pods_free_dropped(struct world *w); /* last */
+/* Parts of cache_relink and cache_release. */
+void workloads_settle(struct cache *w);                        /* owners */
+bool namespace_going(const struct cache *w, const char *name); /* it is being deleted */
+void namespaces_sweep(struct cache *w);                        /* those that are gone, once nothing of theirs is held */
+void workloads_free_gone(struct cache *w);
+void pods_release(struct cache *w);
+void workloads_release(struct cache *w);
+void profiles_release(struct cache *w);
+void published_release(struct cache *w);
+void targets_release(struct cache *w);
+void other_autoscalers_relink(struct cache *w); /* which workloads they are about; after workloads_settle */
+void other_autoscalers_release(struct cache *w);
+void pods_settle(struct cache *w);       /* the order */
+void pods_free_dropped(struct cache *w); /* last */
 /* Links workloads and what scales them; a workload goes. */
-void autoscalers_settle(struct world *w);
+void autoscalers_settle(struct cache *w);
 void autoscalers_forget(struct workload *wl);
-void autoscalers_release(struct world *w);
+void autoscalers_release(struct cache *w);
 /* An HPA that KEDA made of a ScaledObject that is seen: that one speaks for it. */
-bool autoscaler_spoken_for(const struct world *w, const struct autoscaler *s);
+bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? */
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
 /* Does it compare the utilization with a target that can be moved? */
@@ -664,15 +665,15 @@ bool autoscaler_moves(const struct autoscaler_metric *m);
 
 /* Profiles: the one that wins, counting those it beats; NULL: none matches. by: whoever runs the template in the place
  * of the workload asked about, which a profile may name as well; NULL: itself. */
-void profiles_read_zones(struct world *w); /* time zones afresh: tzdata may have come, or changed */
-struct profile *profile_choose(struct world *w, const struct profile_subject *s, const struct watched_kind *by,
+void profiles_read_zones(struct cache *w); /* time zones afresh: tzdata may have come, or changed */
+struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by,
                                bool count);
 /* A workload as one asked about; what is no target of its own has no labels. */
-struct profile_subject profile_subject_of(struct world *w, const struct workload *wl, enum dimension d);
+struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
-bool profile_unread(const struct world *w, const struct target *t);
+bool profile_unread(const struct cache *w, const struct target *t);
 /* One that cluster profiles reach only by its name. */
-bool profile_system_namespace(const struct world *w, const char *ns);
+bool profile_system_namespace(const struct cache *w, const char *ns);
 
 static inline struct amount pod_request(const struct pod_container *c, enum resource r)
 {
@@ -753,10 +754,10 @@ static inline const char *profile_kind(const struct profile *p)
 }
 
 /* A kind by group and kind; made (to be discovered) where it is not watched yet. */
-struct watched_kind *kind_watched(struct world *w, struct text group, struct text kind);
+struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind);
 
-/* Small shared parts (world.c). */
-struct text key_of_object(struct world *w, const struct object_view *view); /* "ns/name" in scratch */
+/* Small shared parts (cache.c). */
+struct text key_of_object(struct cache *w, const struct object_view *view); /* "ns/name" in scratch */
 /* The next value of a map, NULL at the end: for (size_t at = 0; (v = map_each(&m, &at));). The entry just seen may be
  * dropped. */
 static inline void *map_each(const struct map *m, size_t *at)
@@ -784,6 +785,6 @@ void labels_set(struct labels *l, const struct label_pair *pair, size_t count);
 void labels_release(struct labels *l);
 void key_split(struct text api_version, struct text *ret_group, struct text *ret_version);
 uint64_t digest_bytes(uint64_t seed, const void *p, size_t len);
-uint64_t digest_template(struct text object, const char *template_path); /* digest.c */
+uint64_t template_fingerprint(struct text object, const char *template_path); /* template_fingerprint.c */
 
 #endif

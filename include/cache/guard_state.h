@@ -9,9 +9,9 @@
 
 enum { GUARD_PODS_MAX = 256 };
 
-struct guarding {
+struct guard_state {
         /* of the change that is watched */
-        int64_t change_ms;        /* guarding_set_ms; 0: none is, or it was not we alone who made it */
+        int64_t change_ms;        /* guard_state_set_ms; 0: none is, or it was not we alone who made it */
         struct guard_pods before; /* the pods that ran then */
         struct guard_restarts {
                 uint32_t pod; /* digest of its UID */
@@ -30,32 +30,32 @@ struct guarding {
 };
 
 /* When we last changed what its pods are to have: our last change, or the rest of a trial that followed it. */
-static inline int64_t guarding_set_ms(const struct target *t)
+static inline int64_t guard_state_set_ms(const struct target *t)
 {
-        const struct deed *d = &t->deed;
+        const struct apply_state *d = &t->apply_state;
         return d->followed_ms > d->changed_ms ? d->followed_ms : d->changed_ms;
 }
 
-struct guarding *target_guarding(struct target *t); /* made when there is none */
-void target_drop_guarding(struct target *t);
-void guarding_free(struct guarding *g);
+struct guard_state *target_guard_state(struct target *t); /* made when there is none */
+void target_drop_guard_state(struct target *t);
+void guard_state_free(struct guard_state *g);
 /* How its pods are before a change. */
-struct guarding *guarding_survey(const struct target *t);
+struct guard_state *guard_state_survey(const struct target *t);
 /* The last change is watched from now on; seen: before it, taken over. */
-void guarding_begin(struct target *t, struct guarding *seen);
+void guard_state_begin(struct target *t, struct guard_state *seen);
 /* The change is no longer watched; what was taken back before stays. */
-void guarding_end(struct target *t);
+void guard_state_end(struct target *t);
 /* Of running pods with requests of ours, the restarts whose processes ended since the change, but for those that a
  * limit caused. Pods with kills that are not judged yet are left out until they are. */
-int64_t guarding_restarts(const struct target *t);
+int64_t guard_state_restarts(const struct target *t);
 /* A restart of p that a limit caused, and as many before it, of which nobody told, as came since the change. */
-void guarding_add_by_limit(struct guarding *g, const struct pod *p, int64_t untold);
+void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_t untold);
 /* Restarts that were heard of since, of processes that ended before the change, are put with those before it. */
-void guarding_hear(struct target *t);
+void guard_state_hear(struct target *t);
 /* The same pods, but for those on nodes whose kubelet is away, and those that are not ready and younger than that.
  * *ret_turned_ms: since when none of those that are not ready was, where all of them came after the change; else 0. */
-struct guard_pods guarding_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms);
-json_t *guarding_print(const struct guarding *g);
-void guarding_read(struct target *t, const json_t *from); /* NULL: nothing */
+struct guard_pods guard_state_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms);
+json_t *guard_state_print(const struct guard_state *g);
+void guard_state_read(struct target *t, const json_t *from); /* NULL: nothing */
 
 #endif

@@ -30,18 +30,18 @@ struct pod_more {
         struct together_sample newest;       /* where whole is set */
 };
 
-/* --- the world (dimension.c) --- */
+/* --- the cache (pod_namespace_targets.c) --- */
 
-void dimension_init(struct world *w);
-void pod_more_read(struct world *w, struct pod *p, const struct object_view *meta);
-void pod_more_free(struct world *w, struct pod *p);
-/* Parts of world_settle: targets and their profiles; then each pod to its targets. */
-void dimension_settle(struct world *w);
+void dimension_init(struct cache *w);
+void pod_more_read(struct cache *w, struct pod *p, const struct object_view *meta);
+void pod_more_free(struct cache *w, struct pod *p);
+/* Parts of cache_relink: targets and their profiles; then each pod to its targets. */
+void dimension_settle(struct cache *w);
 void dimension_link(struct pod *p);
-void dimension_forget(struct world *w, struct target *t); /* it is about to be freed */
+void dimension_forget(struct cache *w, struct target *t); /* it is about to be freed */
 /* May what is recommended for it be written? Of these dimensions only for a pod without owner, as it is admitted. */
 bool dimension_writes(const struct target *t);
 /* The first pod, in the order, of a namespace; that of another one, or the end, where it has none. */
-size_t pods_from(const struct world *w, const char *ns);
+size_t pods_from(const struct cache *w, const char *ns);
 
 #endif

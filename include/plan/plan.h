@@ -57,7 +57,7 @@ struct plan {
         char blocked[160];                  /* why the rollout is blocked; "" */
         char no_room[160];                  /* which quota would refuse pods of it, and what is missing; "" */
         const char *opted_out;              /* what opts it out; NULL: nothing */
-        struct plan_autoscaler *autoscaler; /* scaling.h: those that go by utilization, or that we wrote once */
+        struct plan_autoscaler *autoscaler; /* autoscaler_plan.h: those that go by utilization, or that we wrote once */
         int autoscalers;
         bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* as core/correct.h has them */
         struct plan_resize resize;
@@ -83,7 +83,7 @@ struct plan_facts {
 
 /* Decide about one target: reads the world and writes nothing (but its own plan, in the arena). The target has a
  * workload. */
-void reconcile(struct world *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
+void reconcile(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
 
 /* Kubernetes' effective request of the pod over one amount of each container: init containers and sidecars as the
  * scheduler counts. */
@@ -96,11 +96,11 @@ int64_t plan_saving(const struct plan *p, enum resource r);
 
 /* What the owner of a pod's container asks for, as the template of its target has it, else (injected, or no target) as
  * the pod has. */
-void plan_originals(struct world *w, const struct target *t, const struct pod_container *pc,
+void plan_originals(struct cache *w, const struct target *t, const struct pod_container *pc,
                     struct amount ret[static RESOURCES]);
 /* The original CPU request of a target's container in cores, as the template has it, else (injected) as the pod has; 0:
  * none. */
-double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc);
+double plan_cpu_weight(struct cache *w, const struct target *t, const struct pod_container *pc);
 
 /* Is it one of those that the profile sets, and that run beside each other? */
 bool plan_counts(const struct plan_container *c);
@@ -108,13 +108,14 @@ bool plan_counts(const struct plan_container *c);
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
 
-/* quota.c: would every quota of its namespace take the pods of a rollout to what the plan writes now? Else no_room. */
-bool quota_allows(struct world *w, struct plan *p);
+/* quota_plan.c: would every quota of its namespace take the pods of a rollout to what the plan writes now? Else
+ * no_room. */
+bool quota_allows(struct cache *w, struct plan *p);
 /* How many pods a rollout of so many makes beside those that run. */
 int64_t rollout_surge(const struct workload *wl, int64_t replicas);
 
-/* words.c: what conditions say of those who hold */
-void words_of_rival(const struct rival *r, char out[static PLAN_WORDS]);
+/* messages.c: what conditions say of those who hold */
+void words_of_other_autoscaler(const struct other_autoscaler *r, char out[static PLAN_WORDS]);
 /* The reason of condition PodLevel: the resources that its pods ask for as a whole; NULL: none. */
 const char *pod_asks_word(const struct workload *wl);
 /* Of the newest kill that is held: says its condition's reason, NULL: none is. */
@@ -127,7 +128,7 @@ struct plan_condition *plan_say(struct plan *plan, const char *type, bool status
 /* The condition of a type; NULL: it says none. */
 const struct plan_condition *plan_condition(const struct plan *p, const char *type);
 
-/* canary_facts.c: who is changed first, and what is said of it */
+/* canary_plan.c: who is changed first, and what is said of it */
 bool canary_among(const struct profile *p); /* it tries changes on some of its workloads first */
 void canary_mark(struct target *t);         /* its pods that come first, while it has a trial */
 /* What a pod is to have of what was applied: the setting or, of one that comes later, what stood before. */
@@ -136,16 +137,16 @@ struct amount canary_share_of(const struct target *t, const struct plan_containe
 void canary_says(struct plan *p);    /* condition Canary, where there is something to wait for */
 bool canary_applies(struct plan *p); /* says Applied of pods that wait for others, if any */
 
-/* guard_facts.c: changes of ours that did harm */
+/* guard_plan.c: changes of ours that did harm */
 const struct guard_policy *guard_policy_of(const struct target *t); /* NULL: nothing of it is watched */
 bool guard_holds(const struct target *t, struct wall now);          /* it is left alone, because one did */
 void guard_says(struct plan *p);                                    /* condition Guarded, of one that is */
 
-/* InPlace (resize_facts.c) */
+/* InPlace (resize_plan.c) */
 bool in_place(const struct target *t); /* its profile resizes pods */
 void resize_setting(const struct target *t,
                     struct plan_container *c); /* what is in force of a container is the setting */
-void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p);
+void resize_survey(const struct cache *w, const struct plan_facts *f, struct plan *p);
 int64_t resize_set_ms(const struct plan *p); /* what a pod is to be resized to is since then */
 bool resize_says(struct plan *p);            /* says Applied of pods that do not have it, if any */
 /* Does a node lack the room for what a pod is to have? Who needs more and does not get it is told before what a target
@@ -160,15 +161,15 @@ bool resize_is_raised(const struct plan *p, const struct pod *pod); /* since the
 struct amount resize_want(const struct plan *p, const struct plan_container *c, const struct pod *pod, int container,
                           enum resource r, bool *ret_other);
 
-/* Targets of other dimensions (dimension_plan.c). */
+/* Targets of other dimensions (pod_namespace_plan.c). */
 
 /* How long it has been without a sample though it runs. */
-int64_t dimension_silence(struct world *w, const struct target *t, const struct history *h, struct wall now);
+int64_t dimension_silence(struct cache *w, const struct target *t, const struct history *h, struct wall now);
 /* The row of a pod, or of a namespace, as a whole; of a pod behind those of its containers. */
-void dimension_whole(struct world *w, const struct target *t, const struct plan *plan, struct plan_container *ret);
+void dimension_whole(struct cache *w, const struct target *t, const struct plan *plan, struct plan_container *ret);
 /* What the namespace's ResourceQuotas allow its pods to request, and what they count: of several the one that leaves
  * less. One of a scope bounds some pods only, and is left out. Unset: none bounds it. */
-void dimension_quota(const struct world *w, const struct target *t, struct amount ret_hard[static RESOURCES],
+void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
                      struct amount ret_used[static RESOURCES]);
 
 #endif

@@ -10,7 +10,7 @@
 #include "kube/client.h"
 
 struct owner_lookup;
-struct owner_lookup *owner_lookup_new(struct client *c, struct world *w);
+struct owner_lookup *owner_lookup_new(struct client *c, struct cache *w);
 void owner_lookup_free(struct owner_lookup *k); /* look-ups under way end without a call */
 
 /* The top of the chain that starts at a pod's controller. found is called once, perhaps from within; owner is one block

@@ -7,12 +7,12 @@
 #include "cache/cache.h"
 
 /* Parts. Profiles come first: rows of targets point to them. */
-void snapshot_add_profiles(struct world *w, struct snapshot *v);
-void snapshot_add_namespaces(struct world *w, struct snapshot *v);
-void snapshot_add_hpas(struct world *w, struct snapshot *v);
-void snapshot_add_other_autoscalers(struct world *w, struct snapshot *v);
+void snapshot_add_profiles(struct cache *w, struct snapshot *v);
+void snapshot_add_namespaces(struct cache *w, struct snapshot *v);
+void snapshot_add_hpas(struct cache *w, struct snapshot *v);
+void snapshot_add_other_autoscalers(struct cache *w, struct snapshot *v);
 /* A row for each Recommendation, where nothing else is known. */
-void snapshot_add_recommendations(struct world *w, struct arena *scratch, struct snapshot *v);
+void snapshot_add_recommendations(struct cache *w, struct arena *scratch, struct snapshot *v);
 
 struct snapshot_row_name {
         const char *ns, *group, *version, *kind, *name, *recommendation;
@@ -29,6 +29,6 @@ const struct snapshot_quota *snapshot_quota_new(struct snapshot *v, const struct
 
 /* A whole view from a world that holds Recommendations, profiles, namespaces, LimitRanges and HPAs, and nothing that
  * was learned. With one reference. */
-struct snapshot *snapshot_from_status(struct world *w, struct wall at);
+struct snapshot *snapshot_from_status(struct cache *w, struct wall at);
 
 #endif

@@ -14,7 +14,7 @@ enum { UTILIZATION_SERIES_PODS = 5000 };
 
 /* Fills in the view's pods, of a settled world: those sampled not longer than fresh_ms before now, of which something
  * can be said. */
-void snapshot_add_utilization(struct world *w, struct wall now, int64_t fresh_ms, struct snapshot *v);
+void snapshot_add_utilization(struct cache *w, struct wall now, int64_t fresh_ms, struct snapshot *v);
 
 /* The series of one resource, m's family. */
 void utilization_write(struct buf *out, const struct metric *m, const struct snapshot *v, enum resource r);

@@ -142,7 +142,7 @@ struct snapshot {
         const struct snapshot_pod *pod; /* by (ns, name) */
         size_t pods;
         const struct snapshot_other_autoscaler *rival; /* in any order */
-        size_t rivals;
+        size_t other_autoscalers;
         struct snapshot_kept *kept;
         const char **names;                          /* those copied lately, by their hash; NULL once it is finished */
         const struct snapshot_condition *conditions; /* those of the target before */

@@ -3,14 +3,15 @@
 
 #include "cache/cache.h"
 
-static const char *const asks_by[WISHES] = {[WISH_ADOPT] = ANNOTATION_ADOPT, [WISH_IMPORT] = ANNOTATION_IMPORT};
+static const char *const asks_by[ANNOTATION_COMMANDS] = {
+        [COMMAND_ADOPT] = ANNOTATION_ADOPT, [COMMAND_IMPORT] = ANNOTATION_IMPORT};
 
-const char *wish_annotation(enum wish_name name)
+const char *annotation_command_key(enum annotation_command_name name)
 {
         return asks_by[name];
 }
 
-void wish_free(struct wish *w)
+void annotation_command_free(struct annotation_command *w)
 {
         if (!w)
                 return;
@@ -19,12 +20,12 @@ void wish_free(struct wish *w)
         mem_free(w);
 }
 
-void wish_set(struct wish **w, const char *asks)
+void annotation_command_set(struct annotation_command **w, const char *asks)
 {
         if (asks && *w && strcmp(asks, (*w)->asks) == 0)
                 return;
-        wish_free(*w);
-        *w = asks ? MEM_NEW(struct wish) : NULL;
+        annotation_command_free(*w);
+        *w = asks ? MEM_NEW(struct annotation_command) : NULL;
         if (asks)
                 (*w)->asks = mem_string(asks);
 }

@@ -7,7 +7,7 @@
 #include "cache/cache.h"
 #include "cache/pod_canary.h"
 
-static struct record_row row_read(struct world *w, const json_t *of)
+static struct record_row row_read(struct cache *w, const json_t *of)
 {
         const char *name = json_string_value(json_object_get(of, "name"));
         struct record_row row = {.container = intern_text(w->names, text_of(name ? name : ""))};
@@ -18,7 +18,7 @@ static struct record_row row_read(struct world *w, const json_t *of)
         return row;
 }
 
-static struct record_set set_read(struct world *w, const char *containers)
+static struct record_set set_read(struct cache *w, const char *containers)
 {
         AUTO(json_decref) json_t *list = json_loads(containers, 0, NULL);
         size_t rows = json_array_size(list);
@@ -38,32 +38,32 @@ static const struct record_row *row_of(const struct record_set *set, const char 
         return NULL;
 }
 
-void target_try(struct world *w, struct target *t, char *rest)
+void pod_canary_begin(struct cache *w, struct target *t, char *rest)
 {
-        target_try_end(w, t);
-        t->deed.trial = MEM_NEW(struct trial);
-        *t->deed.trial = (struct trial){rest, set_read(w, rest)};
+        pod_canary_end(w, t);
+        t->apply_state.pod_canary = MEM_NEW(struct pod_canary);
+        *t->apply_state.pod_canary = (struct pod_canary){rest, set_read(w, rest)};
 }
 
-void target_try_end(struct world *w, struct target *t)
+void pod_canary_end(struct cache *w, struct target *t)
 {
-        struct trial *trial = STEAL(&t->deed.trial);
-        if (!trial)
+        struct pod_canary *pod_canary = STEAL(&t->apply_state.pod_canary);
+        if (!pod_canary)
                 return;
-        record_set_release(w, &trial->rest);
-        mem_free(trial->containers);
-        mem_free(trial);
+        record_set_release(w, &pod_canary->rest);
+        mem_free(pod_canary->containers);
+        mem_free(pod_canary);
 }
 
-const struct record_row *target_resting(const struct target *t, const char *container)
+const struct record_row *pod_canary_resting(const struct target *t, const char *container)
 {
-        return t->deed.trial ? row_of(&t->deed.trial->rest, container) : NULL;
+        return t->apply_state.pod_canary ? row_of(&t->apply_state.pod_canary->rest, container) : NULL;
 }
 
-void target_set_applied(struct world *w, struct target *t, char *containers, bool in_place)
+void target_set_applied(struct cache *w, struct target *t, char *containers, bool in_place)
 {
-        struct deed *d = &t->deed;
-        target_try_end(w, t);
+        struct apply_state *d = &t->apply_state;
+        pod_canary_end(w, t);
         record_set_release(w, &d->set);
         mem_free(d->containers);
         d->containers = containers;
@@ -74,5 +74,5 @@ void target_set_applied(struct world *w, struct target *t, char *containers, boo
 
 const struct record_row *target_setting(const struct target *t, const char *container)
 {
-        return row_of(&t->deed.set, container);
+        return row_of(&t->apply_state.set, container);
 }

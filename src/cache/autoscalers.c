@@ -9,7 +9,7 @@ const struct autoscaler_kind
         autoscaler_hpa = {"HPA", "autoscaling", "v2", "HorizontalPodAutoscaler", "horizontalpodautoscalers", false},
         autoscaler_scaled_object = {"ScaledObject", "keda.sh", "v1alpha1", "ScaledObject", "scaledobjects", true};
 
-static void autoscaler_clear(struct world *w, struct autoscaler *s)
+static void autoscaler_clear(struct cache *w, struct autoscaler *s)
 {
         intern_drop(w->names, s->target_group);
         intern_drop(w->names, s->target_kind);
@@ -39,7 +39,7 @@ static void leave_workload(struct autoscaler *s)
         s->next = NULL;
 }
 
-static void autoscaler_free(struct world *w, struct autoscaler *s)
+static void autoscaler_free(struct cache *w, struct autoscaler *s)
 {
         leave_workload(s);
         autoscaler_clear(w, s);
@@ -50,7 +50,7 @@ static void autoscaler_free(struct world *w, struct autoscaler *s)
 }
 
 /* Names hold no '/'. */
-static struct text key_of(struct world *w, const struct autoscaler_kind *k, struct text ns, struct text name)
+static struct text key_of(struct cache *w, const struct autoscaler_kind *k, struct text ns, struct text name)
 {
         bool hpa = k == &autoscaler_hpa;
         AUTO(mem_free)
@@ -58,7 +58,7 @@ static struct text key_of(struct world *w, const struct autoscaler_kind *k, stru
         return text_of(arena_text(&w->scratch, text_of(key)));
 }
 
-static struct autoscaler *autoscaler_get(struct world *w, const struct autoscaler_kind *k,
+static struct autoscaler *autoscaler_get(struct cache *w, const struct autoscaler_kind *k,
                                          const struct object_view *meta)
 {
         struct text key = key_of(w, k, meta->ns, meta->name);
@@ -76,12 +76,12 @@ static struct autoscaler *autoscaler_get(struct world *w, const struct autoscale
 }
 
 /* NULL where there is none. */
-static const char *interned(struct world *w, struct text t)
+static const char *interned(struct cache *w, struct text t)
 {
         return t.len ? intern_text(w->names, t) : NULL;
 }
 
-static void set_owner(struct world *w, const struct owner_ref *from, struct controller_owner *to)
+static void set_owner(struct cache *w, const struct owner_ref *from, struct controller_owner *to)
 {
         *to = (struct controller_owner){.kind = interned(w, from->kind)};
         if (!to->kind)
@@ -91,7 +91,7 @@ static void set_owner(struct world *w, const struct owner_ref *from, struct cont
         uid_bytes(from->uid, to->uid);
 }
 
-static void set_metrics(struct world *w, const struct autoscaler_view *v, struct autoscaler *s)
+static void set_metrics(struct cache *w, const struct autoscaler_view *v, struct autoscaler *s)
 {
         s->metric = mem_new_array((size_t)v->metrics + 1, sizeof *s->metric);
         for (int i = 0; i < v->metrics; i++)
@@ -118,7 +118,7 @@ static struct autoscaler_metric *metric_of(struct autoscaler *s, const struct re
 }
 
 /* What an annotation of ours records, each beside its metric. Returns how many it names. */
-static int set_records(struct world *w, struct text annotation, struct autoscaler *s, bool original)
+static int set_records(struct cache *w, struct text annotation, struct autoscaler *s, bool original)
 {
         struct recorded_target *row = arena_new(&w->scratch, VIEW_METRICS * sizeof *row);
         int rows = annotation.len ? record_targets_read(annotation, &w->scratch, row, NULL) : 0;
@@ -148,7 +148,7 @@ static bool is_same(const struct autoscaler *a, const struct autoscaler *b)
 }
 
 /* Its status changes every few seconds: only what it scales, and on what, counts as a change. */
-static void autoscaler_set(struct world *w, const struct autoscaler_view *v, struct autoscaler *s)
+static void autoscaler_set(struct cache *w, const struct autoscaler_view *v, struct autoscaler *s)
 {
         struct text group, version;
         struct autoscaler was = *s;
@@ -168,14 +168,14 @@ static void autoscaler_set(struct world *w, const struct autoscaler_view *v, str
         autoscaler_clear(w, &was);
 }
 
-static int decode(struct world *w, const struct autoscaler_kind *k, struct text json, struct autoscaler_view *view,
+static int decode(struct cache *w, const struct autoscaler_kind *k, struct text json, struct autoscaler_view *view,
                   struct err *err)
 {
         return k == &autoscaler_hpa ? decode_hpa(json, w->field_manager, &w->scratch, view, err)
                                     : decode_scaled_object(json, w->field_manager, &w->scratch, view, err);
 }
 
-static int upsert(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t epoch, struct err *err)
+static int upsert(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t epoch, struct err *err)
 {
         struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
         int rc = decode(w, k, json, view, err);
@@ -189,7 +189,7 @@ static int upsert(struct world *w, const struct autoscaler_kind *k, struct text 
         return rc;
 }
 
-int autoscaler_answer(struct world *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
+int autoscaler_answer(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t events,
                       struct err *err)
 {
         struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
@@ -203,7 +203,7 @@ int autoscaler_answer(struct world *w, const struct autoscaler_kind *k, struct t
         return rc;
 }
 
-static void drop(struct world *w, const struct autoscaler_kind *k, struct text json)
+static void drop(struct cache *w, const struct autoscaler_kind *k, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -215,7 +215,7 @@ static void drop(struct world *w, const struct autoscaler_kind *k, struct text j
         arena_reset(&w->scratch);
 }
 
-static void sweep(struct world *w, const struct autoscaler_kind *k, uint32_t epoch)
+static void sweep(struct cache *w, const struct autoscaler_kind *k, uint32_t epoch)
 {
         struct autoscaler *s;
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
@@ -226,37 +226,37 @@ static void sweep(struct world *w, const struct autoscaler_kind *k, uint32_t epo
                 }
 }
 
-int hpa_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int hpa_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         return upsert(w, &autoscaler_hpa, json, epoch, err);
 }
 
-void hpa_remove(struct world *w, struct text json)
+void hpa_remove(struct cache *w, struct text json)
 {
         drop(w, &autoscaler_hpa, json);
 }
 
-void hpa_swept(struct world *w, uint32_t epoch)
+void hpa_swept(struct cache *w, uint32_t epoch)
 {
         sweep(w, &autoscaler_hpa, epoch);
 }
 
-int scaled_object_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int scaled_object_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         return upsert(w, &autoscaler_scaled_object, json, epoch, err);
 }
 
-void scaled_object_remove(struct world *w, struct text json)
+void scaled_object_remove(struct cache *w, struct text json)
 {
         drop(w, &autoscaler_scaled_object, json);
 }
 
-void scaled_object_swept(struct world *w, uint32_t epoch)
+void scaled_object_swept(struct cache *w, uint32_t epoch)
 {
         sweep(w, &autoscaler_scaled_object, epoch);
 }
 
-void autoscalers_release(struct world *w)
+void autoscalers_release(struct cache *w)
 {
         struct autoscaler *s;
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
@@ -283,7 +283,7 @@ static void link_to(struct workload *wl, struct autoscaler *s)
         *link = s;
 }
 
-bool autoscaler_spoken_for(const struct world *w, const struct autoscaler *s)
+bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s)
 {
         if (s->kind != &autoscaler_hpa || !s->owner.kind || strcmp(s->owner.kind, autoscaler_scaled_object.kind) != 0)
                 return false;
@@ -291,7 +291,7 @@ bool autoscaler_spoken_for(const struct world *w, const struct autoscaler *s)
         return map_get(&w->autoscalers, text_of(key)) != NULL;
 }
 
-void autoscalers_settle(struct world *w)
+void autoscalers_settle(struct cache *w)
 {
         struct autoscaler *s;
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));) {

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-void world_init(struct world *w, const char *field_manager, const char *own_ns)
+void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
 {
-        *w = (struct world){.names = intern_new(), .field_manager = field_manager, .own_ns = own_ns, .changed = true};
+        *w = (struct cache){.names = intern_new(), .field_manager = field_manager, .own_ns = own_ns, .changed = true};
         for (size_t i = 0; i < kinds_count; i++) {
                 struct watched_kind *k = kind_watched(w, text_of(kinds[i].group), text_of(kinds[i].kind));
                 k->version = intern_text(w->names, text_of(kinds[i].version));
@@ -81,7 +81,7 @@ void key_split(struct text api_version, struct text *ret_group, struct text *ret
         *ret_version = (struct text){slash + 1, api_version.len - len - 1};
 }
 
-struct watched_kind *kind_watched(struct world *w, struct text group, struct text kind)
+struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind)
 {
         for (struct watched_kind *k = w->kinds; k; k = k->next)
                 if (text_is(group, k->group) && text_is(kind, k->kind))
@@ -97,7 +97,7 @@ struct watched_kind *kind_watched(struct world *w, struct text group, struct tex
 
 /* --- namespaces --- */
 
-struct ns *ns_get(struct world *w, struct text name)
+struct ns *ns_get(struct cache *w, struct text name)
 {
         struct ns *ns = map_get(&w->namespaces, name);
         if (ns)
@@ -108,7 +108,7 @@ struct ns *ns_get(struct world *w, struct text name)
         return ns;
 }
 
-int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;
         int rc = decode_object(json, &w->scratch, &view, err);
@@ -129,7 +129,7 @@ int ns_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err
 }
 
 /* The entry stays while pods, targets and others are of it: they share its name. */
-static void ns_forget(struct world *w, struct ns *ns)
+static void ns_forget(struct cache *w, struct ns *ns)
 {
         labels_release(&ns->labels);
         ns->known = ns->apply_never = ns->going = false;
@@ -137,7 +137,7 @@ static void ns_forget(struct world *w, struct ns *ns)
         w->ns_gone = true;
 }
 
-void ns_remove(struct world *w, struct text json)
+void ns_remove(struct cache *w, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -148,7 +148,7 @@ void ns_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void ns_swept(struct world *w, uint32_t epoch)
+void ns_swept(struct cache *w, uint32_t epoch)
 {
         struct ns *ns;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
@@ -189,7 +189,7 @@ static void range_read(const struct limit_range_view *view, struct range_facts *
         }
 }
 
-int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int range_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct limit_range_view view;
         int rc = decode_limit_range(json, &w->scratch, &view, err);
@@ -208,7 +208,7 @@ int range_upsert(struct world *w, struct text json, uint32_t epoch, struct err *
         return rc;
 }
 
-void range_remove(struct world *w, struct text json)
+void range_remove(struct cache *w, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -218,7 +218,7 @@ void range_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void range_swept(struct world *w, uint32_t epoch)
+void range_swept(struct cache *w, uint32_t epoch)
 {
         struct ns *ns;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
@@ -246,7 +246,7 @@ static void keep_smaller(struct amount *a, struct amount b)
                 *a = b;
 }
 
-void range_facts(struct world *w, const char *name, struct range_facts *ret)
+void range_facts(struct cache *w, const char *name, struct range_facts *ret)
 {
         *ret = (struct range_facts){0};
         const struct ns *ns = map_get(&w->namespaces, text_of(name));
@@ -263,20 +263,20 @@ void range_facts(struct world *w, const char *name, struct range_facts *ret)
 
 /* --- namespaces that are gone --- */
 
-bool namespace_going(const struct world *w, const char *name)
+bool namespace_going(const struct cache *w, const char *name)
 {
         const struct ns *ns = map_get(&w->namespaces, text_of(name));
         return ns && ns->going;
 }
 
-static void ns_use(struct world *w, const char *name)
+static void ns_use(struct cache *w, const char *name)
 {
         struct ns *ns = name ? map_get(&w->namespaces, text_of(name)) : NULL;
         if (ns)
                 ns->used = true;
 }
 
-static void ns_free(struct world *w, struct ns *ns)
+static void ns_free(struct cache *w, struct ns *ns)
 {
         while (ns->ranges)
                 range_free(range_take(ns, text_of(ns->ranges->name)));
@@ -286,13 +286,13 @@ static void ns_free(struct world *w, struct ns *ns)
         mem_free(ns);
 }
 
-void namespaces_sweep(struct world *w)
+void namespaces_sweep(struct cache *w)
 {
         const struct workload *wl;
         const struct profile *profile;
         const struct target *t;
         const struct autoscaler *h;
-        const struct rival *rival;
+        const struct other_autoscaler *rival;
         const struct pod *p;
         struct ns *ns;
         if (!w->ns_gone)
@@ -310,7 +310,7 @@ void namespaces_sweep(struct world *w)
                 ns_use(w, t->ns);
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));)
                 ns_use(w, h->ns);
-        for (size_t at = 0; (rival = map_each(&w->rivals, &at));)
+        for (size_t at = 0; (rival = map_each(&w->other_autoscalers, &at));)
                 ns_use(w, rival->ns);
         for (size_t at = 0; (profile = map_each(&w->profiles, &at));)
                 ns_use(w, profile->ns);
@@ -323,7 +323,7 @@ void namespaces_sweep(struct world *w)
 
 /* --- small shared parts --- */
 
-struct text key_of_object(struct world *w, const struct object_view *view)
+struct text key_of_object(struct cache *w, const struct object_view *view)
 {
         size_t len = view->ns.len + 1 + view->name.len;
         char *key = arena_new(&w->scratch, len + 1);
@@ -335,7 +335,7 @@ struct text key_of_object(struct world *w, const struct object_view *view)
 
 /* --- the end --- */
 
-void world_release(struct world *w)
+void cache_release(struct cache *w)
 {
         struct ns *ns;
         targets_release(w);
@@ -343,8 +343,8 @@ void world_release(struct world *w)
         workloads_release(w);
         profiles_release(w);
         published_release(w);
-        rivals_release(w);
-        shortages_release(w);
+        other_autoscalers_release(w);
+        node_oom_events_release(w);
         nodes_release(w);
         autoscalers_release(w);
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)

@@ -9,16 +9,16 @@
 
 /* --- lifetime --- */
 
-struct guarding *target_guarding(struct target *t)
+struct guard_state *target_guard_state(struct target *t)
 {
-        if (!t->deed.guard)
-                t->deed.guard = MEM_NEW(struct guarding);
-        return t->deed.guard;
+        if (!t->apply_state.guard)
+                t->apply_state.guard = MEM_NEW(struct guard_state);
+        return t->apply_state.guard;
 }
 
-void guarding_end(struct target *t)
+void guard_state_end(struct target *t)
 {
-        struct guarding *g = t->deed.guard;
+        struct guard_state *g = t->apply_state.guard;
         if (!g)
                 return;
         mem_free(g->had);
@@ -29,10 +29,10 @@ void guarding_end(struct target *t)
         g->kill = (struct guard_kill){0};
         g->released = false;
         if (g->cause == GUARD_NONE)
-                target_drop_guarding(t);
+                target_drop_guard_state(t);
 }
 
-void guarding_free(struct guarding *g)
+void guard_state_free(struct guard_state *g)
 {
         if (!g)
                 return;
@@ -41,10 +41,10 @@ void guarding_free(struct guarding *g)
         mem_free(g);
 }
 
-void target_drop_guarding(struct target *t)
+void target_drop_guard_state(struct target *t)
 {
-        guarding_free(t->deed.guard);
-        t->deed.guard = NULL;
+        guard_state_free(t->apply_state.guard);
+        t->apply_state.guard = NULL;
 }
 
 /* --- pods --- */
@@ -54,7 +54,7 @@ static uint32_t pod_digest(const struct pod *p)
         return (uint32_t)digest_bytes(0, p->uid, sizeof p->uid);
 }
 
-static void remember(struct guarding *g, const struct pod *p)
+static void remember(struct guard_state *g, const struct pod *p)
 {
         for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
                 if (g->had[i].pod == pod_digest(p)) {
@@ -67,9 +67,9 @@ static void remember(struct guarding *g, const struct pod *p)
         g->had[g->hads - 1] = (struct guard_restarts){pod_digest(p), p->restarts};
 }
 
-struct guarding *guarding_survey(const struct target *t)
+struct guard_state *guard_state_survey(const struct target *t)
 {
-        struct guarding *g = MEM_NEW(struct guarding);
+        struct guard_state *g = MEM_NEW(struct guard_state);
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->running)
                         continue;
@@ -83,19 +83,19 @@ struct guarding *guarding_survey(const struct target *t)
         return g;
 }
 
-void guarding_begin(struct target *t, struct guarding *seen)
+void guard_state_begin(struct target *t, struct guard_state *seen)
 {
-        guarding_end(t);
-        struct guarding *g = target_guarding(t);
-        g->change_ms = guarding_set_ms(t);
+        guard_state_end(t);
+        struct guard_state *g = target_guard_state(t);
+        g->change_ms = guard_state_set_ms(t);
         g->before = seen->before;
         g->hads = seen->hads;
         g->had = STEAL(&seen->had);
-        guarding_free(seen);
+        guard_state_free(seen);
 }
 
 /* Of one that is beyond those remembered, as many as it has: it may have had them all. */
-static uint16_t restarts_before(const struct guarding *g, const struct pod *p)
+static uint16_t restarts_before(const struct guard_state *g, const struct pod *p)
 {
         uint32_t digest = pod_digest(p);
         for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
@@ -104,7 +104,7 @@ static uint16_t restarts_before(const struct guarding *g, const struct pod *p)
         return g->hads > GUARD_PODS_MAX && p->created_ms <= g->change_ms ? p->restarts : 0;
 }
 
-void guarding_add_by_limit(struct guarding *g, const struct pod *p, int64_t untold)
+void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_t untold)
 {
         int64_t since = (int64_t)p->restarts - restarts_before(g, p) - 1;
         if (untold > since)
@@ -113,9 +113,9 @@ void guarding_add_by_limit(struct guarding *g, const struct pod *p, int64_t unto
 }
 
 /* A restart is heard of seconds after its process ended: one that ended before the change was before it. */
-void guarding_hear(struct target *t)
+void guard_state_hear(struct target *t)
 {
-        struct guarding *g = t->deed.guard;
+        struct guard_state *g = t->apply_state.guard;
         int64_t change_s = whole_second(g->change_ms) / SECOND_MS;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (p->running && p->ours && p->ended_s && p->ended_s < change_s &&
@@ -123,9 +123,9 @@ void guarding_hear(struct target *t)
                         remember(g, p);
 }
 
-int64_t guarding_restarts(const struct target *t)
+int64_t guard_state_restarts(const struct target *t)
 {
-        const struct guarding *g = t->deed.guard;
+        const struct guard_state *g = t->apply_state.guard;
         int64_t sum = 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 bool counts = p->running && p->ours && p->restarts && !pod_is_unheard(p) && !pod_tells_of_kill(p);
@@ -142,7 +142,7 @@ static int64_t not_ready_since(const struct pod *p)
         return turned_ms > back_ms ? turned_ms : back_ms;
 }
 
-struct guard_pods guarding_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms)
+struct guard_pods guard_state_pods(const struct target *t, int64_t created_before_ms, int64_t *ret_turned_ms)
 {
         struct guard_pods pods = {0};
         bool new_ones = true;
@@ -155,7 +155,7 @@ struct guard_pods guarding_pods(const struct target *t, int64_t created_before_m
                 pods.ready += p->ready;
                 if (p->ready)
                         continue;
-                new_ones &= p->created_ms >= whole_second(guarding_set_ms(t));
+                new_ones &= p->created_ms >= whole_second(guard_state_set_ms(t));
                 if (turned_ms > *ret_turned_ms)
                         *ret_turned_ms = turned_ms;
         }
@@ -166,7 +166,7 @@ struct guard_pods guarding_pods(const struct target *t, int64_t created_before_m
 
 /* --- as the store has it --- */
 
-static json_t *had_print(const struct guarding *g)
+static json_t *had_print(const struct guard_state *g)
 {
         json_t *list = json_array();
         for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
@@ -174,7 +174,7 @@ static json_t *had_print(const struct guarding *g)
         return list;
 }
 
-json_t *guarding_print(const struct guarding *g)
+json_t *guard_state_print(const struct guard_state *g)
 {
         json_t *o = json_pack("{s:I, s:I, s:I, s:o, s:i, s:I}", "change", (json_int_t)g->change_ms, "pods",
                               (json_int_t)g->before.count, "ready", (json_int_t)g->before.ready, "had", had_print(g),
@@ -203,7 +203,7 @@ static int64_t integer_of(const json_t *o, const char *key)
 
 /* hads is whatever the store holds: only where the rows are as many as are kept may more pods have restarted, and how
  * many more makes no difference. */
-static void had_read(struct guarding *g, const json_t *list, int64_t hads)
+static void had_read(struct guard_state *g, const json_t *list, int64_t hads)
 {
         size_t i;
         json_t *row;
@@ -214,12 +214,12 @@ static void had_read(struct guarding *g, const json_t *list, int64_t hads)
         g->hads = (int)i + (i == GUARD_PODS_MAX && hads > GUARD_PODS_MAX);
 }
 
-void guarding_read(struct target *t, const json_t *from)
+void guard_state_read(struct target *t, const json_t *from)
 {
-        target_drop_guarding(t);
+        target_drop_guard_state(t);
         if (!json_is_object(from) || json_array_size(json_object_get(from, "had")) > GUARD_PODS_MAX)
                 return;
-        struct guarding *g = target_guarding(t);
+        struct guard_state *g = target_guard_state(t);
         const char *cause = json_string_value(json_object_get(from, "cause"));
         g->change_ms = time_kept(from, "change");
         g->before = (struct guard_pods){integer_of(from, "pods"), integer_of(from, "ready")};

@@ -8,7 +8,7 @@ static bool is_kept(const struct node *n)
         return n->known || n->first;
 }
 
-static void forget(struct world *w, struct node *n)
+static void forget(struct cache *w, struct node *n)
 {
         if (is_kept(n))
                 return;
@@ -17,7 +17,7 @@ static void forget(struct world *w, struct node *n)
         mem_free(n);
 }
 
-static struct node *node_get(struct world *w, struct text name)
+static struct node *node_get(struct cache *w, struct text name)
 {
         struct node *n = map_get(&w->nodes, name);
         if (n)
@@ -28,7 +28,7 @@ static struct node *node_get(struct world *w, struct text name)
         return n;
 }
 
-void node_take(struct world *w, struct pod *p, struct text name)
+void node_take(struct cache *w, struct pod *p, struct text name)
 {
         struct node *n = node_get(w, name);
         p->node = n;
@@ -39,7 +39,7 @@ void node_take(struct world *w, struct pod *p, struct text name)
         n->first = p;
 }
 
-void node_give(struct world *w, struct pod *p)
+void node_give(struct cache *w, struct pod *p)
 {
         if (!p->node)
                 return;
@@ -50,7 +50,7 @@ void node_give(struct world *w, struct pod *p)
 }
 
 /* Its pods are there for a minute or more after it: nobody hears of them. */
-static void node_unknown(struct world *w, struct node *n)
+static void node_unknown(struct cache *w, struct node *n)
 {
         n->away = n->known && n->first;
         n->known = false;
@@ -59,7 +59,7 @@ static void node_unknown(struct world *w, struct node *n)
         forget(w, n);
 }
 
-int node_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int node_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct node_view v;
         int rc = decode_node(json, &w->scratch, &v, err);
@@ -75,7 +75,7 @@ int node_upsert(struct world *w, struct text json, uint32_t epoch, struct err *e
         return rc;
 }
 
-void node_remove(struct world *w, struct text json)
+void node_remove(struct cache *w, struct text json)
 {
         struct node_view v;
         if (decode_node(json, &w->scratch, &v, NULL) == 0) {
@@ -86,7 +86,7 @@ void node_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void node_swept(struct world *w, uint32_t epoch)
+void node_swept(struct cache *w, uint32_t epoch)
 {
         struct node *n;
         for (size_t at = 0; (n = map_each(&w->nodes, &at));)
@@ -148,7 +148,7 @@ int64_t node_others_used(const struct node *n, const struct pod_container *but, 
         return sum;
 }
 
-void nodes_release(struct world *w)
+void nodes_release(struct cache *w)
 {
         struct node *n;
         for (size_t at = 0; (n = map_each(&w->nodes, &at));)

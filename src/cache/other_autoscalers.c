@@ -6,7 +6,7 @@
 
 #include "cache/cache.h"
 
-static void rival_free(struct world *w, struct rival *r)
+static void other_autoscaler_free(struct cache *w, struct other_autoscaler *r)
 {
         intern_drop(w->names, r->target_group);
         intern_drop(w->names, r->target_kind);
@@ -16,7 +16,7 @@ static void rival_free(struct world *w, struct rival *r)
         mem_free(r);
 }
 
-static void rival_drop(struct world *w, struct rival *r)
+static void other_autoscaler_drop(struct cache *w, struct other_autoscaler *r)
 {
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
@@ -26,15 +26,15 @@ static void rival_drop(struct world *w, struct rival *r)
              wl = wl->next_gone) /* what was decided about it may be asked for until the next settle */
                 if (wl->rival == r)
                         wl->rival = NULL;
-        map_drop(&w->rivals, text_of(r->key));
-        rival_free(w, r);
+        map_drop(&w->other_autoscalers, text_of(r->key));
+        other_autoscaler_free(w, r);
         w->changed = true;
 }
 
-static struct rival *rival_new(struct world *w, const struct vpa_view *v, struct text key)
+static struct other_autoscaler *other_autoscaler_new(struct cache *w, const struct vpa_view *v, struct text key)
 {
         struct text group, version;
-        struct rival *r = MEM_NEW(struct rival);
+        struct other_autoscaler *r = MEM_NEW(struct other_autoscaler);
         key_split(v->target.api_version, &group, &version);
         r->key = mem_string_n(key.p, key.len);
         r->ns = ns_get(w, v->meta.ns)->name;
@@ -43,13 +43,13 @@ static struct rival *rival_new(struct world *w, const struct vpa_view *v, struct
         r->target_kind = intern_text(w->names, v->target.kind);
         r->target_name = mem_string_n(v->target.name.p, v->target.name.len);
         r->mode = intern_text(w->names, v->mode);
-        map_put(&w->rivals, text_of(r->key), r);
+        map_put(&w->other_autoscalers, text_of(r->key), r);
         w->changed = true;
         return r;
 }
 
 /* Its status changes all the time. */
-static bool says_the_same(const struct rival *r, const struct vpa_view *v)
+static bool says_the_same(const struct other_autoscaler *r, const struct vpa_view *v)
 {
         struct text group, version;
         key_split(v->target.api_version, &group, &version);
@@ -57,20 +57,20 @@ static bool says_the_same(const struct rival *r, const struct vpa_view *v)
                text_is(v->target.name, r->target_name) && text_is(v->mode, r->mode);
 }
 
-int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int other_autoscaler_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct vpa_view view;
         int rc = decode_vpa(json, &w->scratch, &view, err);
         if (rc == 0) {
                 struct text key = key_of_object(w, &view.meta);
-                struct rival *r = map_get(&w->rivals, key);
+                struct other_autoscaler *r = map_get(&w->other_autoscalers, key);
                 bool off = text_is(view.mode, "Off");
                 if (r && (off || !says_the_same(r, &view))) {
-                        rival_drop(w, r);
+                        other_autoscaler_drop(w, r);
                         r = NULL;
                 }
                 if (!r && !off)
-                        r = rival_new(w, &view, key);
+                        r = other_autoscaler_new(w, &view, key);
                 if (r)
                         r->epoch = epoch;
         }
@@ -78,33 +78,33 @@ int rival_upsert(struct world *w, struct text json, uint32_t epoch, struct err *
         return rc;
 }
 
-void rival_remove(struct world *w, struct text json)
+void other_autoscaler_remove(struct cache *w, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                struct rival *r = map_get(&w->rivals, key_of_object(w, &view));
+                struct other_autoscaler *r = map_get(&w->other_autoscalers, key_of_object(w, &view));
                 if (r)
-                        rival_drop(w, r);
+                        other_autoscaler_drop(w, r);
         }
         arena_reset(&w->scratch);
 }
 
-void rival_swept(struct world *w, uint32_t epoch)
+void other_autoscaler_swept(struct cache *w, uint32_t epoch)
 {
-        struct rival *r;
-        for (size_t at = 0; (r = map_each(&w->rivals, &at));)
+        struct other_autoscaler *r;
+        for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at));)
                 if (r->epoch != epoch)
-                        rival_drop(w, r);
+                        other_autoscaler_drop(w, r);
 }
 
-void rivals_release(struct world *w)
+void other_autoscalers_release(struct cache *w)
 {
-        struct rival *r;
-        for (size_t at = 0; (r = map_each(&w->rivals, &at));) {
-                map_drop(&w->rivals, text_of(r->key));
-                rival_free(w, r);
+        struct other_autoscaler *r;
+        for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at));) {
+                map_drop(&w->other_autoscalers, text_of(r->key));
+                other_autoscaler_free(w, r);
         }
-        map_release(&w->rivals);
+        map_release(&w->other_autoscalers);
 }
 
 /* --- links --- */
@@ -120,13 +120,13 @@ static struct text key_of(const char *ns, struct text group, const char *kind, c
 }
 
 /* By what they are about. Of several the first by name, so that the same is told after a restart. */
-static void index_rivals(struct world *w, struct map *ret)
+static void index_other_autoscalers(struct cache *w, struct map *ret)
 {
-        struct rival *r;
+        struct other_autoscaler *r;
         char key[KEY_MAX];
-        for (size_t at = 0; (r = map_each(&w->rivals, &at));) {
+        for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at));) {
                 struct text about = key_of(r->ns, text_of(r->target_group), r->target_kind, r->target_name, key);
-                const struct rival *other = map_get(ret, about);
+                const struct other_autoscaler *other = map_get(ret, about);
                 if (other && strcmp(other->name, r->name) < 0)
                         continue;
                 char *kept = arena_new(&w->scratch, about.len);
@@ -136,7 +136,7 @@ static void index_rivals(struct world *w, struct map *ret)
 }
 
 /* An owner that nobody watches is known by name alone. */
-static const struct rival *rival_of_owner(const struct map *about, const struct workload *wl)
+static const struct other_autoscaler *other_autoscaler_of_owner(const struct map *about, const struct workload *wl)
 {
         const struct controller_owner *o = &wl->owner_ref;
         struct text group, version;
@@ -147,13 +147,13 @@ static const struct rival *rival_of_owner(const struct map *about, const struct 
         return map_get(about, key_of(wl->ns, group, o->kind, o->name, key));
 }
 
-static const struct rival *rival_of(const struct map *about, const struct workload *wl)
+static const struct other_autoscaler *other_autoscaler_of(const struct map *about, const struct workload *wl)
 {
-        const struct rival *r = NULL;
+        const struct other_autoscaler *r = NULL;
         for (; wl && !r; wl = wl->owner) {
                 r = map_get(about, text_of(wl->key));
                 if (!r)
-                        r = rival_of_owner(about, wl);
+                        r = other_autoscaler_of_owner(about, wl);
         }
         return r;
 }
@@ -161,19 +161,19 @@ static const struct rival *rival_of(const struct map *about, const struct worklo
 /* Whoever runs a workload's template stands for it. */
 static void pass_on(const struct map *about, const struct workload *wl)
 {
-        const struct rival *r = workload_more(wl)->refers.kind ? map_get(about, text_of(wl->key)) : NULL;
+        const struct other_autoscaler *r = workload_more(wl)->refers.kind ? map_get(about, text_of(wl->key)) : NULL;
         struct workload *of = wl->owner;
         if (r && of && (!of->rival || strcmp(r->name, of->rival->name) < 0))
                 of->rival = r;
 }
 
-void rivals_settle(struct world *w)
+void other_autoscalers_relink(struct cache *w)
 {
         struct map about = {0};
         struct workload *wl;
-        index_rivals(w, &about);
+        index_other_autoscalers(w, &about);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                wl->rival = about.count ? rival_of(&about, wl) : NULL;
+                wl->rival = about.count ? other_autoscaler_of(&about, wl) : NULL;
         for (size_t at = 0; about.count && (wl = map_each(&w->workloads, &at));)
                 pass_on(&about, wl);
         map_release(&about);

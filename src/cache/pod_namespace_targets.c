@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-void dimension_init(struct world *w)
+void dimension_init(struct cache *w)
 {
         w->whole = intern_text(w->names, TEXT(CONTAINER_WHOLE));
         for (enum dimension d = DIMENSION_POD; d < DIMENSIONS; d++) {
@@ -33,7 +33,7 @@ static struct pod_more *more_of(struct pod *p)
         return p->more;
 }
 
-static bool is_known_kind(const struct world *w, const struct owner_ref *owner)
+static bool is_known_kind(const struct cache *w, const struct owner_ref *owner)
 {
         struct text group = kind_group(owner->api_version);
         for (const struct watched_kind *k = w->kinds; k; k = k->next)
@@ -58,7 +58,7 @@ static bool labels_keep(struct labels *l, const struct label_pair *pair, size_t 
         return true;
 }
 
-static void more_clear(struct world *w, struct pod_more *more)
+static void more_clear(struct cache *w, struct pod_more *more)
 {
         labels_release(&more->labels);
         record_set_release(w, &more->original);
@@ -66,7 +66,7 @@ static void more_clear(struct world *w, struct pod_more *more)
         more->alone = more->apply_never = false;
 }
 
-void pod_more_free(struct world *w, struct pod *p)
+void pod_more_free(struct cache *w, struct pod *p)
 {
         if (p->more)
                 more_clear(w, p->more);
@@ -75,7 +75,7 @@ void pod_more_free(struct world *w, struct pod *p)
 }
 
 /* What was recorded of its requests, by an admission of ours or before a resize. Its likeness shares it. */
-static void records_read(struct world *w, struct pod_more *more, const struct our_annotations *notes)
+static void records_read(struct cache *w, struct pod_more *more, const struct our_annotations *notes)
 {
         struct workload *likeness = more->single ? more->single->likeness : NULL;
         record_set_release(w, &more->original);
@@ -88,7 +88,7 @@ static void records_read(struct world *w, struct pod_more *more, const struct ou
         likeness->applied = more->applied;
 }
 
-void pod_more_read(struct world *w, struct pod *p, const struct object_view *meta)
+void pod_more_read(struct cache *w, struct pod *p, const struct object_view *meta)
 {
         bool alone = meta->owner.kind.len == 0;
         if (!alone && is_known_kind(w, &meta->owner)) {
@@ -117,7 +117,7 @@ void pod_more_read(struct world *w, struct pod *p, const struct object_view *met
 
 /* --- likenesses --- */
 
-static struct workload *likeness_of(struct world *w, struct target *t)
+static struct workload *likeness_of(struct cache *w, struct target *t)
 {
         struct workload *wl = t->likeness;
         if (!wl) {
@@ -141,7 +141,7 @@ static void likeness_free(struct workload *wl)
         mem_free(wl);
 }
 
-static void likeness_of_pod(struct world *w, struct target *t, const struct pod *p)
+static void likeness_of_pod(struct cache *w, struct target *t, const struct pod *p)
 {
         struct workload *wl = likeness_of(w, t);
         const struct pod_more *more = p->more && p->more->alone ? p->more : NULL;
@@ -169,14 +169,14 @@ static void likeness_of_pod(struct world *w, struct target *t, const struct pod 
 
 /* --- choosing --- */
 
-static struct target *target_find(struct world *w, const char *ns, enum dimension d, const char *name)
+static struct target *target_find(struct cache *w, const char *ns, enum dimension d, const char *name)
 {
         AUTO(mem_free) char *key = w->others ? mem_printf("%s//%s/%s", ns, kind_of_dimension[d].kind, name) : NULL;
         return key ? map_get(&w->targets, text_of(key)) : NULL;
 }
 
 /* Made where a profile chose it; NULL: neither that nor remembered. */
-static struct target *target_chosen(struct world *w, const char *ns, enum dimension d, const char *name,
+static struct target *target_chosen(struct cache *w, const char *ns, enum dimension d, const char *name,
                                     struct profile *by)
 {
         struct target *t = by ? target_get(w, text_of(ns), TEXT(""), text_of(kind_of_dimension[d].kind), text_of(name))
@@ -188,7 +188,7 @@ static struct target *target_chosen(struct world *w, const char *ns, enum dimens
         return t;
 }
 
-static void settle_namespace(struct world *w, struct ns *ns)
+static void settle_namespace(struct cache *w, struct ns *ns)
 {
         const struct profile_subject s = {.ns = text_of(ns->name),
                                           .ns_label = ns->labels.pair,
@@ -214,7 +214,7 @@ static bool is_ordinal(const struct pod *p)
         return *digits && digits[strspn(digits, "0123456789")] == '\0';
 }
 
-static struct profile *profile_of_alone(struct world *w, const struct pod *p)
+static struct profile *profile_of_alone(struct cache *w, const struct pod *p)
 {
         const struct ns *ns = ns_get(w, text_of(p->ns));
         const struct profile_subject s = {.ns = text_of(p->ns),
@@ -229,7 +229,7 @@ static struct profile *profile_of_alone(struct world *w, const struct pod *p)
         return profile_choose(w, &s, NULL, true);
 }
 
-static struct target *settle_single(struct world *w, struct pod *p)
+static struct target *settle_single(struct cache *w, struct pod *p)
 {
         bool alone = p->more && p->more->alone;
         if (!alone && (!p->owner || p->owner->gone || !is_ordinal(p)))
@@ -242,7 +242,7 @@ static struct target *settle_single(struct world *w, struct pod *p)
 }
 
 /* By its topmost workload; where none is known, by its own labels. */
-static bool is_part(struct world *w, const struct pod *p, const struct profile *by)
+static bool is_part(struct cache *w, const struct pod *p, const struct profile *by)
 {
         const struct workload *top = p->owner && !p->owner->gone ? p->owner : NULL;
         while (top && top->owner && !top->owner->gone)
@@ -265,7 +265,7 @@ static bool is_part(struct world *w, const struct pod *p, const struct profile *
         return profile_selects(by->spec, text_of(by->ns), &s);
 }
 
-static void settle_pod(struct world *w, struct pod *p, struct target *whole)
+static void settle_pod(struct cache *w, struct pod *p, struct target *whole)
 {
         struct target *single = settle_single(w, p);
         if (whole && !is_part(w, p, whole->profile))
@@ -279,7 +279,7 @@ static void settle_pod(struct world *w, struct pod *p, struct target *whole)
         more->whole = whole;
 }
 
-static bool is_asked_for(const struct world *w, bool ret[static DIMENSIONS])
+static bool is_asked_for(const struct cache *w, bool ret[static DIMENSIONS])
 {
         const struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
@@ -288,7 +288,7 @@ static bool is_asked_for(const struct world *w, bool ret[static DIMENSIONS])
         return ret[DIMENSION_POD] || ret[DIMENSION_NAMESPACE] || w->others > 0;
 }
 
-void dimension_settle(struct world *w)
+void dimension_settle(struct cache *w)
 {
         bool asked[DIMENSIONS] = {false};
         struct workload *wl;
@@ -330,7 +330,7 @@ void dimension_link(struct pod *p)
                 }
 }
 
-void dimension_forget(struct world *w, struct target *t)
+void dimension_forget(struct cache *w, struct target *t)
 {
         struct ns *ns = map_get(&w->namespaces, text_of(t->ns));
         if (ns && ns->whole == t)

@@ -7,7 +7,7 @@
 #include "cache/cache.h"
 #include "cache/pod_namespace_targets.h"
 
-static struct pod *pod_new(struct world *w, const struct object_view *meta, int containers)
+static struct pod *pod_new(struct cache *w, const struct object_view *meta, int containers)
 {
         struct text key = key_of_object(w, meta);
         struct pod *p = mem_new(sizeof *p + (size_t)containers * sizeof p->container[0] + key.len + 1);
@@ -61,7 +61,7 @@ static void resize_set(struct pod *p, const struct pod_view *v)
         kept->message = v->resize_message.len ? mem_string_n(v->resize_message.p, v->resize_message.len) : NULL;
 }
 
-static void pod_free(struct world *w, struct pod *p)
+static void pod_free(struct cache *w, struct pod *p)
 {
         pod_more_free(w, p);
         for (int i = 0; i < p->containers; i++) {
@@ -80,14 +80,14 @@ static void pod_free(struct world *w, struct pod *p)
         mem_free(p);
 }
 
-static void pod_turns(struct world *w, const struct pod *p)
+static void pod_turns(struct cache *w, const struct pod *p)
 {
         const struct ns *ns = map_get(&w->namespaces, text_of(p->ns));
         w->turned |= ns && ns->retunes;
 }
 
 /* Pods leave the order at the next settle only, because the metrics may be walking beside it. */
-static void pod_drop(struct world *w, struct pod *p)
+static void pod_drop(struct cache *w, struct pod *p)
 {
         p->gone = true;
         if (p->running)
@@ -100,7 +100,7 @@ static void pod_drop(struct world *w, struct pod *p)
         w->changed = true;
 }
 
-static void pod_keep(struct world *w, struct pod *p)
+static void pod_keep(struct cache *w, struct pod *p)
 {
         map_put(&w->pods, text_of(pod_key(p)), p);
         if (w->freshes == w->fresh_cap)
@@ -299,7 +299,7 @@ static uint32_t stopped(const struct container_status_view *s)
         return at_ms ? seconds_of(at_ms) : 1;
 }
 
-static void container_set(struct world *w, struct pod_container *c, const struct container_view *v,
+static void container_set(struct cache *w, struct pod_container *c, const struct container_view *v,
                           const struct container_status_view *s)
 {
         if (!c->name)
@@ -332,7 +332,7 @@ struct pod_told *pod_tell(struct pod *p)
         return p->told;
 }
 
-void pod_remember(struct world *w, struct pod *p, struct text original)
+void pod_remember(struct cache *w, struct pod *p, struct text original)
 {
         const char *was = p->original;
         p->original = original.len ? intern_text(w->names, original) : NULL;
@@ -340,7 +340,7 @@ void pod_remember(struct world *w, struct pod *p, struct text original)
 }
 
 /* What its utilization is of, and whom a selector finds. */
-static void pod_describe(struct world *w, struct pod *p, const struct object_view *meta)
+static void pod_describe(struct cache *w, struct pod *p, const struct object_view *meta)
 {
         p->basis = basis_read(meta->annotation.basis) & 0x7u;
         pod_remember(w, p, meta->annotation.original);
@@ -380,7 +380,7 @@ static void count_restarts(struct pod *p, const struct pod_view *v)
         p->ended_s = seconds_of(ended_ms);
 }
 
-static void pod_set(struct world *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
+static void pod_set(struct cache *w, struct pod *p, const struct pod_view *v, uint32_t epoch)
 {
         p->epoch = epoch;
         p->created_ms = v->meta.created.ms;
@@ -437,21 +437,21 @@ bool pod_tells_of_kill(const struct pod *p)
         return false;
 }
 
-static void note_killed(struct world *w, struct pod *p)
+static void note_killed(struct cache *w, struct pod *p)
 {
         w->killed = pod_tells_of_kill(p) ? p : NULL;
         w->kills |= w->killed != NULL;
 }
 
 /* Gone without a last word: it has ended. */
-static void pod_vanish(struct world *w, struct pod *p)
+static void pod_vanish(struct cache *w, struct pod *p)
 {
         believe_events(p);
         w->kills |= pod_tells_of_kill(p);
         pod_drop(w, p);
 }
 
-int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int pod_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         w->killed = NULL;
         struct pod_view *view = arena_new(&w->scratch, sizeof *view);
@@ -476,7 +476,7 @@ int pod_upsert(struct world *w, struct text json, uint32_t epoch, struct err *er
 }
 
 /* It comes before the status that says so, or after it. */
-static void event_evicted(struct world *w, struct pod *p, const struct event_view *e)
+static void event_evicted(struct cache *w, struct pod *p, const struct event_view *e)
 {
         int64_t used;
         struct pod_container *c = evicted_container(p, e->message, &used);
@@ -488,7 +488,7 @@ static void event_evicted(struct world *w, struct pod *p, const struct event_vie
         note_killed(w, p);
 }
 
-int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int evicted_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct event_view e;
         uint8_t uid[UID_BYTES];
@@ -507,19 +507,19 @@ int evicted_upsert(struct world *w, struct text json, uint32_t epoch, struct err
         return rc;
 }
 
-void evicted_remove(struct world *w, struct text json)
+void evicted_remove(struct cache *w, struct text json)
 {
         (void)w, (void)json;
 }
 
-void evicted_swept(struct world *w, uint32_t epoch)
+void evicted_swept(struct cache *w, uint32_t epoch)
 {
         (void)w, (void)epoch;
 }
 
 /* A deleted pod's last object may tell of a kill that no other one told of: it is taken in first, and freed after the
  * next settle. */
-void pod_remove(struct world *w, struct text json)
+void pod_remove(struct cache *w, struct text json)
 {
         w->killed = NULL;
         struct pod_view *view = arena_new(&w->scratch, sizeof *view);
@@ -534,7 +534,7 @@ void pod_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void pod_swept(struct world *w, uint32_t epoch)
+void pod_swept(struct cache *w, uint32_t epoch)
 {
         struct pod *p;
         for (size_t at = 0; (p = map_each(&w->pods, &at));)
@@ -557,7 +557,7 @@ static int pod_compare_at(const void *a, const void *b)
 
 /* Take the gone out, sort the fresh, merge from the back: linear in the pods, and nothing at all where none came or
  * went. */
-void pods_settle(struct world *w)
+void pods_settle(struct cache *w)
 {
         if (w->droppeds) {
                 size_t kept = 0;
@@ -586,7 +586,7 @@ void pods_settle(struct world *w)
         }
 }
 
-size_t pods_from(const struct world *w, const char *ns)
+size_t pods_from(const struct cache *w, const char *ns)
 {
         size_t low = 0, high = w->ordered;
         while (low < high) {
@@ -600,7 +600,7 @@ size_t pods_from(const struct world *w, const char *ns)
 }
 
 /* The kills of pods that are gone were counted: they may be freed. */
-void pods_free_dropped(struct world *w)
+void pods_free_dropped(struct cache *w)
 {
         for (size_t i = 0; i < w->droppeds; i++)
                 pod_free(w, w->dropped[i]);
@@ -611,7 +611,7 @@ void pods_free_dropped(struct world *w)
  * The pod of a metrics item. The answer is sorted as the order is, so it is nearly always at the cursor or a few places
  * on; where it is not (other order, unknown pods), the map knows.
  */
-struct pod *pod_at(struct world *w, struct text ns, struct text name, size_t *cursor)
+struct pod *pod_at(struct cache *w, struct text ns, struct text name, size_t *cursor)
 {
         for (size_t i = *cursor; i < w->ordered && i < *cursor + 4; i++) {
                 struct pod *p = w->order[i];
@@ -641,7 +641,7 @@ struct pod *pod_at(struct world *w, struct text ns, struct text name, size_t *cu
         return p;
 }
 
-void pods_release(struct world *w)
+void pods_release(struct cache *w)
 {
         struct pod *p;
         pods_free_dropped(w);

@@ -7,7 +7,7 @@
 #include "base/zone.h"
 #include "cache/cache.h"
 
-static struct text profile_key(struct world *w, bool cluster, const struct object_view *view)
+static struct text profile_key(struct cache *w, bool cluster, const struct object_view *view)
 {
         struct object_view v = *view;
         if (cluster)
@@ -51,7 +51,7 @@ static void zones_read(struct profile *p)
         }
 }
 
-void profiles_read_zones(struct world *w)
+void profiles_read_zones(struct cache *w)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
@@ -117,7 +117,7 @@ static void verdicts_read(struct profile *p, struct text json)
                 is_text(row, "type", "Degraded") && is_text(row, "status", "True") && is_text(row, "reason", "Fuse");
 }
 
-int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epoch, struct err *err)
+int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;
         int rc = decode_object(json, &w->scratch, &view, err);
@@ -147,7 +147,7 @@ int profile_upsert(struct world *w, bool cluster, struct text json, uint32_t epo
         return rc;
 }
 
-static void profile_drop(struct world *w, struct profile *p)
+static void profile_drop(struct cache *w, struct profile *p)
 {
         struct target *t;
         struct profile *other;
@@ -162,7 +162,7 @@ static void profile_drop(struct world *w, struct profile *p)
         w->changed = true;
 }
 
-void profile_remove(struct world *w, bool cluster, struct text json)
+void profile_remove(struct cache *w, bool cluster, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -173,7 +173,7 @@ void profile_remove(struct world *w, bool cluster, struct text json)
         arena_reset(&w->scratch);
 }
 
-void profile_swept(struct world *w, bool cluster, uint32_t epoch)
+void profile_swept(struct cache *w, bool cluster, uint32_t epoch)
 {
         bool again = true;
         while (again) { /* profile_drop walks the map itself, so the walk starts afresh after each */
@@ -188,7 +188,7 @@ void profile_swept(struct world *w, bool cluster, uint32_t epoch)
         }
 }
 
-void profiles_release(struct world *w)
+void profiles_release(struct cache *w)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
@@ -196,7 +196,7 @@ void profiles_release(struct world *w)
         map_release(&w->profiles);
 }
 
-bool profile_unread(const struct world *w, const struct target *t)
+bool profile_unread(const struct cache *w, const struct target *t)
 {
         bool own = strcmp(t->published->profile_kind, "Profile") == 0;
         AUTO(mem_free) char *key = mem_printf("%s/%s", own ? t->ns : "", t->published->profile_name);
@@ -206,7 +206,7 @@ bool profile_unread(const struct world *w, const struct target *t)
 
 /* --- choosing --- */
 
-bool profile_system_namespace(const struct world *w, const char *ns)
+bool profile_system_namespace(const struct cache *w, const char *ns)
 {
         return strcmp(ns, "kube-system") == 0 || strcmp(ns, "kube-public") == 0 || strcmp(ns, "kube-node-lease") == 0 ||
                (w->own_ns && strcmp(ns, w->own_ns) == 0);
@@ -235,7 +235,7 @@ static void profile_lost(struct profile *loser, const struct profile *winner)
         loser->by = winner;
 }
 
-struct profile_subject profile_subject_of(struct world *w, const struct workload *wl, enum dimension d)
+struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d)
 {
         const struct ns *ns = ns_get(w, text_of(wl->ns));
         struct text group = text_of(wl->kind->group), kind = text_of(wl->kind->kind);
@@ -254,7 +254,7 @@ struct profile_subject profile_subject_of(struct world *w, const struct workload
         };
 }
 
-struct profile *profile_choose(struct world *w, const struct profile_subject *s, const struct watched_kind *by,
+struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by,
                                bool count)
 {
         struct profile *best = NULL, *p;

@@ -3,7 +3,7 @@
 
 #include "cache/cache.h"
 
-static void quota_free(struct world *w, struct quota *q)
+static void quota_free(struct cache *w, struct quota *q)
 {
         for (int i = 0; i < q->says.class_count; i++)
                 intern_drop(w->names, q->says.class[i]);
@@ -12,7 +12,7 @@ static void quota_free(struct world *w, struct quota *q)
         mem_free(q);
 }
 
-static void quota_drop(struct world *w, struct quota **link)
+static void quota_drop(struct cache *w, struct quota **link)
 {
         struct quota *q = *link;
         *link = q->next;
@@ -28,7 +28,7 @@ static struct quota **quota_place(struct ns *ns, struct text name)
         return at;
 }
 
-static struct quota *quota_new(struct world *w, const struct resource_quota_view *v, uint32_t epoch)
+static struct quota *quota_new(struct cache *w, const struct resource_quota_view *v, uint32_t epoch)
 {
         struct quota *q = MEM_NEW(struct quota);
         q->name = mem_string_n(v->meta.name.p, v->meta.name.len);
@@ -43,7 +43,7 @@ static struct quota *quota_new(struct world *w, const struct resource_quota_view
         return q;
 }
 
-int quota_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int quota_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct resource_quota_view *view = arena_new(&w->scratch, sizeof *view);
         int rc = decode_resource_quota(json, &w->scratch, view, err);
@@ -60,7 +60,7 @@ int quota_upsert(struct world *w, struct text json, uint32_t epoch, struct err *
         return rc;
 }
 
-void quota_remove(struct world *w, struct text json)
+void quota_remove(struct cache *w, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -71,7 +71,7 @@ void quota_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void quota_swept(struct world *w, uint32_t epoch)
+void quota_swept(struct cache *w, uint32_t epoch)
 {
         struct ns *ns;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
@@ -82,7 +82,7 @@ void quota_swept(struct world *w, uint32_t epoch)
                                 quota_drop(w, link);
 }
 
-void quotas_release(struct world *w, struct ns *ns)
+void quotas_release(struct cache *w, struct ns *ns)
 {
         while (ns->quotas)
                 quota_drop(w, &ns->quotas);

@@ -9,7 +9,7 @@
 #include "cache/cache.h"
 #include "cache/status_digest.h"
 
-static void rows_release(struct world *w, struct published *p)
+static void rows_release(struct cache *w, struct published *p)
 {
         for (int i = 0; i < p->rows; i++)
                 intern_drop(w->names, p->row[i].container);
@@ -30,7 +30,7 @@ static void rows_release(struct world *w, struct published *p)
         p->rows = p->conditions = 0;
 }
 
-static void published_clear(struct world *w, struct published *p)
+static void published_clear(struct cache *w, struct published *p)
 {
         rows_release(w, p);
         labels_release(&p->labels);
@@ -46,11 +46,11 @@ static void published_clear(struct world *w, struct published *p)
         p->profile_kind = p->profile_name = p->target_api_version = p->target_kind = NULL;
 }
 
-static void published_free(struct world *w, struct published *p)
+static void published_free(struct cache *w, struct published *p)
 {
         published_clear(w, p);
-        for (int i = 0; i < WISHES; i++)
-                wish_free(p->wish[i]);
+        for (int i = 0; i < ANNOTATION_COMMANDS; i++)
+                annotation_command_free(p->command[i]);
         mem_free(p->key);
         mem_free(p);
 }
@@ -97,7 +97,7 @@ static int64_t time_of(const json_t *object, const char *key)
         return at.ms;
 }
 
-static void conditions_set(struct world *w, struct published *p, const json_t *conditions)
+static void conditions_set(struct cache *w, struct published *p, const json_t *conditions)
 {
         size_t count = json_array_size(conditions);
         if (count > VIEW_METRICS)
@@ -160,7 +160,7 @@ static struct snapshot_numbers numbers_of(const json_t *container, enum resource
         };
 }
 
-static void row_set(struct world *w, struct published_amount *row, const json_t *container)
+static void row_set(struct cache *w, struct published_amount *row, const json_t *container)
 {
         const char *name = json_string_value(json_object_get(container, "name"));
         row->container = intern_text(w->names, text_of(name ? name : ""));
@@ -239,7 +239,7 @@ enum container_role published_role(const struct published *p, const struct publi
         return ROLE_MAIN;
 }
 
-void published_set_status(struct world *w, struct published *p, const json_t *status)
+void published_set_status(struct cache *w, struct published *p, const json_t *status)
 {
         rows_release(w, p);
         p->state = state_of(json_string_value(json_object_get(status, "state")));
@@ -269,7 +269,7 @@ static struct text string_of(const json_t *object, const char *key)
         return text_of(s ? s : "");
 }
 
-static void refs_set(struct world *w, struct published *p, const json_t *spec)
+static void refs_set(struct cache *w, struct published *p, const json_t *spec)
 {
         const json_t *profile = json_object_get(spec, "profileRef"), *target = json_object_get(spec, "targetRef");
         struct text name = string_of(target, "name");
@@ -280,7 +280,7 @@ static void refs_set(struct world *w, struct published *p, const json_t *spec)
         p->target_name = mem_string_n(name.p, name.len);
 }
 
-static void labels_read(struct world *w, struct published *p, json_t *labels)
+static void labels_read(struct cache *w, struct published *p, json_t *labels)
 {
         const char *key;
         json_t *value;
@@ -291,22 +291,24 @@ static void labels_read(struct world *w, struct published *p, json_t *labels)
         labels_set(&p->labels, pair, count);
 }
 
-static void published_set(struct world *w, struct published *p, const json_t *object)
+static void published_set(struct cache *w, struct published *p, const json_t *object)
 {
         const json_t *meta = json_object_get(object, "metadata");
         const json_t *notes = json_object_get(meta, "annotations");
         const char *hold = json_string_value(json_object_get(notes, ANNOTATION_HOLD));
         published_clear(w, p);
         p->hold = mem_string(hold);
-        for (int i = 0; i < WISHES; i++)
-                wish_set(&p->wish[i], json_string_value(json_object_get(notes, wish_annotation((enum wish_name)i))));
+        for (int i = 0; i < ANNOTATION_COMMANDS; i++)
+                annotation_command_set(&p->command[i],
+                                       json_string_value(json_object_get(
+                                               notes, annotation_command_key((enum annotation_command_name)i))));
         refs_set(w, p, json_object_get(object, "spec"));
         labels_read(w, p, json_object_get(meta, "labels"));
         published_set_status(w, p, json_object_get(object, "status"));
         p->known = true;
 }
 
-struct published *published_get(struct world *w, struct text key)
+struct published *published_get(struct cache *w, struct text key)
 {
         struct published *p = map_get(&w->published, key);
         if (p)
@@ -318,7 +320,7 @@ struct published *published_get(struct world *w, struct text key)
 }
 
 /* It is watched, whether or not a profile still names it: the target may carry values of ours. */
-static void name_kind(struct world *w, const struct published *p)
+static void name_kind(struct cache *w, const struct published *p)
 {
         struct text group, version;
         key_split(text_of(p->target_api_version), &group, &version);
@@ -326,7 +328,7 @@ static void name_kind(struct world *w, const struct published *p)
                 (void)kind_watched(w, group, text_of(p->target_kind));
 }
 
-int published_upsert(struct world *w, struct text json, uint32_t epoch, struct err *err)
+int published_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
         struct object_view view;
         int rc = decode_object(json, &w->scratch, &view, err);
@@ -347,7 +349,7 @@ int published_upsert(struct world *w, struct text json, uint32_t epoch, struct e
         return rc;
 }
 
-static void published_drop(struct world *w, struct published *p)
+static void published_drop(struct cache *w, struct published *p)
 {
         if (p->target)
                 p->target->published = NULL;
@@ -356,7 +358,7 @@ static void published_drop(struct world *w, struct published *p)
         w->changed = true;
 }
 
-void published_remove(struct world *w, struct text json)
+void published_remove(struct cache *w, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -367,7 +369,7 @@ void published_remove(struct world *w, struct text json)
         arena_reset(&w->scratch);
 }
 
-void published_swept(struct world *w, uint32_t epoch)
+void published_swept(struct cache *w, uint32_t epoch)
 {
         struct published *p;
         for (size_t at = 0; (p = map_each(&w->published, &at));)
@@ -375,7 +377,7 @@ void published_swept(struct world *w, uint32_t epoch)
                         published_drop(w, p);
 }
 
-void published_release(struct world *w)
+void published_release(struct cache *w)
 {
         struct published *p;
         for (size_t at = 0; (p = map_each(&w->published, &at));)

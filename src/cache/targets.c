@@ -14,9 +14,9 @@
  * until then. */
 static void guard_from(struct target *t, const struct published_guard *g)
 {
-        if (!g || (t->deed.guard && t->deed.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
+        if (!g || (t->apply_state.guard && t->apply_state.guard->until_ms / SECOND_MS >= g->until_ms / SECOND_MS))
                 return;
-        struct guarding *to = target_guarding(t);
+        struct guard_state *to = target_guard_state(t);
         if (to->kill.at.ms / SECOND_MS <= g->fired_ms / SECOND_MS)
                 to->kill = (struct guard_kill){0};
         mem_free(to->why);
@@ -25,27 +25,27 @@ static void guard_from(struct target *t, const struct published_guard *g)
         to->fired_ms = g->fired_ms;
         to->until_ms = g->until_ms;
         to->step_ms = guard_step_bound(g->until_ms - g->fired_ms);
-        t->deed_dirty = true;
+        t->apply_state_dirty = true;
 }
 
 /* A lost database, or a Lease that was another's meanwhile, shortens no cooldown: the Recommendation tells what was
  * changed last. A change before that is watched no longer. */
-static void remember_from(struct world *w, struct target *t, const struct published *p)
+static void remember_from(struct cache *w, struct target *t, const struct published *p)
 {
         guard_from(t, p->guard);
-        if (p->applied_ms <= t->deed.changed_ms)
+        if (p->applied_ms <= t->apply_state.changed_ms)
                 return;
-        t->deed.changed_ms = p->applied_ms;
-        t->deed.digest = 0;
-        guarding_end(t);
+        t->apply_state.changed_ms = p->applied_ms;
+        t->apply_state.digest = 0;
+        guard_state_end(t);
         target_set_applied(w, t, mem_string(p->applied), p->in_place);
-        if (p->resting && t->deed.in_place)
-                target_try(w, t, mem_string(p->resting));
-        t->deed.stood_ms = 0;
-        t->deed_dirty = true;
+        if (p->resting && t->apply_state.in_place)
+                pod_canary_begin(w, t, mem_string(p->resting));
+        t->apply_state.stood_ms = 0;
+        t->apply_state_dirty = true;
 }
 
-static void target_link_published(struct world *w, struct target *t)
+static void target_link_published(struct cache *w, struct target *t)
 {
         if (t->published) {
                 remember_from(w, t, t->published);
@@ -72,7 +72,7 @@ static char *put_part(char *at, struct text part, char end)
 }
 
 /* "ns/group/Kind/name" in scratch; by hand, because a start makes some hundred thousand. */
-static struct text key_of(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
+static struct text key_of(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
 {
         size_t len = ns.len + group.len + kind.len + name.len + 3;
         char *key = arena_new(&w->scratch, len + 1);
@@ -81,7 +81,7 @@ static struct text key_of(struct world *w, struct text ns, struct text group, st
 }
 
 /* Its names are of one block with it. */
-static struct target *target_new(struct world *w, struct text key, struct text ns, struct text group, struct text kind,
+static struct target *target_new(struct cache *w, struct text key, struct text ns, struct text group, struct text kind,
                                  struct text name)
 {
         char text[KIND_NAME_MAX];
@@ -100,7 +100,7 @@ static struct target *target_new(struct world *w, struct text key, struct text n
         return t;
 }
 
-struct target *target_get(struct world *w, struct text ns, struct text group, struct text kind, struct text name)
+struct target *target_get(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
 {
         struct text key = key_of(w, ns, group, kind, name);
         struct target *t = map_get(&w->targets, key);
@@ -135,9 +135,9 @@ struct history *history_get(struct target *t, const char *container,
         return h;
 }
 
-void target_set_admitted(struct world *w, struct target *t, const char *json)
+void target_set_admitted(struct cache *w, struct target *t, const char *json)
 {
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         char *kept = mem_string(json);
         mem_free(d->admitted);
         record_set_release(w, &d->made);
@@ -147,21 +147,21 @@ void target_set_admitted(struct world *w, struct target *t, const char *json)
         arena_reset(&w->scratch);
 }
 
-static void deed_release(struct world *w, struct target *t)
+static void apply_state_release(struct cache *w, struct target *t)
 {
-        struct deed *d = &t->deed;
-        target_try_end(w, t);
-        guarding_free(d->guard);
+        struct apply_state *d = &t->apply_state;
+        pod_canary_end(w, t);
+        guard_state_free(d->guard);
         mem_free(d->containers);
         mem_free(d->contest);
         mem_free(d->admitted);
         record_set_release(w, &d->made);
         record_set_release(w, &d->set);
-        *d = (struct deed){0};
+        *d = (struct apply_state){0};
 }
 
 /* What the store gave back of doors and kills is no longer wanted. */
-static void drop_loaded(struct world *w, struct target *t)
+static void drop_loaded(struct cache *w, struct target *t)
 {
         for (struct history *h = t->histories; h; h = h->next) {
                 mem_free(h->door);
@@ -175,7 +175,7 @@ static void drop_loaded(struct world *w, struct target *t)
         t->kills = 0;
 }
 
-void history_free(struct world *w, struct history *h)
+void history_free(struct cache *w, struct history *h)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(h->usage.of[r].w);
@@ -184,7 +184,7 @@ void history_free(struct world *w, struct history *h)
         mem_free(h);
 }
 
-void import_forget(struct world *w, struct target *t)
+void import_forget(struct cache *w, struct target *t)
 {
         for (int i = 0; t->imported && i < t->imported->count; i++)
                 intern_drop(w->names, t->imported->of[i].container);
@@ -192,7 +192,7 @@ void import_forget(struct world *w, struct target *t)
         t->imported = NULL;
 }
 
-void target_free(struct world *w, struct target *t)
+void target_free(struct cache *w, struct target *t)
 {
         drop_loaded(w, t);
         for (struct history *h; (h = t->histories);) {
@@ -210,7 +210,7 @@ void target_free(struct world *w, struct target *t)
                 dimension_forget(w, t);
         if (t->published)
                 t->published->target = NULL;
-        deed_release(w, t);
+        apply_state_release(w, t);
         mem_free(t->denied);
         import_forget(w, t);
         intern_drop(w->names, t->limit_of);
@@ -219,7 +219,7 @@ void target_free(struct world *w, struct target *t)
         mem_free(t);
 }
 
-void targets_release(struct world *w)
+void targets_release(struct cache *w)
 {
         struct target *t;
         for (size_t at = 0; (t = map_each(&w->targets, &at));)
@@ -229,7 +229,7 @@ void targets_release(struct world *w)
 
 /* --- settling --- */
 
-static void choose_profiles(struct world *w)
+static void choose_profiles(struct cache *w)
 {
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
@@ -248,7 +248,7 @@ static bool covered_from_above(const struct workload *wl)
         return false;
 }
 
-static void workload_target(struct world *w, struct workload *wl)
+static void workload_target(struct cache *w, struct workload *wl)
 {
         struct profile *p = covered_from_above(wl) ? NULL : wl->chosen;
         struct target *t =
@@ -266,7 +266,7 @@ static void workload_target(struct world *w, struct workload *wl)
 
 /* A Recommendation whose target nobody else knows (made by an earlier life, its database lost): kept for the retention
  * time. */
-static void adopt_published(struct world *w)
+static void adopt_published(struct cache *w)
 {
         struct published *p;
         for (size_t at = 0; (p = map_each(&w->published, &at));) {
@@ -283,7 +283,7 @@ static void adopt_published(struct world *w)
         }
 }
 
-static void targets_lifetime(struct world *w, struct now now)
+static void targets_lifetime(struct cache *w, struct now now)
 {
         struct target *t;
         for (size_t at = 0; (t = map_each(&w->targets, &at));) {
@@ -292,7 +292,7 @@ static void targets_lifetime(struct world *w, struct now now)
                 if (lives == (t->gone_ms == 0))
                         continue;
                 t->gone_ms = lives ? 0 : now.wall.ms;
-                t->deed_dirty = true;
+                t->apply_state_dirty = true;
         }
 }
 
@@ -301,7 +301,7 @@ static struct target *pod_target(const struct pod *p)
 {
         struct target *highest = NULL;
         for (const struct workload *wl = p->owner; wl && !wl->gone; wl = wl->owner)
-                if (wl->target && (wl->target->profile || wl->target->deed.in_place))
+                if (wl->target && (wl->target->profile || wl->target->apply_state.in_place))
                         highest = wl->target;
         return highest;
 }
@@ -338,7 +338,7 @@ static void container_recall(const struct pod *p, struct pod_container *c)
 }
 
 /* Those that came and went since the last settle may tell of a kill. */
-static void link_dropped(struct world *w)
+static void link_dropped(struct cache *w)
 {
         for (size_t i = 0; i < w->droppeds; i++) {
                 struct pod *p = w->dropped[i];
@@ -350,7 +350,7 @@ static void link_dropped(struct world *w)
         }
 }
 
-static void link_pods(struct world *w)
+static void link_pods(struct cache *w)
 {
         struct target *t;
         for (size_t at = 0; (t = map_each(&w->targets, &at));) {
@@ -374,7 +374,7 @@ static void link_pods(struct world *w)
                         drop_loaded(w, t);
 }
 
-static void reset_counts(struct world *w)
+static void reset_counts(struct cache *w)
 {
         struct profile *p;
         struct target *t;
@@ -389,7 +389,7 @@ static void reset_counts(struct world *w)
 }
 
 /* Namespaces in which a pod that begins or ends to run moves a target. */
-static void mark_retuned(struct world *w)
+static void mark_retuned(struct cache *w)
 {
         struct ns *ns;
         const struct autoscaler *s;
@@ -403,7 +403,7 @@ static void mark_retuned(struct world *w)
         }
 }
 
-void world_settle(struct world *w, struct now now)
+void cache_relink(struct cache *w, struct now now)
 {
         struct workload *wl;
         if (!w->changed)
@@ -411,7 +411,7 @@ void world_settle(struct world *w, struct now now)
         workloads_settle(w);
         pods_settle(w);
         autoscalers_settle(w);
-        rivals_settle(w);
+        other_autoscalers_relink(w);
         reset_counts(w);
         choose_profiles(w);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)

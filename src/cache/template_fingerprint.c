@@ -75,7 +75,7 @@ static bool descend(struct json *j, const char *path)
         return true;
 }
 
-uint64_t digest_template(struct text object, const char *template_path)
+uint64_t template_fingerprint(struct text object, const char *template_path)
 {
         struct json j;
         json_init(&j, object.p, object.len);

@@ -7,7 +7,7 @@
 
 #include "cache/cache.h"
 
-static char *workload_key(struct world *w, const char *group, const char *kind, struct text ns, struct text name)
+static char *workload_key(struct cache *w, const char *group, const char *kind, struct text ns, struct text name)
 {
         size_t size = ns.len + strlen(group) + strlen(kind) + name.len + 4;
         char *key = arena_new(&w->scratch, size);
@@ -15,7 +15,7 @@ static char *workload_key(struct world *w, const char *group, const char *kind, 
         return key;
 }
 
-struct workload *workload_find(struct world *w, const char *group, const char *kind, const char *ns, const char *name)
+struct workload *workload_find(struct cache *w, const char *group, const char *kind, const char *ns, const char *name)
 {
         char key[1024];
         int len = snprintf(key, sizeof key, "%s/%s/%s/%s", ns, group, kind, name);
@@ -29,7 +29,7 @@ static struct text uid_key(const uint8_t uid[static UID_BYTES])
         return (struct text){(const char *)uid, UID_BYTES};
 }
 
-void record_set_release(struct world *w, struct record_set *s)
+void record_set_release(struct cache *w, struct record_set *s)
 {
         for (int i = 0; i < s->rows; i++)
                 intern_drop(w->names, s->row[i].container);
@@ -56,7 +56,7 @@ struct workload_more *workload_more_made(struct workload *wl)
 }
 
 /* But for what others say: that stands until the next settle. */
-static void more_clear(struct world *w, struct workload *wl)
+static void more_clear(struct cache *w, struct workload *wl)
 {
         if (!wl->more)
                 return;
@@ -73,7 +73,7 @@ static void more_clear(struct world *w, struct workload *wl)
 }
 
 /* What a template or an update replaces. */
-static void workload_clear(struct world *w, struct workload *wl)
+static void workload_clear(struct cache *w, struct workload *wl)
 {
         labels_release(&wl->labels);
         wl->own_labels = 0;
@@ -99,7 +99,7 @@ static void workload_clear(struct world *w, struct workload *wl)
         wl->owner_ref = (struct controller_owner){0};
 }
 
-static void workload_free(struct world *w, struct workload *wl)
+static void workload_free(struct cache *w, struct workload *wl)
 {
         workload_clear(w, wl);
         autoscalers_forget(wl);
@@ -113,7 +113,7 @@ static void workload_free(struct world *w, struct workload *wl)
 
 /* Vanished: off the maps at once; its memory stays while pods or workloads still point to it (their owner is no other).
  */
-static void workload_drop(struct world *w, struct workload *wl)
+static void workload_drop(struct cache *w, struct workload *wl)
 {
         map_drop(&w->workloads, text_of(wl->key));
         map_drop(&w->uids, uid_key(wl->uid));
@@ -124,7 +124,7 @@ static void workload_drop(struct world *w, struct workload *wl)
 }
 
 /* A walk for each generation of owners that becomes free: as many as the longest chain has links. */
-void workloads_free_gone(struct world *w)
+void workloads_free_gone(struct cache *w)
 {
         bool again = true;
         while (again) {
@@ -142,7 +142,7 @@ void workloads_free_gone(struct world *w)
         }
 }
 
-static struct workload *workload_new(struct world *w, struct watched_kind *k, const struct object_view *meta)
+static struct workload *workload_new(struct cache *w, struct watched_kind *k, const struct object_view *meta)
 {
         struct workload *wl = MEM_NEW(struct workload);
         wl->kind = k;
@@ -160,7 +160,7 @@ static struct workload *workload_new(struct world *w, struct watched_kind *k, co
 /* --- from the view --- */
 
 struct recording {
-        struct world *world;
+        struct cache *cache;
         struct record_set set;
 };
 
@@ -171,15 +171,15 @@ static int record_each(void *arg, const struct recorded *r)
                 return ERR_TOOBIG;
         to->set.row = mem_resize(to->set.row, (size_t)to->set.rows + 1, sizeof *to->set.row);
         struct record_row *row = &to->set.row[to->set.rows++];
-        row->container = intern_text(to->world->names, r->container);
+        row->container = intern_text(to->cache->names, r->container);
         memcpy(row->request, r->request, sizeof row->request);
         memcpy(row->limit, r->limit, sizeof row->limit);
         return 0;
 }
 
-struct record_set record_set_read(struct world *w, struct text annotation)
+struct record_set record_set_read(struct cache *w, struct text annotation)
 {
-        struct recording to = {.world = w};
+        struct recording to = {.cache = w};
         if (annotation.len == 0)
                 return to.set;
         to.set.present = record_read(annotation, &w->scratch, record_each, &to, NULL) == 0;
@@ -190,7 +190,7 @@ struct record_set record_set_read(struct world *w, struct text annotation)
         return to.set;
 }
 
-static void labels_join(struct world *w, struct workload *wl, const struct workload_view *v)
+static void labels_join(struct cache *w, struct workload *wl, const struct workload_view *v)
 {
         size_t most = (size_t)(v->meta.labels + v->template_labels), count = 0;
         struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (most + 1));
@@ -207,7 +207,7 @@ static void labels_join(struct world *w, struct workload *wl, const struct workl
         labels_set(&wl->labels, pair, count);
 }
 
-static void containers_set(struct world *w, struct workload *wl, const struct workload_view *v)
+static void containers_set(struct cache *w, struct workload *wl, const struct workload_view *v)
 {
         wl->containers = v->containers;
         wl->container = v->containers ? mem_new_array((size_t)v->containers, sizeof *wl->container) : NULL;
@@ -227,7 +227,7 @@ static void containers_set(struct world *w, struct workload *wl, const struct wo
         }
 }
 
-static void rollout_set(struct world *w, struct workload *wl, const struct workload_view *v)
+static void rollout_set(struct cache *w, struct workload *wl, const struct workload_view *v)
 {
         if (v->phase.len)
                 workload_more_made(wl)->phase = intern_text(w->names, v->phase);
@@ -256,7 +256,7 @@ void owner_unlink(struct workload **owner, const uint8_t uid[static UID_BYTES])
         *owner = NULL;
 }
 
-static void owner_set(struct world *w, struct controller_owner *to, const struct owner_ref *from)
+static void owner_set(struct cache *w, struct controller_owner *to, const struct owner_ref *from)
 {
         to->api_version = intern_text(w->names, from->api_version);
         to->kind = intern_text(w->names, from->kind);
@@ -264,7 +264,7 @@ static void owner_set(struct world *w, struct controller_owner *to, const struct
         uid_bytes(from->uid, to->uid);
 }
 
-static void workload_set(struct world *w, struct workload *wl, const struct workload_view *v, uint64_t digest)
+static void workload_set(struct cache *w, struct workload *wl, const struct workload_view *v, uint64_t digest)
 {
         workload_clear(w, wl);
         wl->generation = v->meta.generation;
@@ -292,7 +292,7 @@ static void workload_set(struct world *w, struct workload *wl, const struct work
 }
 
 /* events: NULL: the watch brings it. */
-static int workload_take(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch,
+static int workload_take(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch,
                          const uint32_t *events, struct err *err)
 {
         struct workload_view *view = arena_new(&w->scratch, sizeof *view);
@@ -321,7 +321,7 @@ static int workload_take(struct world *w, struct watched_kind *k, struct text js
         /* An event of before our own write may come after its answer, and an answer after later events. */
         bool newer = view->meta.generation > wl->generation, same = view->meta.generation == wl->generation;
         if (newer || (same && (!events || *events == wl->events))) {
-                workload_set(w, wl, view, digest_template(json, k->template_path));
+                workload_set(w, wl, view, template_fingerprint(json, k->template_path));
                 w->changed = true;
         }
         wl->events += !events;
@@ -329,18 +329,18 @@ static int workload_take(struct world *w, struct watched_kind *k, struct text js
         return 0;
 }
 
-int workload_upsert(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err)
+int workload_upsert(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, struct err *err)
 {
         return workload_take(w, k, json, epoch, NULL, err);
 }
 
-int workload_answer(struct world *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
+int workload_answer(struct cache *w, struct watched_kind *k, struct text json, uint32_t epoch, uint32_t events,
                     struct err *err)
 {
         return workload_take(w, k, json, epoch, &events, err);
 }
 
-void workload_remove(struct world *w, struct watched_kind *k, struct text json)
+void workload_remove(struct cache *w, struct watched_kind *k, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
@@ -352,7 +352,7 @@ void workload_remove(struct world *w, struct watched_kind *k, struct text json)
         arena_reset(&w->scratch);
 }
 
-void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch)
+void workload_swept(struct cache *w, struct watched_kind *k, uint32_t epoch)
 {
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
@@ -360,7 +360,7 @@ void workload_swept(struct world *w, struct watched_kind *k, uint32_t epoch)
                         workload_drop(w, wl);
 }
 
-void workload_forget(struct world *w, const struct watched_kind *k)
+void workload_forget(struct cache *w, const struct watched_kind *k)
 {
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
@@ -368,7 +368,7 @@ void workload_forget(struct world *w, const struct watched_kind *k)
                         workload_drop(w, wl);
 }
 
-void workloads_release(struct world *w)
+void workloads_release(struct cache *w)
 {
         struct workload *wl;
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));) {
@@ -387,13 +387,13 @@ void workloads_release(struct world *w)
 
 /* --- owners --- */
 
-static struct workload *owner_by_uid(struct world *w, const uint8_t uid[static UID_BYTES])
+static struct workload *owner_by_uid(struct cache *w, const uint8_t uid[static UID_BYTES])
 {
         return uid_none(uid) ? NULL : map_get(&w->uids, uid_key(uid));
 }
 
 /* A reference by name is nobody's for long: another may be made by that name. */
-static struct workload *owner_find(struct world *w, const struct workload *wl)
+static struct workload *owner_find(struct cache *w, const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
         if (!refers->kind)
@@ -422,7 +422,7 @@ static void leave_gone(struct workload **owner)
 
 /* Link what could not be linked before; a link once made stands until the owner is gone or the object names another.
  * One that is seen again is linked again. */
-void workloads_settle(struct world *w)
+void workloads_settle(struct cache *w)
 {
         struct workload *wl;
         struct pod *p;

@@ -12,7 +12,7 @@
 static struct target *find_old(struct controller *c, const struct target *t, const char *recommendation)
 {
         struct target *old;
-        for (size_t at = 0; (old = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (old = map_each(&c->cache.targets, &at));)
                 if (old->ns == t->ns && strcmp(old->recommendation, recommendation) == 0)
                         return old;
         return NULL;
@@ -58,7 +58,7 @@ static void take(struct controller *c, struct target *t, struct history *h)
                 while (usage_merge(&n->usage, &h->usage, &room) == ERR_NOSPACE) /* they are mergeable */
                         ingest_lend(&n->usage, &room);
                 n->dirty = true;
-                history_free(&c->world, h);
+                history_free(&c->cache, h);
                 return;
         }
         while (*last)

@@ -24,7 +24,7 @@ struct applying {
         char note[512];
         char *payer; /* key of the profile whose budget it is of */
         int64_t cost;
-        struct guarding *before; /* how the pods were; NULL: nothing is sent yet */
+        struct guard_state *before; /* how the pods were; NULL: nothing is sent yet */
 };
 
 static void applying_free(struct applying *a)
@@ -35,7 +35,7 @@ static void applying_free(struct applying *a)
         mem_free(a->sent);
         mem_free(a->path);
         mem_free(a->payer);
-        guarding_free(a->before);
+        guard_state_free(a->before);
         mem_free(a);
 }
 
@@ -231,11 +231,11 @@ static char *find_changed(const struct applying *a, const struct workload_view *
 static void remember(struct applying *a, struct text answer, const char *admitted)
 {
         struct target *t = a->target;
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         d->changed_ms = loop_now(a->controller->loop).wall.ms;
-        d->digest = digest_template(answer, a->template_path);
-        target_set_admitted(&a->controller->world, t, admitted);
-        target_set_applied(&a->controller->world, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
+        d->digest = template_fingerprint(answer, a->template_path);
+        target_set_admitted(&a->controller->cache, t, admitted);
+        target_set_applied(&a->controller->cache, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
         guard_changed(t, STEAL(&a->before), loop_now(a->controller->loop).wall);
         a->controller->count.applied++;
 }
@@ -274,18 +274,18 @@ static void patched(void *arg, const struct client_answer *answer)
         struct workload *wl = t->workload;
         struct workload_view *view = arena_new(&c->plans, sizeof *view);
         AUTO(mem_free) char *admitted = NULL;
-        if (decode_workload(answer->body, a->template_path, c->world.field_manager, &c->plans, view, &err) == 0)
+        if (decode_workload(answer->body, a->template_path, c->cache.field_manager, &c->plans, view, &err) == 0)
                 admitted = find_changed(a, view, changed, sizeof changed);
         arena_reset(&c->plans);
         if (wl)
-                (void)workload_answer(&c->world, wl->kind, answer->body, wl->epoch, a->events, &err);
+                (void)workload_answer(&c->cache, wl->kind, answer->body, wl->epoch, a->events, &err);
         remember(a, answer->body, admitted);
         (void)denied(t, NULL);
         if (changed[0]) {
                 contest_changed(c, t, changed);
                 tell_event(c, t, true, "Contested", changed);
         } else {
-                persist_deed(c, t);
+                persist_apply_state(c, t);
                 tell_event(c, t, false, "Applied", a->note);
         }
         log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
@@ -304,7 +304,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         if (err.code == 0 && !t->workload)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", t->kind, t->name);
         if (err.code == 0)
-                err.code = workload_answer(&c->world, t->workload->kind, answer->body, t->workload->epoch, a->events,
+                err.code = workload_answer(&c->cache, t->workload->kind, answer->body, t->workload->epoch, a->events,
                                            &err);
         if (err.code == 0 && t->workload->gone)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' was deleted and made again", t->kind, t->name);
@@ -317,7 +317,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         struct plan plan;
         decide(c, t, &plan);
         contest_watch(c, t, &plan); /* put back by somebody, and read here before the watch tells it */
-        if (t->deed.contested_ms > plan.now.ms && !plan.contested)
+        if (t->apply_state.contested_ms > plan.now.ms && !plan.contested)
                 decide(c, t, &plan);
         if (!plan.apply || plan_retunes(&plan) || !may_write(c)) {
                 applying_end(a, &(struct err){0}, 0);
@@ -334,7 +334,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         }
         a->payer = mem_string(t->profile ? t->profile->key : "");
         a->cost = budget_spend(c, &plan);
-        a->before = guarding_survey(t);
+        a->before = guard_state_survey(t);
         patch_send(c->client, a->path, patch, false, patched, a);
         json_decref(patch);
         arena_reset(&c->plans);

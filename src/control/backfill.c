@@ -59,7 +59,7 @@ static void gather_asking(struct backfill *b)
         struct target *t;
         size_t room = 0;
         b->askings = 0;
-        for (size_t at = 0; (t = map_each(&b->controller->world.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&b->controller->cache.targets, &at));) {
                 if (!asks_for(t, b->ns))
                         continue;
                 if (b->askings == room)
@@ -98,7 +98,7 @@ static struct target *target_by_name(const struct backfill *b, struct text pod)
 static struct target *target_of(struct backfill *b, struct text pod)
 {
         char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(pod));
-        const struct pod *p = map_get(&b->controller->world.pods, text_of(key));
+        const struct pod *p = map_get(&b->controller->cache.pods, text_of(key));
         mem_free(key);
         if (!p)
                 return target_by_name(b, pod);
@@ -126,7 +126,7 @@ static struct filling *filling_of(struct backfill *b, struct target *t, const ch
         memcpy(f->key, key, len + 1);
         f->target_len = strlen(t->key);
         f->container = intern_keep(container);
-        f->cpu_weight = plan_cpu_weight(&b->controller->world, t, &(struct pod_container){.name = container});
+        f->cpu_weight = plan_cpu_weight(&b->controller->cache, t, &(struct pod_container){.name = container});
         usage_init(&f->usage, profile_spec_container(t->profile->spec, text_of(container), &ignore));
         map_put(&b->filling, (struct text){f->key, len}, f);
         return f;
@@ -136,7 +136,7 @@ static void filling_free(struct backfill *b, struct filling *f)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(f->usage.of[r].w);
-        intern_drop(b->controller->world.names, f->container);
+        intern_drop(b->controller->cache.names, f->container);
         mem_free(f);
 }
 
@@ -197,7 +197,7 @@ static void fold_all(struct backfill *b, const struct prometheus_answer *a)
 
 static void join(struct backfill *b, struct filling *f)
 {
-        struct world *w = &b->controller->world;
+        struct cache *w = &b->controller->cache;
         struct target *t = map_get(&w->targets, (struct text){f->key, f->target_len});
         struct usage_room room;
         bool ignore;
@@ -220,7 +220,7 @@ static void forget(struct backfill *b)
                 filling_free(b, f);
         map_release(&b->filling);
         b->filling = (struct map){0};
-        intern_drop(b->controller->world.names, b->ns);
+        intern_drop(b->controller->cache.names, b->ns);
         b->ns = NULL;
 }
 
@@ -232,12 +232,12 @@ static void finish(struct backfill *b)
         uint64_t joined = 0;
         for (size_t at = 0; (f = map_each(&b->filling, &at));)
                 join(b, f);
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (asks_for(t, b->ns)) {
-                        t->backfilled = t->deed_dirty = true;
+                        t->backfilled = t->apply_state_dirty = true;
                         joined++;
                 }
-        ns_get(&c->world, text_of(b->ns))->refusal = (struct backfill_refusal){0};
+        ns_get(&c->cache, text_of(b->ns))->refusal = (struct backfill_refusal){0};
         persist_namespace(c, b->ns);
         b->count.targets += joined;
         log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
@@ -264,7 +264,7 @@ static bool is_everybodys(int code)
 /* Where all are refused, the log tells of the first; of the others once something was answered in between. */
 static void put_off(struct backfill *b, const struct err *why)
 {
-        struct backfill_refusal *r = &ns_get(&b->controller->world, text_of(b->ns))->refusal;
+        struct backfill_refusal *r = &ns_get(&b->controller->cache, text_of(b->ns))->refusal;
         int64_t wait_ms = REFUSED_LEAST_MS;
         for (int i = 0; i < r->times && wait_ms < REFUSED_MOST_MS; i++)
                 wait_ms *= 2;
@@ -353,7 +353,7 @@ static void begin(struct backfill *b, const char *ns)
         struct controller *c = b->controller;
         struct target *t;
         int64_t containers = 0, now_ms = clocks_earlier(c);
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (asks_for(t, ns))
                         containers += t->pod_count * t->workload->containers;
         b->ns = intern_keep(ns);
@@ -366,7 +366,7 @@ static void begin(struct backfill *b, const char *ns)
 static bool is_put_off(const struct backfill *b, const char *ns)
 {
         struct controller *c = b->controller;
-        return ns_get(&c->world, text_of(ns))->refusal.until.ns > loop_now(c->loop).mono.ns;
+        return ns_get(&c->cache, text_of(ns))->refusal.until.ns > loop_now(c->loop).mono.ns;
 }
 
 void backfill_tick(struct backfill *b)
@@ -376,7 +376,7 @@ void backfill_tick(struct backfill *b)
         struct target *t;
         if (b->ns || c->stopping)
                 return;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 if (t->ns == later || !asks_for(t, t->ns))
                         continue;
                 if (!is_put_off(b, t->ns)) {

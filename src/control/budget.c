@@ -43,7 +43,7 @@ static bool still_rolling(const struct target *t)
 {
         if (t->rolling && t->busy)
                 return true;
-        if (t->deed.in_place)
+        if (t->apply_state.in_place)
                 return t->rolling && t->resizing;
         return t->rolling && t->workload && !rollout_done(t->workload) && !t->workload->deadline_exceeded;
 }
@@ -54,15 +54,15 @@ void budget_settle(struct controller *c)
         struct target *t;
         forget_old(c, loop_now(c->loop).wall.ms);
         c->rolling = c->spent_millicores = 0;
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 p->rolling = p->spent_millicores = 0;
         for (size_t i = 0; i < c->spendings; i++) {
                 c->spent_millicores = add_saturated(c->spent_millicores, c->spent[i].millicores);
-                p = map_get(&c->world.profiles, text_of(c->spent[i].profile));
+                p = map_get(&c->cache.profiles, text_of(c->spent[i].profile));
                 if (p)
                         p->spent_millicores = add_saturated(p->spent_millicores, c->spent[i].millicores);
         }
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 t->rolling = still_rolling(t);
                 c->rolling += t->rolling;
                 if (t->rolling && t->profile)

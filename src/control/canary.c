@@ -18,7 +18,7 @@ static uint32_t rank_of(const struct target *t)
 /* Who opted out tries nothing. */
 static bool may_be_first(struct controller *c, const struct target *t)
 {
-        return !t->workload->apply_never && !ns_get(&c->world, text_of(t->ns))->apply_never;
+        return !t->workload->apply_never && !ns_get(&c->cache, text_of(t->ns))->apply_never;
 }
 
 static void choose(struct controller *c, struct target *t)
@@ -35,7 +35,7 @@ static void choose(struct controller *c, struct target *t)
 
 static void count(struct canary_tally *to, const struct target *t, int64_t now_ms)
 {
-        const struct deed *d = &t->deed;
+        const struct apply_state *d = &t->apply_state;
         bool changed = d->stood_ms != 0 || t->rolling;
         bool stood = !t->rolling && d->stood_ms >= d->changed_ms &&
                      canary_stood(d->stood_ms, now_ms, t->profile->spec->apply.guard.watch_ms);
@@ -57,7 +57,7 @@ void canary_settle(struct controller *c)
         bool before = c->canaries;
         c->canaries = false;
         int64_t now_ms = loop_now(c->loop).wall.ms;
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));) {
                 c->canaries |= canary_among(p);
                 p->canary = (struct canary_tally){0};
                 p->canary_closed = canary_among(p);
@@ -65,22 +65,22 @@ void canary_settle(struct controller *c)
         }
         if (!before && !c->canaries)
                 return;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 t->canary = t->waits = false;
                 if (tries_workloads(t))
                         choose(c, t);
         }
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 if (p->first && p->canary.workloads == 0) {
                         p->first->canary = true;
                         p->canary.workloads = 1;
                 }
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (t->canary)
                         count(&t->profile->canary, t, now_ms);
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 p->canary_closed = canary_among(p) && !canary_opens(&p->canary);
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 t->waits = !t->canary && tries_workloads(t) && t->profile->canary_closed;
 }
 
@@ -97,8 +97,8 @@ static bool in_force(const struct target *t, const struct plan *p)
 
 static int64_t stood_since(const struct target *t, const struct plan *p)
 {
-        const struct deed *d = &t->deed;
-        bool tried = t->deed.trial || (t->canary && p->carries);
+        const struct apply_state *d = &t->apply_state;
+        bool tried = t->apply_state.pod_canary || (t->canary && p->carries);
         bool known = d->stood_ms > 0 && d->stood_ms >= d->changed_ms && d->stood_ms <= p->now.ms;
         if (!tried)
                 return 0;
@@ -126,10 +126,10 @@ void canary_watch(struct controller *c, struct target *t, const struct plan *p)
         if (!t->profile)
                 return;
         int64_t stood_ms = stood_since(t, p);
-        if (stood_ms == t->deed.stood_ms)
+        if (stood_ms == t->apply_state.stood_ms)
                 return;
-        t->deed.stood_ms = stood_ms;
-        persist_deed(c, t);
+        t->apply_state.stood_ms = stood_ms;
+        persist_apply_state(c, t);
 }
 
 /* --- pods of a workload --- */
@@ -137,8 +137,9 @@ void canary_watch(struct controller *c, struct target *t, const struct plan *p)
 /* What stands of a container on those that are not tried on. */
 static struct amount stands(const struct target *t, const struct plan_container *c, enum resource r)
 {
-        const struct record_row *resting = target_resting(t, c->name);
-        struct amount a = t->deed.trial ? (resting ? resting->request[r] : (struct amount){0}) : c->facts.current[r];
+        const struct record_row *resting = pod_canary_resting(t, c->name);
+        struct amount a =
+                t->apply_state.pod_canary ? (resting ? resting->request[r] : (struct amount){0}) : c->facts.current[r];
         return a.set ? a : c->facts.original[r];
 }
 
@@ -187,13 +188,13 @@ static char *standing(const struct plan *p)
 
 char *canary_rest(const struct controller *c, const struct plan *p)
 {
-        return c->world.resize != RESIZE_ABSENT && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
+        return c->cache.resize != RESIZE_ABSENT && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
 }
 
 /* Did what is tried stand? Not where it did harm, or may have: a kill is looked at after this. */
 static bool stood(const struct controller *c, const struct target *t, struct wall now)
 {
-        const struct deed *d = &t->deed;
+        const struct apply_state *d = &t->apply_state;
         bool harms = guard_holds(t, now) || (d->guard && d->guard->kill.at.ms);
         return !c->fuse.blown && !harms && canary_stood(d->stood_ms, now.ms, t->profile->spec->apply.guard.watch_ms);
 }
@@ -201,19 +202,19 @@ static bool stood(const struct controller *c, const struct target *t, struct wal
 void canary_follow(struct controller *c, struct target *t)
 {
         struct wall now = loop_now(c->loop).wall;
-        if (!t->deed.trial || !t->profile)
+        if (!t->apply_state.pod_canary || !t->profile)
                 return;
         if (!stood(c, t, now) && t->profile->spec->apply.canary.percent < 100 && in_place(t)) {
                 canary_mark(t);
                 return;
         }
-        target_try_end(&c->world, t);
-        t->deed.stood_ms = 0;
+        pod_canary_end(&c->cache, t);
+        t->apply_state.stood_ms = 0;
         if (in_place(t)) {
-                t->deed.followed_ms = now.ms;
-                guard_changed(t, guarding_survey(t), now);
+                t->apply_state.followed_ms = now.ms;
+                guard_changed(t, guard_state_survey(t), now);
         }
-        persist_deed(c, t);
+        persist_apply_state(c, t);
         if (!in_place(t))
                 return;
         tell_event(c, t, false, "Followed", "what was tried on some pods is set on the others");

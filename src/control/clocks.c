@@ -59,7 +59,7 @@ static bool pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_ms)
 
 void clocks_mend(const struct controller *c, struct target *t)
 {
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         int64_t later = clocks_later(c);
         bool mended = pull_back(&d->changed_ms, later, 0);
         mended |= pull_back(&d->followed_ms, later, 0);
@@ -79,5 +79,5 @@ void clocks_mend(const struct controller *c, struct target *t)
         }
         if (t->published)
                 (void)pull_back(&t->published->applied_ms, later, 0);
-        t->deed_dirty |= mended;
+        t->apply_state_dirty |= mended;
 }

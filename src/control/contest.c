@@ -16,7 +16,7 @@ int64_t contest_step_bound(int64_t ms)
 
 static void contest(struct controller *c, struct target *t, char *what)
 {
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         int64_t now = loop_now(c->loop).wall.ms;
         d->contest_step_ms = d->contest_step_ms ? contest_step_bound(d->contest_step_ms * 2) : contest_least_ms;
         d->contested_ms = now + d->contest_step_ms;
@@ -26,7 +26,7 @@ static void contest(struct controller *c, struct target *t, char *what)
         c->count.conflicts++;
         log_warn("left alone: its requests are contested", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("why", what), KV_INT("hours", d->contest_step_ms / HOUR_MS));
-        persist_deed(c, t);
+        persist_apply_state(c, t);
 }
 
 static bool any_reset(const struct plan *p)
@@ -77,7 +77,7 @@ static void contest_targets(struct controller *c, struct target *t, const struct
  */
 void contest_watch(struct controller *c, struct target *t, const struct plan *p)
 {
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         contest_targets(c, t, p);
         if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
@@ -96,7 +96,7 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
                 contest(c, t, mem_string("the requests went back to the original twice in a row"));
                 return;
         }
-        persist_deed(c, t);
+        persist_apply_state(c, t);
 }
 
 void contest_changed(struct controller *c, struct target *t, const char *what)

@@ -40,10 +40,10 @@ static struct plan_facts facts_of(const struct controller *c)
 void decide(struct controller *c, struct target *t, struct plan *ret)
 {
         struct plan_facts facts = facts_of(c);
-        reconcile(&c->world, t, &facts, &c->plans, ret);
+        reconcile(&c->cache, t, &facts, &c->plans, ret);
         if (ret->apply && !budget_allows(c, ret)) {
                 facts.budget_left = false;
-                reconcile(&c->world, t, &facts, &c->plans, ret);
+                reconcile(&c->cache, t, &facts, &c->plans, ret);
         }
 }
 
@@ -93,7 +93,7 @@ static void tally_begin(struct controller *c)
         memset(c->next_reason, 0, sizeof c->next_reason);
         memset(c->next_saving, 0, sizeof c->next_saving);
         memset(c->next_in_force, 0, sizeof c->next_in_force);
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));) {
                 p->next_ready = p->next_applied = 0;
                 memset(p->next_saving, 0, sizeof p->next_saving);
         }
@@ -106,7 +106,7 @@ static void tally_end(struct controller *c)
         memcpy(c->by_reason, c->next_reason, sizeof c->by_reason);
         memcpy(c->saving, c->next_saving, sizeof c->saving);
         memcpy(c->in_force, c->next_in_force, sizeof c->in_force);
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));) {
                 p->ready = p->next_ready;
                 p->applied = p->next_applied;
                 memcpy(p->saving, p->next_saving, sizeof p->saving);
@@ -152,7 +152,7 @@ static void decide_target(struct controller *c, struct target *t)
                 return;
         if (t->profile)
                 adopt_policy(t);
-        deed_adopt(c, t);
+        apply_state_adopt(c, t);
         tell_admitted(c, t);
         canary_follow(c, t);
         decide(c, t, &plan);
@@ -175,11 +175,11 @@ static void decide_target(struct controller *c, struct target *t)
 
 static void settle(struct controller *c)
 {
-        world_settle(&c->world, loop_now(c->loop));
+        cache_relink(&c->cache, loop_now(c->loop));
         oom_count(c);
-        pods_free_dropped(&c->world);
-        workloads_free_gone(&c->world);
-        namespaces_sweep(&c->world);
+        pods_free_dropped(&c->cache);
+        workloads_free_gone(&c->cache);
+        namespaces_sweep(&c->cache);
         watch_kinds(c);
         resize_settle(c);
         windows_settle(c);
@@ -210,7 +210,7 @@ static void cycle_end(struct controller *c)
                         backfill_tick(c->backfill);
                 persist_retention(c);
         }
-        wish_settle(c);
+        annotation_commands_settle(c);
         event_tick(c->events, now);
         refusal_tick(c);
         watch_tick(c);
@@ -247,7 +247,7 @@ static void decide_slice(void *arg)
         struct controller *c = arg;
         struct target *t;
         for (int n = 0; n < DECIDE_SLICE; n++) {
-                t = map_each(&c->world.targets, &c->decide_at);
+                t = map_each(&c->cache.targets, &c->decide_at);
                 if (!t) {
                         tally_end(c);
                         standing_publish(c);
@@ -287,8 +287,8 @@ static void cycle_begin(void *arg)
                         return;
                 }
                 mem_trim(); /* what the lists took is not kept */
-                log_info("caches synced", KV_INT("pods", c->world.pods.count),
-                         KV_INT("workloads", c->world.workloads.count));
+                log_info("caches synced", KV_INT("pods", c->cache.pods.count),
+                         KV_INT("workloads", c->cache.workloads.count));
                 watch_tell_late(c);
         }
         if (c->stage != CYCLE_IDLE) { /* a pass without a poll is under way */
@@ -574,8 +574,8 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         c->client = client_new(l, a, &client);
         c->events = event_source_new(c->client, o->identity);
         c->work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS);
-        world_init(&c->world, client_field_manager(c->client), o->ns);
-        c->world.pod_labels = o->custom_listen != NULL;
+        cache_init(&c->cache, client_field_manager(c->client), o->ns);
+        c->cache.pod_labels = o->custom_listen != NULL;
         *err = (struct err){0};
         if (!o->replica)
                 persist_open(c, err);
@@ -695,7 +695,7 @@ void controller_free(struct controller *c)
         store_batch_free(c->packing);
         watch_guests_forget(c);
         probes_release(c);
-        world_release(&c->world);
+        cache_release(&c->cache);
         arena_release(&c->plans);
         mem_free(c);
 }

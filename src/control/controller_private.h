@@ -131,7 +131,7 @@ struct controller {
         struct access *access;
         struct client *client;
         struct controller_options options;
-        struct world world;
+        struct cache cache;
         struct arena plans; /* of the target at hand */
         struct probe_question question[PROBE_QUESTIONS];
 
@@ -273,7 +273,7 @@ bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_
 /* Stores the number of a kill that was not believed. */
 void dimension_disbelieve(struct controller *c, const struct pod *p, const struct pod_container *pc);
 /* wish.c, once a cycle: what annotations on Recommendations ask for is done, and answered. */
-void wish_settle(struct controller *c);
+void annotation_commands_settle(struct controller *c);
 /* adopt.c, import.c: do what is asked of a target; the answer, the caller's. */
 char *adopt_judge(struct controller *c, struct target *t, const char *recommendation);
 char *import_judge(struct controller *c, struct target *t, const char *lines);
@@ -317,7 +317,7 @@ void oom_note(struct controller *c, struct target *t, const struct oom_kill *k);
 
 /* persist.c */
 void persist_open(struct controller *c, struct err *err); /* err code ERR_CONFLICT: give up */
-void persist_deed(struct controller *c, struct target *t);
+void persist_apply_state(struct controller *c, struct target *t);
 /* A kill that was counted in h; stored, with all that were, by persist_kills. */
 void persist_kill(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
                   double bytes);
@@ -361,7 +361,7 @@ void raise_see(const struct history *h, struct pod *p, int container, const stru
                struct wall at);
 
 /* deed.c */
-void deed_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */
+void apply_state_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */
 
 /* contest.c */
 void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
@@ -378,8 +378,9 @@ char *canary_rest(const struct controller *c, const struct plan *p);
 void canary_follow(struct controller *c, struct target *t); /* before it is decided: which pods come first, or all */
 
 /* guard.c */
-/* We changed it: it is watched from now on. before: guarding_survey's, taken over; made before the server was told. */
-void guard_changed(struct target *t, struct guarding *before, struct wall now);
+/* We changed it: it is watched from now on. before: guard_state_survey's, taken over; made before the server was told.
+ */
+void guard_changed(struct target *t, struct guard_state *before, struct wall now);
 void guard_deployed(struct target *t, struct wall now); /* requests of ours came otherwise; before the deed tells */
 /* A pod was evicted for memory, or a container of it killed; t NULL: nothing. Before that is stored. */
 void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k);

@@ -66,13 +66,13 @@ static bool same_rows(const json_t *a, const json_t *b)
         return true;
 }
 
-void deed_adopt(struct controller *c, struct target *t)
+void apply_state_adopt(struct controller *c, struct target *t)
 {
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         const struct workload *wl = t->workload;
-        if (t->busy || t->deed_generation == wl->generation)
+        if (t->busy || t->apply_state_generation == wl->generation)
                 return;
-        t->deed_generation = wl->generation;
+        t->apply_state_generation = wl->generation;
         if (!carries(wl) || in_place(t)) /* what pods are set to goes by no template */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
@@ -82,10 +82,10 @@ void deed_adopt(struct controller *c, struct target *t)
         guard_deployed(t, loop_now(c->loop).wall);
         d->changed_ms = loop_now(c->loop).wall.ms;
         d->digest = wl->digest;
-        target_set_applied(&c->world, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
+        target_set_applied(&c->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
         t->rolling = true; /* until it is seen to be done */
         log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
-        persist_deed(c, t);
+        persist_apply_state(c, t);
         tell_deployed(c, t);
 }

@@ -26,14 +26,14 @@ static double weight_of_pod(struct controller *c, const struct target *t, const 
         double weight = 0;
         for (int i = 0; i < p->containers; i++)
                 if (p->container[i].role != ROLE_INIT)
-                        weight += plan_cpu_weight(&c->world, t, &p->container[i]);
+                        weight += plan_cpu_weight(&c->cache, t, &p->container[i]);
         return weight;
 }
 
 static double weight_of_namespace(struct controller *c, const struct target *t)
 {
         struct plan_container whole;
-        dimension_whole(&c->world, t, NULL, &whole);
+        dimension_whole(&c->cache, t, NULL, &whole);
         return whole.facts.original[CPU].set ? (double)whole.facts.original[CPU].value / 1e3 : 0;
 }
 
@@ -58,7 +58,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
         struct target *t = p->more->single;
         struct history *h = history_of(t, pc->name);
         if (h->cpu_weight == 0)
-                h->cpu_weight = plan_cpu_weight(&c->world, t, pc);
+                h->cpu_weight = plan_cpu_weight(&c->cache, t, pc);
         enum sample_verdict verdict = put(c, h, s);
         if (!p->target) /* else it is counted as its workload's */
                 c->count.samples[verdict]++;
@@ -71,7 +71,7 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
 static void fold_whole(struct controller *c, struct pod *p, const struct together_sample *sum)
 {
         struct target *t = p->more->single;
-        struct history *h = history_of(t, c->world.whole);
+        struct history *h = history_of(t, c->cache.whole);
         struct sample s = {.at = {sum->at_ms}};
         memcpy(s.has, sum->has, sizeof s.has);
         memcpy(s.value, sum->value, sizeof s.value);
@@ -126,7 +126,7 @@ static void take_sum(struct controller *c, struct target *t, const struct togeth
         struct sample s;
         if (!t->profile || !runs)
                 return;
-        struct history *h = history_of(t, c->world.whole);
+        struct history *h = history_of(t, c->cache.whole);
         usage_running(&h->usage, all->at);
         if (c->source_away || c->source_partial || !together_sum(all, &s))
                 return;
@@ -142,8 +142,8 @@ void dimension_polled(struct controller *c)
         struct together all = {.at = now};
         struct target *whole = NULL;
         bool runs = false;
-        for (size_t i = 0; c->world.others && i < c->world.ordered; i++) {
-                struct pod *p = c->world.order[i];
+        for (size_t i = 0; c->cache.others && i < c->cache.ordered; i++) {
+                struct pod *p = c->cache.order[i];
                 if (!p->more)
                         continue;
                 if (p->more->single)

@@ -22,40 +22,40 @@ static bool starts_changes(const struct target *t)
 /* Has the owner written the template since? A deed that was taken over does not know it as it was. */
 static bool is_released(const struct target *t)
 {
-        return t->workload->digest != t->deed.digest;
+        return t->workload->digest != t->apply_state.digest;
 }
 
 /* --- what happens --- */
 
-void guard_changed(struct target *t, struct guarding *before, struct wall now)
+void guard_changed(struct target *t, struct guard_state *before, struct wall now)
 {
         if (guard_policy_of(t) && starts_changes(t) && !guard_holds(t, now)) {
-                guarding_begin(t, before);
+                guard_state_begin(t, before);
                 return;
         }
-        guarding_free(before);
-        guarding_end(t);
+        guard_state_free(before);
+        guard_state_end(t);
 }
 
 void guard_deployed(struct target *t, struct wall now)
 {
         bool deploys = guard_policy_of(t) && !starts_changes(t);
-        guarding_end(t);
+        guard_state_end(t);
         if (deploys && is_released(t))
-                target_guarding(t)->released_ms = now.ms;
+                target_guard_state(t)->released_ms = now.ms;
 }
 
 /* The change that a pod came with, or was given while it ran. */
 static struct wall change_of(const struct target *t, const struct pod *p)
 {
-        return (struct wall){sets_pods(t) ? p->created_ms : guarding_set_ms(t)};
+        return (struct wall){sets_pods(t) ? p->created_ms : guard_state_set_ms(t)};
 }
 
 /* Did a release of the owner's come with it? Of one at Pod its ReplicaSet tells. */
 static bool came_released(const struct guard_policy *policy, const struct target *t, const struct pod *p,
                           struct wall at)
 {
-        const struct guarding *g = t->deed.guard;
+        const struct guard_state *g = t->apply_state.guard;
         if (starts_changes(t))
                 return is_released(t);
         if (!sets_pods(t))
@@ -68,17 +68,17 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
         const struct guard_policy *policy = t && t->workload ? guard_policy_of(t) : NULL;
         if (!policy || !p->ours)
                 return;
-        struct guarding *g = t->deed.guard;
+        struct guard_state *g = t->apply_state.guard;
         if (!kill_tells_of_request(k->cause)) { /* the restart that it led to counts by the same time */
                 if (g && g->change_ms && k->at.ms >= whole_second(g->change_ms))
-                        guarding_add_by_limit(g, p, k->untold);
+                        guard_state_add_by_limit(g, p, k->untold);
                 return;
         }
         struct wall since = change_of(t, p);
         if (!guard_watches(policy, since, k->at) || (g && (k->at.ms <= g->fired_ms || k->at.ms < g->kill.at.ms)))
                 return;
         bool released = came_released(policy, t, p, k->at);
-        g = target_guarding(t);
+        g = target_guard_state(t);
         g->kill = (struct guard_kill){k->at, since, k->cause};
         g->released = released;
         nudge(c);
@@ -88,11 +88,11 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
 
 /* Since when fewer pods are ready than before; pods that are new may take a while to begin with, and are not ready for
  * as long as they are there. */
-static void follow_readiness(struct guarding *g, const struct target *t, struct guard_facts *f)
+static void follow_readiness(struct guard_state *g, const struct target *t, struct guard_facts *f)
 {
         int64_t turned_ms;
         f->before = g->before;
-        f->pods = guarding_pods(t, f->now.ms - guard_patience_ms(f->policy), &turned_ms);
+        f->pods = guard_state_pods(t, f->now.ms - guard_patience_ms(f->policy), &turned_ms);
         if (!guard_below(f->before, f->pods))
                 g->below_ms = 0;
         else if (!g->below_ms)
@@ -100,16 +100,16 @@ static void follow_readiness(struct guarding *g, const struct target *t, struct 
         f->below.ms = g->below_ms;
 }
 
-static struct guard_facts facts_of(struct guarding *g, struct target *t, const struct guard_policy *policy,
+static struct guard_facts facts_of(struct guard_state *g, struct target *t, const struct guard_policy *policy,
                                    struct wall now)
 {
         struct guard_facts f = {.policy = policy, .now = now, .kill = g->kill};
-        bool ours = g->change_ms && g->change_ms == guarding_set_ms(t) && starts_changes(t) && !is_released(t);
+        bool ours = g->change_ms && g->change_ms == guard_state_set_ms(t) && starts_changes(t) && !is_released(t);
         if (!ours || !guard_watches(policy, (struct wall){g->change_ms}, now))
                 return f;
         f.changed.ms = g->change_ms;
-        guarding_hear(t);
-        f.restarts = guarding_restarts(t);
+        guard_state_hear(t);
+        f.restarts = guard_state_restarts(t);
         follow_readiness(g, t, &f);
         return f;
 }
@@ -146,22 +146,22 @@ static char *words_of(const struct guard_facts *f, enum guard_cause cause)
 
 static void fire(struct controller *c, struct target *t, const struct guard_facts *f, enum guard_cause cause)
 {
-        struct guarding *g = t->deed.guard;
+        struct guard_state *g = t->apply_state.guard;
         mem_free(g->why);
         g->why = words_of(f, cause);
         g->cause = cause;
         g->step_ms = guard_step_ms(g->step_ms);
         g->fired_ms = f->now.ms;
         g->until_ms = f->now.ms + g->step_ms;
-        if (t->deed.trial) /* it did not stand */
-                t->deed.stood_ms = 0;
+        if (t->apply_state.pod_canary) /* it did not stand */
+                t->apply_state.stood_ms = 0;
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
-        guarding_end(t);
+        guard_state_end(t);
         c->count.guards[cause]++;
         log_warn("a change did harm: the originals come back", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("cause", guard_cause_name(cause)), KV("why", g->why),
                  KV_INT("hours", g->step_ms / HOUR_MS));
-        persist_deed(c, t);
+        persist_apply_state(c, t);
         AUTO(mem_free) char *note = mem_printf("%s: the originals come back", g->why);
         tell_event(c, t, true, "Guarded", note);
         fuse_count(c, t, released);
@@ -174,7 +174,7 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
 {
         int64_t first = 0;
         if (!sets_pods(t))
-                return guarding_set_ms(t) >= after_ms ? guarding_set_ms(t) : 0;
+                return guard_state_set_ms(t) >= after_ms ? guard_state_set_ms(t) : 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (p->running && p->ours && p->created_ms >= after_ms && (!first || p->created_ms < first))
                         first = p->created_ms;
@@ -185,15 +185,15 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
  * set back is watched as well. */
 static void forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
 {
-        struct guarding *g = t->deed.guard;
-        int64_t change_ms = g->cause ? last_change(t, g->until_ms) : guarding_set_ms(t);
+        struct guard_state *g = t->apply_state.guard;
+        int64_t change_ms = g->cause ? last_change(t, g->until_ms) : guard_state_set_ms(t);
         bool remembered = g->cause != GUARD_NONE;
         if (change_ms ? now.ms - change_ms <= policy->watch_ms : remembered)
                 return;
         g->cause = GUARD_NONE;
-        guarding_end(t);
+        guard_state_end(t);
         if (remembered)
-                persist_deed(c, t);
+                persist_apply_state(c, t);
 }
 
 /* Nothing is held any more. Without a profile it is not known whether it was turned off. */
@@ -201,14 +201,14 @@ static void turn_off(struct controller *c, struct target *t)
 {
         if (!t->profile || t->profile->spec->apply.guard.enabled)
                 return;
-        target_drop_guarding(t);
-        persist_deed(c, t);
+        target_drop_guard_state(t);
+        persist_apply_state(c, t);
 }
 
 bool guard_look(struct controller *c, struct target *t, const struct plan *p)
 {
         const struct guard_policy *policy = guard_policy_of(t);
-        struct guarding *g = t->deed.guard;
+        struct guard_state *g = t->apply_state.guard;
         if (!g || guard_holds(t, p->now))
                 return false;
         if (!policy) {

@@ -42,8 +42,8 @@ void import_inherit(struct controller *c, struct target *t, struct target *old)
 {
         for (int i = 0; old->imported && i < old->imported->count; i++)
                 add_source(t, old->imported->of[i].container, old->imported->of[i].source);
-        t->deed_dirty |= old->imported != NULL;
-        import_forget(&c->world, old);
+        t->apply_state_dirty |= old->imported != NULL;
+        import_forget(&c->cache, old);
 }
 
 static struct store_key key_of(const struct target *t, const char *container)
@@ -87,14 +87,14 @@ void import_read(struct controller *c, struct target *t, const json_t *printed)
         size_t i;
         json_object_foreach((json_t *)(uintptr_t)printed, name, list)
         {
-                const char *container = intern_text(c->world.names, text_of(name));
+                const char *container = intern_text(c->cache.names, text_of(name));
                 json_array_foreach(list, i, source)
                 {
                         const char *digits = json_string_value(source);
                         if (digits)
                                 add_source(t, container, strtoull(digits, NULL, 16));
                 }
-                intern_drop(c->world.names, container);
+                intern_drop(c->cache.names, container);
         }
 }
 
@@ -181,7 +181,7 @@ static int join(struct target *t, const char *container, struct transfer_row *ro
         add_source(t, container, itself);
         for (int i = 0; i < row->sources; i++)
                 add_source(t, container, row->source[i]);
-        h->dirty = t->deed_dirty = true;
+        h->dirty = t->apply_state_dirty = true;
         return 0;
 }
 
@@ -221,10 +221,10 @@ static void take_line(struct importing *m, struct text line, int number)
                 refuse_line(m, number, err.text);
                 return;
         }
-        const char *container = intern_text(m->controller->world.names, row.key.container);
+        const char *container = intern_text(m->controller->cache.names, row.key.container);
         AUTO(mem_free) char *what = take(m, container, &row);
         json_object_set_new(m->containers, container, json_string(what));
-        intern_drop(m->controller->world.names, container);
+        intern_drop(m->controller->cache.names, container);
 }
 
 static char *answer_of(const struct importing *m, const char *lines)

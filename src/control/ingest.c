@@ -41,7 +41,7 @@ struct history *ingest_history(struct controller *c, const struct pod *p, struct
                 return pc->history;
         pc->history = history_get(t, pc->name, profile_spec_container(t->profile->spec, text_of(pc->name), &ignore));
         if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
-                pc->history->cpu_weight = plan_cpu_weight(&c->world, t, pc);
+                pc->history->cpu_weight = plan_cpu_weight(&c->cache, t, pc);
         return pc->history;
 }
 
@@ -87,7 +87,7 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 {
         struct controller *c = arg;
         c->date = date;
-        struct pod *p = pod_at(&c->world, m->ns, m->name, &c->cursor);
+        struct pod *p = pod_at(&c->cache, m->ns, m->name, &c->cursor);
         if (!p) {
                 c->count.unknown_pods++;
                 return;
@@ -199,7 +199,7 @@ static size_t choose_namespaces(struct controller *c, bool *ret_any)
         int64_t pods = 0;
         size_t count = 0;
         *ret_any = false;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 bool known = !(t->workload && t->profile);
                 *ret_any |= !known;
                 pods += t->pod_count;
@@ -211,7 +211,7 @@ static size_t choose_namespaces(struct controller *c, bool *ret_any)
                         return 0;
                 c->poll_ns[count++] = t->ns;
         }
-        return (size_t)pods * 4 < c->world.ordered ? count : 0;
+        return (size_t)pods * 4 < c->cache.ordered ? count : 0;
 }
 
 /* Usage that comes late keeps deciding waiting: no longer than a cycle, and 30 s. */
@@ -246,8 +246,8 @@ void ingest_start(struct controller *c)
 void ingest_running(struct controller *c)
 {
         struct wall now = {clocks_earlier(c)}; /* as samples are dated; one far ahead would stop the count */
-        for (size_t i = 0; i < c->world.ordered; i++) {
-                struct pod *p = c->world.order[i];
+        for (size_t i = 0; i < c->cache.ordered; i++) {
+                struct pod *p = c->cache.order[i];
                 for (int k = 0; p->running && p->target && k < p->containers; k++)
                         if (p->container[k].history)
                                 usage_running(&p->container[k].history->usage, now);

@@ -191,7 +191,7 @@ static void ask_review(struct inquiry *q)
 static const struct target *target_of(const struct controller *c, const struct inquiry *q)
 {
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", q->ns, q->group, q->kind, q->name);
-        return map_get(&c->world.targets, text_of(key));
+        return map_get(&c->cache.targets, text_of(key));
 }
 
 static void copy_usage(struct learned_copy *to, const struct usage *from)
@@ -318,7 +318,7 @@ struct inquiries *inquiries_new(struct controller *c)
 {
         struct inquiries *all = MEM_NEW(struct inquiries);
         all->controller = c;
-        all->kin = owner_lookup_new(c->client, &c->world);
+        all->kin = owner_lookup_new(c->client, &c->cache);
         all->end = &all->box;
         pthread_mutex_init(&all->lock, NULL);
         return all;

@@ -22,7 +22,7 @@ static int64_t fresh_ms(const struct controller *c)
 }
 
 /* That a pod is being deleted or was evicted tells of its last process: what ended before was started again. */
-static struct kill_facts facts_by_status(const struct world *w, const struct pod *p, const struct pod_container *pc,
+static struct kill_facts facts_by_status(const struct cache *w, const struct pod *p, const struct pod_container *pc,
                                          const struct pod_kill *k)
 {
         return (struct kill_facts){
@@ -32,7 +32,7 @@ static struct kill_facts facts_by_status(const struct world *w, const struct pod
                 .by_kubelet = k->by_kubelet || (k->latest && is_kubelets(p)),
                 .limit = pod_limit(pc, MEMORY),
                 .used = KILL_NOT_MEASURED,
-                .node_short = p->node_pressure || shortage_of(w, p, (struct wall){k->at_ms}),
+                .node_short = p->node_pressure || node_oom_event_of(w, p, (struct wall){k->at_ms}),
                 .others = KILL_NOT_MEASURED,
         };
 }
@@ -54,7 +54,7 @@ static struct kill_facts facts_of(const struct controller *c, const struct pod *
                 k->at_ms = clocks_later(c);
         const struct wall at = {k->at_ms};
         struct kill_known *known = &k->known;
-        struct kill_facts f = facts_by_status(&c->world, p, pc, k);
+        struct kill_facts f = facts_by_status(&c->cache, p, pc, k);
         if (known->looked) {
                 add_known(&f, known);
                 return f;
@@ -94,7 +94,7 @@ void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
         if (k->limit <= 0 || k->at.ms <= t->limit_ms)
                 return;
         t->limit_ms = k->at.ms;
-        intern_drop(c->world.names, t->limit_of);
+        intern_drop(c->cache.names, t->limit_of);
         t->limit_of = intern_keep(k->container);
 }
 
@@ -209,7 +209,7 @@ static void count_pod(struct controller *c, struct pod *p)
                 count_container(c, p, &p->container[i]);
         if (!pod_tells_of_kill(p))
                 return;
-        c->world.kills = true; /* also where there was no place for one more question */
+        c->cache.kills = true; /* also where there was no place for one more question */
         if (learned && !p->probes_asked)
                 p->probes_asked = probe_ask(c, p);
 }
@@ -225,21 +225,21 @@ void oom_probe_told(struct controller *c, struct pod *p)
  * witness). */
 void oom_count(struct controller *c)
 {
-        if (!c->world.kills)
+        if (!c->cache.kills)
                 return;
-        c->world.kills = false;
-        for (size_t i = 0; i < c->world.ordered; i++)
-                count_pod(c, c->world.order[i]);
-        for (size_t i = 0; i < c->world.droppeds; i++)
-                count_pod(c, c->world.dropped[i]);
+        c->cache.kills = false;
+        for (size_t i = 0; i < c->cache.ordered; i++)
+                count_pod(c, c->cache.order[i]);
+        for (size_t i = 0; i < c->cache.droppeds; i++)
+                count_pod(c, c->cache.dropped[i]);
         persist_kills(c);
 }
 
 /* One that nobody has linked yet, or whose kills the store may know of, waits for the next settle. */
 void oom_seen_now(struct controller *c)
 {
-        struct pod *p = c->world.killed;
-        c->world.killed = NULL;
+        struct pod *p = c->cache.killed;
+        c->cache.killed = NULL;
         if (!p || !p->stored || !c->synced)
                 return;
         count_pod(c, p);

@@ -18,9 +18,9 @@ static struct store_key key_of(const struct target *t, const char *container)
 
 /* --- deeds as text --- */
 
-static char *deed_print(const struct target *t)
+static char *apply_state_print(const struct target *t)
 {
-        const struct deed *d = &t->deed;
+        const struct apply_state *d = &t->apply_state;
         char digest[20];
         snprintf(digest, sizeof digest, "%016llx", (unsigned long long)d->digest);
         json_t *o = json_pack("{s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:b, s:b}", "changed",
@@ -40,8 +40,8 @@ static char *deed_print(const struct target *t)
                 json_object_set_new(o, "stood", json_integer(d->stood_ms));
         if (d->followed_ms)
                 json_object_set_new(o, "followed", json_integer(d->followed_ms));
-        if (d->trial)
-                json_object_set_new(o, "trial", json_string(d->trial->containers));
+        if (d->pod_canary)
+                json_object_set_new(o, "trial", json_string(d->pod_canary->containers));
         if (d->contest)
                 json_object_set_new(o, "contest", json_string(d->contest));
         if (d->admitted)
@@ -49,16 +49,16 @@ static char *deed_print(const struct target *t)
         if (t->imported)
                 json_object_set_new(o, "imported", import_print(t));
         if (d->guard)
-                json_object_set_new(o, "guard", guarding_print(d->guard));
+                json_object_set_new(o, "guard", guard_state_print(d->guard));
         char *text = json_dumps(o, JSON_COMPACT);
         json_decref(o);
         return text;
 }
 
-static void deed_read(struct controller *c, struct target *t, struct text record)
+static void apply_state_read(struct controller *c, struct target *t, struct text record)
 {
         AUTO(json_decref) json_t *o = json_loadb(record.p, record.len, 0, NULL);
-        struct deed *d = &t->deed;
+        struct apply_state *d = &t->apply_state;
         const char *digest = json_string_value(json_object_get(o, "digest"));
         const char *version = json_string_value(json_object_get(o, "version"));
         d->changed_ms = time_kept(o, "changed");
@@ -67,26 +67,26 @@ static void deed_read(struct controller *c, struct target *t, struct text record
         d->reset_seen_ms = time_kept(o, "resetSeen");
         d->contested_ms = time_kept(o, "contestedUntil");
         d->contest_step_ms = contest_step_bound(time_kept(o, "contestStep"));
-        target_set_applied(&c->world, t, mem_string(json_string_value(json_object_get(o, "containers"))),
+        target_set_applied(&c->cache, t, mem_string(json_string_value(json_object_get(o, "containers"))),
                            json_is_true(json_object_get(o, "inPlace")));
         d->stood_ms = json_integer_value(json_object_get(o, "stood")) < 0 ? -1 : time_kept(o, "stood");
         d->followed_ms = time_kept(o, "followed");
         const char *rest = json_string_value(json_object_get(o, "trial"));
         if (rest && d->in_place)
-                target_try(&c->world, t, mem_string(rest));
+                pod_canary_begin(&c->cache, t, mem_string(rest));
         d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
-        target_set_admitted(&c->world, t, json_string_value(json_object_get(o, "admitted")));
-        guarding_read(t, json_object_get(o, "guard"));
+        target_set_admitted(&c->cache, t, json_string_value(json_object_get(o, "admitted")));
+        guard_state_read(t, json_object_get(o, "guard"));
         t->kill_ms = time_kept(o, "killed");
         t->limit_ms = time_kept(o, "killedByLimit");
         const char *limit_of = json_string_value(json_object_get(o, "limitOf"));
         if (limit_of)
-                t->limit_of = intern_text(c->world.names, text_of(limit_of));
+                t->limit_of = intern_text(c->cache.names, text_of(limit_of));
         t->rolling = json_is_true(json_object_get(o, "rolling"));
         t->backfilled = json_is_true(json_object_get(o, "backfilled"));
         import_read(c, t, json_object_get(o, "imported"));
         if (version)
-                t->version = intern_text(c->world.names, text_of(version));
+                t->version = intern_text(c->cache.names, text_of(version));
 }
 
 /* --- loading --- */
@@ -94,13 +94,13 @@ static void deed_read(struct controller *c, struct target *t, struct text record
 static void *load_target(void *arg, const struct store_key *key)
 {
         struct controller *c = arg;
-        return target_get(&c->world, key->ns, key->group, key->kind, key->name);
+        return target_get(&c->cache, key->ns, key->group, key->kind, key->name);
 }
 
 static void load_record(void *arg, void *target, struct text record, struct wall gone)
 {
         struct target *t = target;
-        deed_read(arg, t, record);
+        apply_state_read(arg, t, record);
         t->gone_ms = gone.ms;
 }
 
@@ -109,7 +109,7 @@ static void load_usage(void *arg, void *target, struct text name, const struct u
 {
         static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct controller *c = arg;
-        const char *container = intern_text(c->world.names, name);
+        const char *container = intern_text(c->cache.names, name);
         struct history *h = history_get(target, container, none);
         h->usage = *u; /* its doubles are the reader's: copied into memory of our own */
         for (int r = 0; r < RESOURCES; r++) {
@@ -120,7 +120,7 @@ static void load_usage(void *arg, void *target, struct text name, const struct u
         h->doors = doors;
         if (doors)
                 memcpy(h->door, door, doors * sizeof *door);
-        intern_drop(c->world.names, container);
+        intern_drop(c->cache.names, container);
 }
 
 static void load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
@@ -130,7 +130,7 @@ static void load_kill(void *arg, void *target, struct text container, const stru
         t->killed = mem_resize(t->killed, (size_t)t->kills + 1, sizeof *t->killed);
         struct loaded_kill *k = &t->killed[t->kills++];
         memcpy(k->uid, kill->uid, UID_BYTES);
-        k->container = intern_text(c->world.names, container);
+        k->container = intern_text(c->cache.names, container);
         k->restarts = kill->restarts;
 }
 
@@ -192,7 +192,7 @@ static void recalled(struct controller *c, const struct store_result *r)
         struct target *t;
         double room[2 * HISTOGRAM_BUCKETS];
         struct usage u;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 for (struct history *h = t->histories; h; h = h->next) {
                         if (h != r->recall_tag)
                                 continue;
@@ -254,8 +254,8 @@ static void replaced(struct controller *c, const struct err *why)
         struct target *t;
         log_error("the database was damaged: all that is known is written to a new one", KV("note", why->text));
         c->count.store_errors++;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
-                t->deed_dirty = true;
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
+                t->apply_state_dirty = true;
                 for (struct history *h = t->histories; h; h = h->next) {
                         h->dirty = true;
                         counted_add_known(c, h);
@@ -336,15 +336,15 @@ void persist_open(struct controller *c, struct err *err)
         }
         if (note[0])
                 log_warn("database", KV("note", note));
-        log_info("database opened", KV("file", c->options.database), KV_INT("targets", c->world.targets.count));
+        log_info("database opened", KV("file", c->options.database), KV_INT("targets", c->cache.targets.count));
 }
 
 /* --- writing --- */
 
-static void put_deed(struct store_batch *b, struct target *t)
+static void put_apply_state(struct store_batch *b, struct target *t)
 {
         struct store_key key = key_of(t, "");
-        char *record = deed_print(t);
+        char *record = apply_state_print(t);
         if (strlen(record) <= RECORD_MAX)
                 store_batch_target(b, &key, text_of(record), (struct wall){t->gone_ms});
         else
@@ -352,7 +352,7 @@ static void put_deed(struct store_batch *b, struct target *t)
                          "does not tell",
                          KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name));
         free(record);
-        t->deed_dirty = false;
+        t->apply_state_dirty = false;
 }
 
 static void submit(struct controller *c, struct store_batch *b)
@@ -388,14 +388,14 @@ static void put_usage(struct store_batch *b, const struct history *h)
 }
 
 /* What is stored at once goes before a checkpoint under way, which may hold rows of before: that has it as well. */
-void persist_deed(struct controller *c, struct target *t)
+void persist_apply_state(struct controller *c, struct target *t)
 {
         if (!c->store)
                 return;
         struct store_batch *b = store_batch_new();
-        put_deed(b, t);
+        put_apply_state(b, t);
         if (c->packing)
-                put_deed(c->packing, t);
+                put_apply_state(c->packing, t);
         submit(c, b);
 }
 
@@ -409,7 +409,7 @@ static void put_counted(struct store_batch *b, const struct counted *all)
 {
         for (size_t i = 0; i < all->histories; i++) {
                 put_usage(b, all->history[i]);
-                put_deed(b, all->history[i]->target);
+                put_apply_state(b, all->history[i]->target);
         }
 }
 
@@ -454,8 +454,8 @@ void persist_budget(struct controller *c)
 static int pack_target(struct store_batch *b, struct target *t)
 {
         int rows = 0;
-        if (t->deed_dirty)
-                put_deed(b, t);
+        if (t->apply_state_dirty)
+                put_apply_state(b, t);
         for (struct history *h = t->histories; h; h = h->next) {
                 if (!h->dirty)
                         continue;
@@ -511,7 +511,7 @@ void persist_namespace(struct controller *c, const char *ns)
                 return;
         finish_packing(c);
         struct store_batch *b = store_batch_new();
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (t->ns == ns)
                         (void)pack_target(b, t);
         submit_rows(c, b);
@@ -528,7 +528,7 @@ bool persist_pack(struct controller *c)
                 c->packing = store_batch_new();
                 c->pack_at = 0;
         }
-        while ((t = map_each(&c->world.targets, &c->pack_at))) {
+        while ((t = map_each(&c->cache.targets, &c->pack_at))) {
                 rows += pack_target(c->packing, t);
                 if (rows >= CHECKPOINT_SLICE)
                         return false;
@@ -546,7 +546,7 @@ void persist_retention(struct controller *c)
         int64_t now = clocks_earlier(c);
         struct target *t;
         struct store_batch *b = c->store ? store_batch_new() : NULL;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 bool over = t->gone_ms && now - t->gone_ms >= c->options.retention_ms;
                 if (!over || t->busy || (t->published && t->published->known) || !watch_sees(c, t))
                         continue;
@@ -554,7 +554,7 @@ void persist_retention(struct controller *c)
                 if (b)
                         store_batch_forget(b, &key);
                 queue_forget(c->work, t);
-                target_free(&c->world, t);
+                target_free(&c->cache, t);
         }
         submit_rows(c, b);
 }
@@ -565,7 +565,7 @@ void persist_recall(struct controller *c)
         enum { AHEAD_MS = 5 * MINUTE_MS, PATIENCE = 3 };
         int64_t latest = clocks_later(c); /* also of the server as it told last: usage may be away */
         struct target *t;
-        for (size_t at = 0; c->store && (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; c->store && (t = map_each(&c->cache.targets, &at));)
                 for (struct history *h = t->histories; h; h = h->next) {
                         bool ahead = h->usage.newest_ms > latest + AHEAD_MS;
                         h->jumped = ahead ? (uint8_t)(h->jumped + 1) : 0;

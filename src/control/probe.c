@@ -59,11 +59,11 @@ static void take_event(struct controller *c, struct pod *p, const json_t *event)
 {
         struct event_view e;
         char *text = json_dumps(event, JSON_COMPACT);
-        if (text && decode_event(text_of(text), &c->world.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
+        if (text && decode_event(text_of(text), &c->cache.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
                 for (int i = 0; i < p->containers; i++)
                         if (e.at.ms > 0 && is_of(e.field, p->container[i].name))
                                 take_killing(&p->container[i], e.at.ms);
-        arena_reset(&c->world.scratch);
+        arena_reset(&c->cache.scratch);
         free(text);
 }
 
@@ -86,7 +86,7 @@ static void told(void *arg, const struct client_answer *answer)
 {
         struct probe_question *q = arg;
         struct controller *c = q->controller;
-        struct pod *p = map_get(&c->world.pods, text_of(q->pod));
+        struct pod *p = map_get(&c->cache.pods, text_of(q->pod));
         AUTO(json_decref) json_t *list = NULL;
         size_t i;
         json_t *event;
@@ -101,7 +101,7 @@ static void told(void *arg, const struct client_answer *answer)
                 mark_answered(p);
                 oom_probe_told(c, p);
         }
-        if (c->world.kills) /* others wait for a place */
+        if (c->cache.kills) /* others wait for a place */
                 nudge(c);
 }
 

@@ -36,7 +36,7 @@ static void status_written(void *arg, const struct client_answer *a)
         struct target *t = p->target;
         if (a->err.code == 0) {
                 if (t->published) /* else it was deleted meanwhile */
-                        published_set_status(&p->controller->world, t->published, p->status);
+                        published_set_status(&p->controller->cache, t->published, p->status);
                 t->status_ms = loop_now(p->controller->loop).wall.ms;
         }
         publishing_end(p, a);
@@ -62,7 +62,7 @@ static void head_written(void *arg, const struct client_answer *a)
                 publishing_end(p, a);
                 return;
         }
-        struct world *w = &p->controller->world;
+        struct cache *w = &p->controller->cache;
         struct target *t = p->target;
         struct client_answer said = *a;
         AUTO(mem_free) char *key = mem_printf("%s/%s", t->ns, t->recommendation);

@@ -81,20 +81,21 @@ static json_t *quota_json(const struct plan *p)
 
 static bool carries_applied(const struct plan *p)
 {
-        return p->target->deed.changed_ms && p->target->deed.containers && p->carries;
+        return p->target->apply_state.changed_ms && p->target->apply_state.containers && p->carries;
 }
 
 static const char *applied_mode(const struct plan *p)
 {
         const struct profile *by = p->target->profile;
-        if (p->target->deed.in_place || (by && by->spec->apply.mode == APPLY_IN_PLACE)) /* else of a rollout before */
-                return apply_mode_writes(p->target->deed.in_place ? APPLY_IN_PLACE : APPLY_ROLLOUT);
+        if (p->target->apply_state.in_place ||
+            (by && by->spec->apply.mode == APPLY_IN_PLACE)) /* else of a rollout before */
+                return apply_mode_writes(p->target->apply_state.in_place ? APPLY_IN_PLACE : APPLY_ROLLOUT);
         return by ? apply_mode_writes(by->spec->apply.mode) : NULL;
 }
 
 static json_t *applied_json(const struct plan *p)
 {
-        const struct deed *d = &p->target->deed;
+        const struct apply_state *d = &p->target->apply_state;
         if (!carries_applied(p))
                 return NULL;
         json_t *to = json_object(), *containers = json_loads(d->containers, 0, NULL);
@@ -105,9 +106,9 @@ static json_t *applied_json(const struct plan *p)
         return to;
 }
 
-static json_t *canary_json(const struct deed *d)
+static json_t *canary_json(const struct apply_state *d)
 {
-        json_t *to = json_object(), *rest = json_loads(d->trial->containers, 0, NULL);
+        json_t *to = json_object(), *rest = json_loads(d->pod_canary->containers, 0, NULL);
         put_time(to, "since", d->stood_ms);
         json_object_set_new(to, "rest", rest ? rest : json_array());
         return to;
@@ -115,7 +116,7 @@ static json_t *canary_json(const struct deed *d)
 
 static json_t *guard_json(const struct plan *p)
 {
-        const struct guarding *g = p->target->deed.guard;
+        const struct guard_state *g = p->target->apply_state.guard;
         json_t *to = json_pack("{s:s, s:s}", "cause", guard_cause_name(g->cause), "message", g->why ? g->why : "");
         put_time(to, "time", g->fired_ms);
         put_time(to, "until", g->until_ms);
@@ -172,8 +173,8 @@ json_t *publish_build_status(const struct plan *p)
         json_t *applied = applied_json(p);
         if (applied)
                 json_object_set_new(status, "applied", applied);
-        if (applied && p->target->deed.trial)
-                json_object_set_new(status, "canary", canary_json(&p->target->deed));
+        if (applied && p->target->apply_state.pod_canary)
+                json_object_set_new(status, "canary", canary_json(&p->target->apply_state));
         if (p->guarded)
                 json_object_set_new(status, "guard", guard_json(p));
         json_object_set_new(status, "conditions", conditions_json(p));
@@ -218,13 +219,13 @@ static uint64_t digest_container(const struct plan *p, const struct plan_contain
         return digest;
 }
 
-static uint64_t feed_trial(uint64_t digest, const struct deed *d)
+static uint64_t feed_pod_canary(uint64_t digest, const struct apply_state *d)
 {
         char text[WALL_TEXT_MAX];
-        if (!d->trial)
+        if (!d->pod_canary)
                 return digest;
         digest = digest_feed(digest, d->stood_ms > 0 ? wall_print((struct wall){d->stood_ms}, text) : NULL);
-        return digest_feed(digest, d->trial->containers);
+        return digest_feed(digest, d->pod_canary->containers);
 }
 
 uint64_t publish_plan_digest(const struct plan *p)
@@ -232,9 +233,9 @@ uint64_t publish_plan_digest(const struct plan *p)
         char text[WALL_TEXT_MAX];
         uint64_t digest = digest_feed(0, state_name(p->state)), conditions = 0, containers = 0;
         if (carries_applied(p)) {
-                digest = digest_feed(digest, wall_print((struct wall){p->target->deed.changed_ms}, text));
-                digest = digest_feed(digest_feed(digest, p->target->deed.containers), applied_mode(p));
-                digest = feed_trial(digest, &p->target->deed);
+                digest = digest_feed(digest, wall_print((struct wall){p->target->apply_state.changed_ms}, text));
+                digest = digest_feed(digest_feed(digest, p->target->apply_state.containers), applied_mode(p));
+                digest = feed_pod_canary(digest, &p->target->apply_state);
         }
         for (int i = 0; i < p->conditions; i++) {
                 const struct plan_condition *c = &p->condition[i];

@@ -30,7 +30,7 @@ static void look_at_source(struct controller *c)
 static void show_rows(struct controller *c)
 {
         const struct snapshot *v = c->next_view;
-        snapshot_add_recommendations(&c->world, &c->plans, c->next_view);
+        snapshot_add_recommendations(&c->cache, &c->plans, c->next_view);
         arena_reset(&c->plans);
         memset(c->by_state, 0, sizeof c->by_state);
         memset(c->saving, 0, sizeof c->saving);
@@ -55,9 +55,9 @@ void replica_pass(void *arg)
         if (!c->synced) {
                 c->synced = watch_synced(c, waiting, sizeof waiting);
                 if (c->synced)
-                        log_info("caches synced", KV_INT("recommendations", c->world.published.count));
+                        log_info("caches synced", KV_INT("recommendations", c->cache.published.count));
         }
-        namespaces_sweep(&c->world);
+        namespaces_sweep(&c->cache);
         look_at_source(c);
         snapshot_begin(c);
         show_rows(c);

@@ -34,10 +34,10 @@ static void discovered(void *arg, const struct client_answer *answer)
         if (answer->err.code != 0)
                 return; /* the next cycle asks again */
         bool served = lists_resize(answer->body);
-        if (!served && c->world.resize != RESIZE_ABSENT)
+        if (!served && c->cache.resize != RESIZE_ABSENT)
                 log_warn("this server cannot resize pods: under InPlace only new pods get what is set; asking again "
                          "each hour");
-        c->world.resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
+        c->cache.resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
         nudge(c);
 }
 
@@ -45,7 +45,7 @@ static void discovered(void *arg, const struct client_answer *answer)
 static bool any_resizes(struct controller *c)
 {
         struct profile *p;
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 if (p->valid && (p->spec->apply.mode == APPLY_IN_PLACE ||
                                  (p->spec->apply.mode == APPLY_ON_DEPLOY && p->spec->apply.guard.enabled)))
                         return true;
@@ -56,7 +56,7 @@ void resize_settle(struct controller *c)
 {
         struct mono now = loop_now(c->loop).mono;
         bool fresh = c->resize_asked.ns && now.ns - c->resize_asked.ns < (int64_t)ASK_AGAIN_MS * 1000000;
-        if (c->resize_asking || c->world.resize == RESIZE_SERVED || (fresh && c->world.resize == RESIZE_ABSENT) ||
+        if (c->resize_asking || c->cache.resize == RESIZE_SERVED || (fresh && c->cache.resize == RESIZE_ABSENT) ||
             !any_resizes(c))
                 return;
         struct call call = {.method = HTTP_GET, .path = "/api/v1", .body_max = 1 << 20};
@@ -111,15 +111,15 @@ void resize_set(struct controller *c, const struct plan *p)
         AUTO(json_decref) json_t *list = settings(p, note, sizeof note);
         char *rest = canary_rest(c, p);
         (void)budget_spend(c, p);
-        t->deed.changed_ms = p->now.ms;
-        t->deed.digest = t->workload->digest;
+        t->apply_state.changed_ms = p->now.ms;
+        t->apply_state.digest = t->workload->digest;
         t->resizing = true;
-        target_set_applied(&c->world, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
+        target_set_applied(&c->cache, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
         if (rest)
-                target_try(&c->world, t, rest);
+                pod_canary_begin(&c->cache, t, rest);
         canary_mark(t);
-        guard_changed(t, guarding_survey(t), p->now);
-        persist_deed(c, t);
+        guard_changed(t, guard_state_survey(t), p->now);
+        persist_apply_state(c, t);
         c->count.applied++;
         tell_event(c, t, false, "Applied", note);
         log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),
@@ -151,7 +151,7 @@ struct resize {
 static void resize_free(struct resize *z)
 {
         for (int i = 0; i < z->wants; i++)
-                intern_drop(z->controller->world.names, z->wanted[i].container);
+                intern_drop(z->controller->cache.names, z->wanted[i].container);
         mem_free(z->wanted);
         mem_free(z->key);
         mem_free(z->path);
@@ -160,7 +160,7 @@ static void resize_free(struct resize *z)
 
 static struct pod *pod_of(const struct resize *z)
 {
-        struct pod *p = map_get(&z->controller->world.pods, text_of(z->key));
+        struct pod *p = map_get(&z->controller->cache.pods, text_of(z->key));
         return p && memcmp(p->uid, z->uid, UID_BYTES) == 0 ? p : NULL;
 }
 
@@ -270,7 +270,7 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         }
         if (err->code == ERR_NOTFOUND) {
                 if (is_unserved(z, answer->body))
-                        c->world.resize = RESIZE_UNASKED;
+                        c->cache.resize = RESIZE_UNASKED;
                 resize_missed(z);
                 return;
         }
@@ -565,7 +565,7 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
                 return;
         p->ours = v->meta.annotation.applied.len > 0;
         pod_set_raised(p, v->meta.annotation.raised);
-        pod_remember(&z->controller->world, p, v->meta.annotation.original);
+        pod_remember(&z->controller->cache, p, v->meta.annotation.original);
 }
 
 /* One step: annotations before what they record, requests, and no annotations once nothing is ours. */

@@ -33,7 +33,7 @@ static void retuning_end(struct retuning *r, const struct err *err, int64_t retr
 
 static struct autoscaler *autoscaler_of(const struct retuning *r)
 {
-        return map_get(&r->controller->world.autoscalers, text_of(r->key));
+        return map_get(&r->controller->cache.autoscalers, text_of(r->key));
 }
 
 /* --- the patch --- */
@@ -105,7 +105,7 @@ static void patched(void *arg, const struct client_answer *answer)
         } else if (s && err.code == 0) {
                 permit(s);
                 if (!r->asks)
-                        (void)autoscaler_answer(&c->world, r->kind, answer->body, r->events, &err);
+                        (void)autoscaler_answer(&c->cache, r->kind, answer->body, r->events, &err);
         }
         if (answer->err.code == 0 && !r->asks && r->moves) {
                 c->count.retuned++;
@@ -133,7 +133,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         if (err.code == 0 && !r->target->workload)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", r->target->kind, r->target->name);
         if (err.code == 0)
-                err.code = autoscaler_answer(&c->world, r->kind, answer->body, r->events, &err);
+                err.code = autoscaler_answer(&c->cache, r->kind, answer->body, r->events, &err);
         if (err.code == 0)
                 err.code = decode_object(answer->body, &c->plans, &view, &err);
         if (err.code != 0) {

@@ -50,8 +50,8 @@ static int64_t fold(struct controller *c, const struct prometheus_answer *a)
 
 static bool anything_runs(const struct controller *c, const char *ns)
 {
-        for (size_t i = 0; i < c->world.ordered; i++) {
-                const struct pod *p = c->world.order[i];
+        for (size_t i = 0; i < c->cache.ordered; i++) {
+                const struct pod *p = c->cache.order[i];
                 if (p->running && p->target && (!ns || p->ns == ns))
                         return true;
         }

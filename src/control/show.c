@@ -15,8 +15,8 @@
 static snapshot_amount applied_of(const struct target *t, const struct plan_container *c, enum resource r)
 {
         struct amount current = c->facts.current[r], original = c->facts.original[r];
-        const struct record_row *resting = target_resting(t, c->name);
-        if (t->deed.trial)
+        const struct record_row *resting = pod_canary_resting(t, c->name);
+        if (t->apply_state.pod_canary)
                 current = resting ? resting->request[r] : (struct amount){0};
         return current.set && original.set && current.value < original.value ? current.value : -1;
 }
@@ -104,7 +104,7 @@ void snapshot_show_target(struct controller *c, const struct plan *p)
         to->samples = p->samples;
         to->since_ms = p->since_ms;
         to->last_ms = p->last_ms;
-        to->applied_ms = t->deed.changed_ms;
+        to->applied_ms = t->apply_state.changed_ms;
         to->confidence_percent = p->confidence_percent;
         to->containers = (uint16_t)p->containers;
         to->container = containers_of(v, p);
@@ -126,7 +126,7 @@ void snapshot_begin(struct controller *c)
         snapshot_drop(c->next_view);
         c->next_view = c->server ? snapshot_new() : NULL;
         if (c->next_view)
-                snapshot_add_profiles(&c->world, c->next_view);
+                snapshot_add_profiles(&c->cache, c->next_view);
 }
 
 /* An autoscaler takes a pod without a value for one not measured; an old value it would take for the present one. */
@@ -142,10 +142,10 @@ struct snapshot *snapshot_end(struct controller *c)
         struct snapshot *v = STEAL(&c->next_view);
         if (!v)
                 return snapshot_new();
-        snapshot_add_namespaces(&c->world, v);
-        snapshot_add_hpas(&c->world, v);
-        snapshot_add_utilization(&c->world, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
-        snapshot_add_other_autoscalers(&c->world, v);
+        snapshot_add_namespaces(&c->cache, v);
+        snapshot_add_hpas(&c->cache, v);
+        snapshot_add_utilization(&c->cache, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
+        snapshot_add_other_autoscalers(&c->cache, v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.apply_never;
         v->fuse_blown |= c->fuse.blown != NULL; /* a replica has read it already */

@@ -36,7 +36,7 @@ static void zones_settle(struct controller *c)
         if (now.ns - c->zones_read.ns < (int64_t)ZONES_MS * 1000000)
                 return;
         c->zones_read = now;
-        profiles_read_zones(&c->world);
+        profiles_read_zones(&c->cache);
 }
 
 void windows_settle(struct controller *c)
@@ -44,7 +44,7 @@ void windows_settle(struct controller *c)
         struct wall now = loop_now(c->loop).wall;
         struct profile *p;
         zones_settle(c);
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));) {
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));) {
                 p->window_open = p->spec->windows == 0;
                 for (int i = 0; i < p->spec->windows && !p->window_open; i++) {
                         struct window_clock clock = {p->zone[i], offset_of, instants_of};
@@ -76,7 +76,7 @@ static const struct watched_kind *missing_kind(struct controller *c, const struc
         for (int i = 0; i < p->spec->targets; i++) {
                 struct text group, version;
                 key_split(text_of(p->spec->target[i].api_version), &group, &version);
-                const struct watched_kind *k = kind_watched(&c->world, group, text_of(p->spec->target[i].kind));
+                const struct watched_kind *k = kind_watched(&c->cache, group, text_of(p->spec->target[i].kind));
                 if (k->missing)
                         return k;
         }
@@ -164,7 +164,7 @@ static void refused(struct controller *c, struct profile *p, const struct err *e
 static void written(void *arg, const struct client_answer *a)
 {
         struct standing *s = arg;
-        struct profile *p = map_get(&s->controller->world.profiles, text_of(s->key));
+        struct profile *p = map_get(&s->controller->cache.profiles, text_of(s->key));
         s->controller->writing--;
         if (p) {
                 p->busy = false;
@@ -228,7 +228,7 @@ static void turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
 void standing_forget(struct controller *c)
 {
         struct profile *p;
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 p->written = 0;
 }
 
@@ -236,7 +236,7 @@ void standing_publish(struct controller *c)
 {
         struct profile *p;
         int64_t now = loop_now(c->loop).wall.ms;
-        for (size_t at = 0; may_write(c) && (p = map_each(&c->world.profiles, &at));) {
+        for (size_t at = 0; may_write(c) && (p = map_each(&c->cache.profiles, &at));) {
                 struct verdict v;
                 if (p->busy || (p->refused && now < p->retry_ms && p->retry_ms - now <= c->options.interval_ms))
                         continue;

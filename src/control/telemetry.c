@@ -261,7 +261,7 @@ static double histories_of(const struct controller *c)
 {
         double count = 0;
         const struct target *t;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 for (const struct history *h = t->histories; h; h = h->next)
                         count++;
         return count;
@@ -331,7 +331,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
         one(out, M_FUSE_BLOWN, c->fuse.blown != NULL);
         one(out, M_DATABASE_UP, c->store && !c->store_error[0]);
-        one(out, M_PODS, (double)c->world.pods.count);
+        one(out, M_PODS, (double)c->cache.pods.count);
         one(out, M_HISTORIES, histories_of(c));
         one(out, M_WORK, (double)queue_count(c->work));
         one(out, M_LEADER, leads(c));

@@ -13,17 +13,17 @@ enum { UNREAD_EVERY_MS = HOUR_MS, VANISHED_EVERY_MS = 5 * SECOND_MS, HINT_WAIT_M
 /* What is taken in tells by world.changed whether it matters; an HPA's own status, and ours of a profile, do not. */
 static bool take_begin(struct controller *c)
 {
-        bool before = c->world.changed;
-        c->world.changed = false;
+        bool before = c->cache.changed;
+        c->cache.changed = false;
         return before;
 }
 
 static void take_end(struct controller *c, bool before, bool hasty)
 {
-        if (((hasty || c->options.replica) && c->world.changed) || c->world.turned)
+        if (((hasty || c->options.replica) && c->cache.changed) || c->cache.turned)
                 nudge(c);
-        c->world.turned = false;
-        c->world.changed |= before;
+        c->cache.turned = false;
+        c->cache.changed |= before;
 }
 
 /* hasty: what changes by it is decided at once, not only at the next cycle. */
@@ -32,7 +32,7 @@ static void take_end(struct controller *c, bool before, bool hasty)
         {                                                                                                              \
                 struct watch *w = arg;                                                                                 \
                 bool before = take_begin(w->controller);                                                               \
-                int rc = name##_upsert(&w->controller->world, object, epoch, err);                                     \
+                int rc = name##_upsert(&w->controller->cache, object, epoch, err);                                     \
                 take_end(w->controller, before, hasty);                                                                \
                 return rc;                                                                                             \
         }                                                                                                              \
@@ -40,13 +40,13 @@ static void take_end(struct controller *c, bool before, bool hasty)
         {                                                                                                              \
                 struct watch *w = arg;                                                                                 \
                 bool before = take_begin(w->controller);                                                               \
-                name##_remove(&w->controller->world, object);                                                          \
+                name##_remove(&w->controller->cache, object);                                                          \
                 take_end(w->controller, before, hasty);                                                                \
         }                                                                                                              \
         static void name##_whole(void *arg, uint32_t epoch)                                                            \
         {                                                                                                              \
                 struct watch *w = arg;                                                                                 \
-                name##_swept(&w->controller->world, epoch);                                                            \
+                name##_swept(&w->controller->cache, epoch);                                                            \
                 nudge(w->controller);                                                                                  \
         }
 OWNER(ns, false)
@@ -55,7 +55,7 @@ OWNER(quota, false)
 OWNER(hpa, true)
 OWNER(scaled_object, true)
 OWNER(published, false)
-OWNER(rival, true)
+OWNER(other_autoscaler, true)
 OWNER(node, false)
 
 /* A kill is counted and stored as it is seen: nobody else may be told of it again. */
@@ -63,7 +63,7 @@ static int pod_in(void *arg, struct text object, uint32_t epoch, struct err *err
 {
         struct watch *w = arg;
         bool before = take_begin(w->controller);
-        int rc = pod_upsert(&w->controller->world, object, epoch, err);
+        int rc = pod_upsert(&w->controller->cache, object, epoch, err);
         oom_seen_now(w->controller);
         take_end(w->controller, before, false);
         return rc;
@@ -73,34 +73,34 @@ static void pod_out(void *arg, struct text object)
 {
         struct watch *w = arg;
         bool before = take_begin(w->controller);
-        pod_remove(&w->controller->world, object);
+        pod_remove(&w->controller->cache, object);
         oom_seen_now(w->controller);
         take_end(w->controller, before, false);
 }
 
-static int shortage_in(void *arg, struct text object, uint32_t epoch, struct err *err)
+static int node_oom_event_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
         struct watch *w = arg;
-        return shortage_upsert(&w->controller->world, clocks_latest(w->controller), object, epoch, err);
+        return node_oom_event_upsert(&w->controller->cache, clocks_latest(w->controller), object, epoch, err);
 }
 
-static void shortage_out(void *arg, struct text object)
+static void node_oom_event_out(void *arg, struct text object)
 {
         struct watch *w = arg;
-        shortage_remove(&w->controller->world, object);
+        node_oom_event_remove(&w->controller->cache, object);
 }
 
-static void shortage_whole(void *arg, uint32_t epoch)
+static void node_oom_event_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
-        shortage_swept(&w->controller->world, epoch);
+        node_oom_event_swept(&w->controller->cache, epoch);
         nudge(w->controller);
 }
 
 static int evicted_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
         struct watch *w = arg;
-        int rc = evicted_upsert(&w->controller->world, object, epoch, err);
+        int rc = evicted_upsert(&w->controller->cache, object, epoch, err);
         oom_seen_now(w->controller);
         return rc;
 }
@@ -108,19 +108,19 @@ static int evicted_in(void *arg, struct text object, uint32_t epoch, struct err 
 static void evicted_out(void *arg, struct text object)
 {
         struct watch *w = arg;
-        evicted_remove(&w->controller->world, object);
+        evicted_remove(&w->controller->cache, object);
 }
 
 static void evicted_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
-        evicted_swept(&w->controller->world, epoch);
+        evicted_swept(&w->controller->cache, epoch);
 }
 
 static void pod_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
-        pod_swept(&w->controller->world, epoch);
+        pod_swept(&w->controller->cache, epoch);
         nudge(w->controller);
 }
 
@@ -128,7 +128,7 @@ static int profile_in(void *arg, struct text object, uint32_t epoch, struct err 
 {
         struct watch *w = arg;
         bool before = take_begin(w->controller);
-        int rc = profile_upsert(&w->controller->world, w->cluster, object, epoch, err);
+        int rc = profile_upsert(&w->controller->cache, w->cluster, object, epoch, err);
         take_end(w->controller, before, true);
         return rc;
 }
@@ -136,34 +136,34 @@ static int profile_in(void *arg, struct text object, uint32_t epoch, struct err 
 static void profile_out(void *arg, struct text object)
 {
         struct watch *w = arg;
-        profile_remove(&w->controller->world, w->cluster, object);
+        profile_remove(&w->controller->cache, w->cluster, object);
         nudge(w->controller);
 }
 
 static void profile_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
-        profile_swept(&w->controller->world, w->cluster, epoch);
+        profile_swept(&w->controller->cache, w->cluster, epoch);
         nudge(w->controller);
 }
 
 static int workload_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
         struct watch *w = arg;
-        return workload_upsert(&w->controller->world, w->kind, object, epoch, err);
+        return workload_upsert(&w->controller->cache, w->kind, object, epoch, err);
 }
 
 static void workload_out(void *arg, struct text object)
 {
         struct watch *w = arg;
-        workload_remove(&w->controller->world, w->kind, object);
+        workload_remove(&w->controller->cache, w->kind, object);
         nudge(w->controller);
 }
 
 static void workload_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
-        workload_swept(&w->controller->world, w->kind, epoch);
+        workload_swept(&w->controller->cache, w->kind, epoch);
         nudge(w->controller);
 }
 
@@ -227,7 +227,7 @@ static struct watch *watch_add(struct controller *c, const char *what, char *pat
 static void workloads_watch(struct controller *c, struct watched_kind *k)
 {
         char *what = *k->group ? mem_printf("%s.%s", k->plural, k->group) : mem_string(k->plural);
-        const char *name = intern_text(c->world.names, text_of(what));
+        const char *name = intern_text(c->cache.names, text_of(what));
         mem_free(what);
         struct watch *w =
                 watch_add(c, name, path_of(k->group, k->version, NULL, k->plural, NULL, NULL), OWNED_BY(workload));
@@ -272,9 +272,9 @@ void watch_start(struct controller *c)
         };
         for (size_t i = 0; i < sizeof events / sizeof *events; i++)
                 watch_selected(c, events[i].what, path_of("", "v1", NULL, "events", NULL, NULL), events[i].selector,
-                               events[i].of_pods ? OWNED_BY(evicted) : OWNED_BY(shortage))
+                               events[i].of_pods ? OWNED_BY(evicted) : OWNED_BY(node_oom_event))
                         ->hint = true;
-        for (struct watched_kind *k = c->world.kinds; k; k = k->next)
+        for (struct watched_kind *k = c->cache.kinds; k; k = k->next)
                 if (is_standard(k))
                         workloads_watch(c, k);
 }
@@ -302,7 +302,7 @@ static void watch_end(struct controller *c, struct watched_kind *k, const char *
         }
         k->informer = NULL;
         k->vanished = false;
-        workload_forget(&c->world, k);
+        workload_forget(&c->cache, k);
 }
 
 struct asking {
@@ -329,8 +329,8 @@ static void found(struct controller *c, struct watched_kind *k, const struct api
                 return;
         if (k->informer)
                 watch_end(c, k, "the server has it by another version");
-        k->version = intern_text(c->world.names, text_of(r->version));
-        k->plural = intern_text(c->world.names, text_of(r->plural));
+        k->version = intern_text(c->cache.names, text_of(r->version));
+        k->plural = intern_text(c->cache.names, text_of(r->plural));
         workloads_watch(c, k);
 }
 
@@ -370,15 +370,15 @@ static void ask_for(struct controller *c, struct watched_kind *k)
 static void kinds_named(struct controller *c)
 {
         struct profile *p;
-        for (struct watched_kind *k = c->world.kinds; k; k = k->next)
+        for (struct watched_kind *k = c->cache.kinds; k; k = k->next)
                 k->named = false;
-        for (size_t at = 0; (p = map_each(&c->world.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 for (int i = 0; p->valid && i < p->spec->targets; i++) {
                         struct text group, version;
                         struct text kind = text_of(p->spec->target[i].kind);
                         key_split(text_of(p->spec->target[i].api_version), &group, &version);
                         if (kind_dimension(group, kind) == DIMENSION_WORKLOAD) /* pods are watched anyway */
-                                kind_watched(&c->world, group, kind)->named = true;
+                                kind_watched(&c->cache, group, kind)->named = true;
                 }
 }
 
@@ -386,7 +386,7 @@ static void kinds_named(struct controller *c)
 static bool is_recommended(const struct controller *c, const struct watched_kind *k)
 {
         const struct target *t;
-        for (size_t at = 0; (t = map_each(&c->world.targets, &at));)
+        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (t->kind == k->kind && t->group == k->group && (t->published || t->busy))
                         return true;
         return false;
@@ -400,7 +400,7 @@ static bool is_wanted(const struct controller *c, const struct watched_kind *k)
 void watch_kinds(struct controller *c)
 {
         kinds_named(c);
-        for (struct watched_kind *k = c->world.kinds; k; k = k->next) {
+        for (struct watched_kind *k = c->cache.kinds; k; k = k->next) {
                 k->wanted = is_wanted(c, k);
                 if (!k->wanted && k->informer)
                         watch_end(c, k, "no profile names it any more");
@@ -418,7 +418,7 @@ static const struct {
         {"autoscaling.k8s.io",
          "VerticalPodAutoscaler",
          "verticalpodautoscalers.autoscaling.k8s.io",
-         {.upsert = rival_in, .remove = rival_out, .swept = rival_whole}},
+         {.upsert = other_autoscaler_in, .remove = other_autoscaler_out, .swept = other_autoscaler_whole}},
         {"keda.sh",
          "ScaledObject",
          "scaledobjects.keda.sh",
@@ -609,7 +609,7 @@ const char *watch_blind(const struct controller *c)
 
 bool watch_sees(const struct controller *c, const struct target *t)
 {
-        for (const struct watched_kind *k = c->world.kinds; k; k = k->next)
+        for (const struct watched_kind *k = c->cache.kinds; k; k = k->next)
                 if (k->group == t->group && k->kind == t->kind)
                         return k->missing || !k->wanted || (k->informer && informer_stats(k->informer)->synced);
         return true;

@@ -9,24 +9,24 @@
 static const struct {
         const char *answers;
         char *(*judge)(struct controller *c, struct target *t, const char *asked);
-} table[WISHES] = {
-        [WISH_ADOPT] = {ANNOTATION_ADOPTED, adopt_judge},
-        [WISH_IMPORT] = {ANNOTATION_IMPORTED, import_judge},
+} table[ANNOTATION_COMMANDS] = {
+        [COMMAND_ADOPT] = {ANNOTATION_ADOPTED, adopt_judge},
+        [COMMAND_IMPORT] = {ANNOTATION_IMPORTED, import_judge},
 };
 
 struct answering {
         struct controller *controller;
-        enum wish_name name;
+        enum annotation_command_name name;
         char *key; /* of the Recommendation: it may go meanwhile */
 };
 
 static void answered(void *arg, const struct client_answer *a)
 {
         struct answering *w = arg;
-        struct published *p = map_get(&w->controller->world.published, text_of(w->key));
+        struct published *p = map_get(&w->controller->cache.published, text_of(w->key));
         w->controller->writing--;
-        if (p && p->wish[w->name])
-                p->wish[w->name]->answering = false;
+        if (p && p->command[w->name])
+                p->command[w->name]->answering = false;
         if (p && p->target && a->err.code != 0) { /* written in the next cycle, as long as it is asked for */
                 const struct target *t = p->target;
                 refusal_tell(w->controller, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, &a->err);
@@ -35,18 +35,18 @@ static void answered(void *arg, const struct client_answer *a)
         mem_free(w);
 }
 
-static void answer(struct controller *c, struct published *p, enum wish_name name)
+static void answer(struct controller *c, struct published *p, enum annotation_command_name name)
 {
         struct answering *w = MEM_NEW(struct answering);
         const struct target *t = p->target;
         AUTO(mem_free)
         char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
         AUTO(json_decref)
-        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", wish_annotation(name),
-                                 table[name].answers, p->wish[name]->answer);
+        json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", annotation_command_key(name),
+                                 table[name].answers, p->command[name]->answer);
         char *text = json_dumps(body, JSON_COMPACT);
         *w = (struct answering){c, name, mem_string(p->key)};
-        p->wish[name]->answering = true;
+        p->command[name]->answering = true;
         c->writing++;
         client_start(c->client,
                      &(struct call){.method = HTTP_PATCH,
@@ -58,9 +58,9 @@ static void answer(struct controller *c, struct published *p, enum wish_name nam
         free(text);
 }
 
-static void settle(struct controller *c, struct published *p, enum wish_name name)
+static void settle(struct controller *c, struct published *p, enum annotation_command_name name)
 {
-        struct wish *w = p->wish[name];
+        struct annotation_command *w = p->command[name];
         if (!w || w->answering)
                 return;
         if (!w->answer) {
@@ -71,10 +71,10 @@ static void settle(struct controller *c, struct published *p, enum wish_name nam
                 answer(c, p, name);
 }
 
-void wish_settle(struct controller *c)
+void annotation_commands_settle(struct controller *c)
 {
         struct published *p;
-        for (size_t at = 0; may_write(c) && (p = map_each(&c->world.published, &at));)
-                for (int name = 0; p->known && p->target && name < WISHES; name++)
-                        settle(c, p, (enum wish_name)name);
+        for (size_t at = 0; may_write(c) && (p = map_each(&c->cache.published, &at));)
+                for (int name = 0; p->known && p->target && name < ANNOTATION_COMMANDS; name++)
+                        settle(c, p, (enum annotation_command_name)name);
 }

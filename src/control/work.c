@@ -17,7 +17,7 @@ bool work_delete_due(const struct controller *c, const struct target *t)
         if (!t->published || !t->published->known)
                 return false;
         if (t->workload)
-                return !t->profile && !profile_unread(&c->world, t);
+                return !t->profile && !profile_unread(&c->cache, t);
         return t->gone_ms && watch_sees(c, t) && clocks_earlier(c) - t->gone_ms >= c->options.retention_ms;
 }
 
@@ -33,7 +33,7 @@ static bool is_retuned(const struct workload *wl)
 static bool start_write(struct controller *c, struct target *t)
 {
         struct plan plan;
-        if (namespace_going(&c->world, t->ns))
+        if (namespace_going(&c->cache, t->ns))
                 return false; /* all in it goes with it, and nothing new is let in */
         if (t->workload && (t->profile || t->published)) {
                 decide(c, t, &plan);

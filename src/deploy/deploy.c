@@ -75,11 +75,12 @@ static bool hpa_holds(const struct snapshot *v, const struct deploy_answer *d, c
 }
 
 /* Of a workload that is known, the controller said so; one that is not may have been given one already. */
-static bool has_rival(const struct snapshot *v, const struct snapshot_target *t, const struct deploy_subject *s)
+static bool has_other_autoscaler(const struct snapshot *v, const struct snapshot_target *t,
+                                 const struct deploy_subject *s)
 {
         if (s->other_autoscaler || t)
                 return s->other_autoscaler || t->other_autoscaler;
-        for (size_t i = 0; i < v->rivals; i++) {
+        for (size_t i = 0; i < v->other_autoscalers; i++) {
                 const struct snapshot_other_autoscaler *r = &v->rival[i];
                 if (text_is(s->ns, r->ns) && text_is(s->group, r->group) && text_is(s->kind, r->kind) &&
                     text_is(s->name, r->name))
@@ -112,7 +113,7 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
                                                (t && t->apply_never),
                                 .paused = d->profile->spec->paused || d->profile->unreadable,
                                 .held = t && t->hold,
-                                .other_autoscaler = has_rival(v, t, s),
+                                .other_autoscaler = has_other_autoscaler(v, t, s),
                                 .fuse_blown = v->fuse_blown,
                                 .canary_waits = waits(d, s),
                                 .contested = t && t->contested,

@@ -295,7 +295,7 @@ static bool may_write(const struct plan *p, const struct plan_autoscaler *to)
         case AUTOSCALER_ASKING:
                 return may_raise(p);
         case AUTOSCALER_RESET: /* once it is known as contested, what we recorded tells nothing any more */
-                return p->target->deed.contested_ms > p->now.ms;
+                return p->target->apply_state.contested_ms > p->now.ms;
         default:
                 return false;
         }

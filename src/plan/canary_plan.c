@@ -1,6 +1,6 @@
 /*
  * Canaries, the facts: who is changed before others, and what is said of it. Among a workload's pods while a setting is
- * tried (struct trial), among a profile's workloads by canary_settle. No I/O.
+ * tried (struct pod_canary), among a profile's workloads by canary_settle. No I/O.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,7 +35,7 @@ static bool has(const struct target *t, const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++) {
                 const struct pod_container *c = &p->container[i];
-                const struct record_row *set = target_setting(t, c->name), *resting = target_resting(t, c->name);
+                const struct record_row *set = target_setting(t, c->name), *resting = pod_canary_resting(t, c->name);
                 for (enum resource r = CPU; p->ours && set && r < RESOURCES; r++)
                         if (set->request[r].set && pod_request(c, r).value == set->request[r].value &&
                             !(resting && resting->request[r].value == set->request[r].value))
@@ -51,7 +51,7 @@ void canary_mark(struct target *t)
                 p->canary = false;
                 n += p->running;
         }
-        if (!t->deed.trial || !t->profile || !n)
+        if (!t->apply_state.pod_canary || !t->profile || !n)
                 return;
         AUTO(mem_free) struct ranked *by = mem_new_array(n, sizeof *by);
         size_t share = canary_share(n, t->profile->spec->apply.canary.percent);
@@ -67,9 +67,9 @@ void canary_mark(struct target *t)
 struct amount canary_share_of(const struct target *t, const struct plan_container *c, const struct pod *pod,
                               enum resource r)
 {
-        if (!t->deed.trial || pod->canary)
+        if (!t->apply_state.pod_canary || pod->canary)
                 return c->facts.current[r];
-        const struct record_row *resting = target_resting(t, c->name);
+        const struct record_row *resting = pod_canary_resting(t, c->name);
         return resting && resting->request[r].set ? resting->request[r] : c->facts.original[r];
 }
 
@@ -78,17 +78,17 @@ struct amount canary_share_of(const struct target *t, const struct plan_containe
 static bool is_watched(const struct plan *p)
 {
         const struct target *t = p->target;
-        if (t->deed.trial)
+        if (t->apply_state.pod_canary)
                 return true;
-        return t->canary && t->deed.stood_ms != 0 &&
-               !canary_stood(t->deed.stood_ms, p->now.ms, t->profile->spec->apply.guard.watch_ms);
+        return t->canary && t->apply_state.stood_ms != 0 &&
+               !canary_stood(t->apply_state.stood_ms, p->now.ms, t->profile->spec->apply.guard.watch_ms);
 }
 
 static void say_watched(const struct plan *p, char out[static PLAN_WORDS])
 {
-        const struct deed *d = &p->target->deed;
-        const char *what = d->trial ? "some pods have what is set before the others and new ones"
-                                    : "it is changed before others of the profile";
+        const struct apply_state *d = &p->target->apply_state;
+        const char *what = d->pod_canary ? "some pods have what is set before the others and new ones"
+                                         : "it is changed before others of the profile";
         char until[WALL_TEXT_MAX];
         if (d->stood_ms > 0)
                 snprintf(
@@ -112,7 +112,7 @@ void canary_says(struct plan *p)
 
 bool canary_applies(struct plan *p)
 {
-        if (!p->target->deed.trial)
+        if (!p->target->apply_state.pod_canary)
                 return false;
         say_watched(p, plan_say(p, "Applied", false, reason_name(REASON_CANARY))->message);
         return true;

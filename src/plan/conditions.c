@@ -199,7 +199,8 @@ static void resource_holders_conditions(struct plan *plan)
         const struct workload *wl = plan->target->workload;
         const char *asks = pod_asks_word(wl);
         if (wl->rival)
-                words_of_rival(wl->rival, plan_say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler")->message);
+                words_of_other_autoscaler(wl->rival,
+                                          plan_say(plan, "OtherAutoscaler", true, "VerticalPodAutoscaler")->message);
         if (asks)
                 words_of_pod(wl, plan_say(plan, "PodLevel", true, asks)->message);
 }

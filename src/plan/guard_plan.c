@@ -15,12 +15,12 @@ const struct guard_policy *guard_policy_of(const struct target *t)
 
 bool guard_holds(const struct target *t, struct wall now)
 {
-        return t->deed.guard && t->deed.guard->until_ms > now.ms && guard_policy_of(t);
+        return t->apply_state.guard && t->apply_state.guard->until_ms > now.ms && guard_policy_of(t);
 }
 
 void guard_says(struct plan *p)
 {
-        const struct guarding *g = p->target->deed.guard;
+        const struct guard_state *g = p->target->apply_state.guard;
         char until[WALL_TEXT_MAX], back[144];
         if (!p->guarded)
                 return;

@@ -58,7 +58,7 @@ const char *words_of_kill(const struct plan *p, char out[static PLAN_WORDS])
 
 /* --- who else --- */
 
-void words_of_rival(const struct rival *r, char out[static PLAN_WORDS])
+void words_of_other_autoscaler(const struct other_autoscaler *r, char out[static PLAN_WORDS])
 {
         snprintf(out, PLAN_WORDS,
                  "VerticalPodAutoscaler '%.120s'%s%s sets these requests: they are left alone until its updateMode is "

@@ -8,7 +8,7 @@
 /* --- what was asked for --- */
 
 /* What the owner of a pod asks for a container, and what it runs with. */
-static void add_container(struct world *w, const struct pod *p, const struct pod_container *pc,
+static void add_container(struct cache *w, const struct pod *p, const struct pod_container *pc,
                           struct pod_sum original[static RESOURCES], struct pod_sum current[static RESOURCES])
 {
         struct amount asked[RESOURCES];
@@ -27,7 +27,7 @@ static void add_amount(struct amount *to, struct amount a)
 }
 
 /* All pods that still ask for something: one that waits for a node does, too. */
-static void namespace_asks(struct world *w, const struct target *t, struct plan_container *ret)
+static void namespace_asks(struct cache *w, const struct target *t, struct plan_container *ret)
 {
         for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
                 const struct pod *p = w->order[i];
@@ -51,7 +51,7 @@ static void pod_asks(const struct plan *plan, struct plan_container *ret)
         }
 }
 
-void dimension_whole(struct world *w, const struct target *t, const struct plan *plan, struct plan_container *ret)
+void dimension_whole(struct cache *w, const struct target *t, const struct plan *plan, struct plan_container *ret)
 {
         bool pod = t->dimension == DIMENSION_POD;
         *ret = (struct plan_container){.name = w->whole};
@@ -68,7 +68,7 @@ void dimension_whole(struct world *w, const struct target *t, const struct plan 
 
 /* --- what is allowed --- */
 
-void dimension_quota(const struct world *w, const struct target *t, struct amount ret_hard[static RESOURCES],
+void dimension_quota(const struct cache *w, const struct target *t, struct amount ret_hard[static RESOURCES],
                      struct amount ret_used[static RESOURCES])
 {
         static const enum quota_count counts[RESOURCES] = {[CPU] = QUOTA_CPU, [MEMORY] = QUOTA_MEMORY};
@@ -92,7 +92,7 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 /* Since when any pod of it has run; 0: none does. */
-static int64_t runs_since(struct world *w, const struct target *t)
+static int64_t runs_since(struct cache *w, const struct target *t)
 {
         int64_t since = 0;
         if (t->dimension == DIMENSION_POD)
@@ -105,7 +105,7 @@ static int64_t runs_since(struct world *w, const struct target *t)
         return since;
 }
 
-int64_t dimension_silence(struct world *w, const struct target *t, const struct history *h, struct wall now)
+int64_t dimension_silence(struct cache *w, const struct target *t, const struct history *h, struct wall now)
 {
         int64_t since = runs_since(w, t), newest = h ? h->usage.newest_ms : 0;
         if (since == 0)

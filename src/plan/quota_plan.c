@@ -106,7 +106,7 @@ static void say_missing(const struct quota *q, enum quota_count c, __int128 adde
                  print(c, added, more));
 }
 
-bool quota_allows(struct world *w, struct plan *p)
+bool quota_allows(struct cache *w, struct plan *p)
 {
         const struct workload *wl = p->target->workload;
         const struct ns *ns = ns_get(w, text_of(p->target->ns));

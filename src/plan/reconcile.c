@@ -29,7 +29,7 @@ static void originate(const struct target *t, const struct container_spec *spec,
         const struct workload *wl = t->workload;
         const struct record_row *applied = row_of(&wl->applied, spec->name),
                                 *original = row_of(&wl->original, spec->name),
-                                *made = row_of(&t->deed.made, spec->name);
+                                *made = row_of(&t->apply_state.made, spec->name);
         for (int r = 0; r < RESOURCES; r++) {
                 struct origin o = origin(&(struct origin_facts){
                         .request = spec->request[r],
@@ -51,7 +51,7 @@ static void originate(const struct target *t, const struct container_spec *spec,
         }
 }
 
-void plan_originals(struct world *w, const struct target *t, const struct pod_container *pc,
+void plan_originals(struct cache *w, const struct target *t, const struct pod_container *pc,
                     struct amount ret[static RESOURCES])
 {
         struct range_facts range;
@@ -65,7 +65,7 @@ void plan_originals(struct world *w, const struct target *t, const struct pod_co
         memcpy(ret, c.facts.original, sizeof c.facts.original);
 }
 
-double plan_cpu_weight(struct world *w, const struct target *t, const struct pod_container *pc)
+double plan_cpu_weight(struct cache *w, const struct target *t, const struct pod_container *pc)
 {
         struct amount original[RESOURCES];
         plan_originals(w, t, pc, original);
@@ -124,7 +124,7 @@ static bool is_here(const struct target *t, const struct published_amount *row, 
         return h && !stood_alone && h->usage.first_ms / SECOND_MS <= t->published->since_ms / SECOND_MS;
 }
 
-static void learn(struct world *w, const struct target *t, const struct plan_facts *f, struct plan_container *c)
+static void learn(struct cache *w, const struct target *t, const struct plan_facts *f, struct plan_container *c)
 {
         const struct history *h = history_find(t, c->name);
         struct recommend_facts facts = {
@@ -228,7 +228,7 @@ static bool is_lowered(const struct plan_container *c, enum resource r)
         return original.set && running.set && running.value < original.value;
 }
 
-static void gather_whole(struct world *w, struct plan *plan, const struct plan_facts *f, struct arena *a)
+static void gather_whole(struct cache *w, struct plan *plan, const struct plan_facts *f, struct arena *a)
 {
         struct plan_container *c = &plan->container[plan->containers];
         dimension_whole(w, plan->target, plan, c);
@@ -237,7 +237,7 @@ static void gather_whole(struct world *w, struct plan *plan, const struct plan_f
         plan->containers++;
 }
 
-static void gather(struct world *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
+static void gather(struct cache *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
                    struct arena *a)
 {
         const struct target *t = plan->target;
@@ -350,7 +350,7 @@ static void contest_facts(struct plan *plan)
         const struct target *t = plan->target;
         const char *manager =
                 t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT ? foreign_manager(plan) : NULL;
-        plan->contested = manager || t->deed.contested_ms > plan->now.ms;
+        plan->contested = manager || t->apply_state.contested_ms > plan->now.ms;
         if (!plan->contested)
                 return;
         struct plan_condition *c = plan_say(plan, "Contested", true, manager ? "OwnedByApply" : "ChangedBack");
@@ -362,8 +362,8 @@ static void contest_facts(struct plan *plan)
         } else {
                 char until[WALL_TEXT_MAX];
                 snprintf(c->message, sizeof c->message, "%.200s; left alone until %s",
-                         t->deed.contest ? t->deed.contest : "put back by somebody",
-                         wall_print((struct wall){t->deed.contested_ms}, until));
+                         t->apply_state.contest ? t->apply_state.contest : "put back by somebody",
+                         wall_print((struct wall){t->apply_state.contested_ms}, until));
         }
 }
 
@@ -380,7 +380,7 @@ static bool is_managed(const struct target *t, struct plan *plan)
 
 /* --- judging --- */
 
-static void judge(struct world *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
+static void judge(struct cache *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
                   struct arena *a)
 {
         const struct target *t = plan->target;
@@ -416,8 +416,8 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
                                 .window_open = !t->profile || t->profile->window_open,
                                 .budget_left = f->budget_left,
                                 .fuse_blown = f->fuse_blown,
-                                .changed_ms = t->deed.changed_ms,
-                                .after_kill = t->kill_ms && t->kill_ms >= whole_second(t->deed.changed_ms),
+                                .changed_ms = t->apply_state.changed_ms,
+                                .after_kill = t->kill_ms && t->kill_ms >= whole_second(t->apply_state.changed_ms),
                         },
         };
         scaling_facts(plan, f->now.wall, a);
@@ -447,7 +447,7 @@ static void judge(struct world *w, struct plan *plan, const struct range_facts *
 
 /* --- the whole --- */
 
-void reconcile(struct world *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
+void reconcile(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
 {
         assert(t->workload);
         *ret = (struct plan){.target = t, .now = f->now.wall};

@@ -20,7 +20,7 @@ bool in_place(const struct target *t)
 void resize_setting(const struct target *t, struct plan_container *c)
 {
         const struct record_row *row = target_setting(t, c->name);
-        if (!t->deed.in_place)
+        if (!t->apply_state.in_place)
                 return; /* what the template has, from a rollout of ours before, stands */
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct amount original = c->facts.original[r], set = row ? row->request[r] : (struct amount){0};
@@ -39,10 +39,10 @@ static bool is_of(const struct pod_container *c, const struct record_row *row)
 
 bool resize_stands(const struct target *t)
 {
-        for (const struct pod *p = t->pods; t->deed.in_place && p; p = p->next_of_target)
+        for (const struct pod *p = t->pods; t->apply_state.in_place && p; p = p->next_of_target)
                 for (int i = 0; p->running && p->ours && i < p->containers; i++) {
                         const struct pod_container *c = &p->container[i];
-                        if (is_of(c, target_setting(t, c->name)) || is_of(c, target_resting(t, c->name)))
+                        if (is_of(c, target_setting(t, c->name)) || is_of(c, pod_canary_resting(t, c->name)))
                                 return true;
                 }
         return false;
@@ -58,14 +58,14 @@ static bool takes_back(const struct plan *p)
 
 int64_t resize_set_ms(const struct plan *p)
 {
-        return takes_back(p) ? p->target->deed.guard->fired_ms : p->target->deed.changed_ms;
+        return takes_back(p) ? p->target->apply_state.guard->fired_ms : p->target->apply_state.changed_ms;
 }
 
 /* --- one pod --- */
 
 bool resize_is_raised(const struct plan *p, const struct pod *pod)
 {
-        return pod->resizing && pod->resizing->raised_ms > p->target->deed.changed_ms;
+        return pod->resizing && pod->resizing->raised_ms > p->target->apply_state.changed_ms;
 }
 
 /* A pod that was raised once is not lowered below what it uses now. Without a sample that is not known. */
@@ -225,7 +225,7 @@ static bool may_follow(const struct plan *p, const struct plan_facts *f)
                !t->profile->spec->paused && !t->profile->error && !p->held && !p->contested && !t->workload->rival;
 }
 
-void resize_survey(const struct world *w, const struct plan_facts *f, struct plan *p)
+void resize_survey(const struct cache *w, const struct plan_facts *f, struct plan *p)
 {
         struct plan_resize *s = &p->resize;
         *s = (struct plan_resize){0};

@@ -35,7 +35,7 @@ struct quest {
 
 struct owner_lookup {
         struct client *client;
-        struct world *world;
+        struct cache *cache;
         struct quest *under_way;
         int quests;
         double looks; /* that may begin at once */
@@ -99,7 +99,7 @@ static struct admission_owner *owner_of_workload(const struct workload *wl)
 /* --- what the watches brought --- */
 
 /* Does it hold a template that a profile may mean? What an operator owns by a kind of its own is the top itself. */
-static bool is_ours(const struct world *w, struct text group, struct text kind)
+static bool is_ours(const struct cache *w, struct text group, struct text kind)
 {
         for (const struct watched_kind *k = w->kinds; k; k = k->next)
                 if (text_is(group, k->group) && text_is(kind, k->kind))
@@ -107,7 +107,7 @@ static bool is_ours(const struct world *w, struct text group, struct text kind)
         return false;
 }
 
-static const struct workload *known(struct world *w, struct text group, struct text kind, const char *ns,
+static const struct workload *known(struct cache *w, struct text group, struct text kind, const char *ns,
                                     struct text name)
 {
         AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
@@ -124,7 +124,7 @@ static const struct controller_owner *above(const struct workload *wl)
 }
 
 /* Upwards from a workload that is known, as far as the chain is told. */
-static struct admission_owner *climb(struct world *w, const struct workload *wl)
+static struct admission_owner *climb(struct cache *w, const struct workload *wl)
 {
         for (int i = 0; i < CLIMB_MAX && above(wl)->kind; i++) {
                 struct text group = kind_group(text_of(above(wl)->api_version)), kind = text_of(above(wl)->kind);
@@ -228,7 +228,7 @@ static void ask(struct quest *q);
 
 static void step_up(struct quest *q, const struct owner_ref *to, struct text group)
 {
-        struct world *w = q->kin->world;
+        struct cache *w = q->kin->cache;
         const struct workload *up = known(w, group, to->kind, q->ns, to->name);
         if (up) {
                 better(q, climb(w, up));
@@ -261,7 +261,7 @@ static void take(struct quest *q, const struct object_view *meta, const struct o
                                                        .labels = (size_t)meta->labels,
                                                        .apply_never = meta->annotation.apply.len > 0}));
         arena_release(&arena);
-        if (up->kind.len && is_ours(q->kin->world, group, up->kind))
+        if (up->kind.len && is_ours(q->kin->cache, group, up->kind))
                 step_up(q, up, group);
         else
                 quest_end(q);
@@ -351,12 +351,12 @@ static bool may_look(struct owner_lookup *k, struct mono now)
 void owner_lookup_find(struct owner_lookup *k, const struct owner_lookup_call *from)
 {
         struct text group = kind_group(text_of(from->api_version));
-        const struct workload *wl = known(k->world, group, text_of(from->kind), from->ns, text_of(from->name));
+        const struct workload *wl = known(k->cache, group, text_of(from->kind), from->ns, text_of(from->name));
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", from->ns, from->api_version, from->kind, from->name);
         struct mono now = loop_now(client_loop(k->client)).mono;
         const struct admission_owner *kept = kept_find(k, key, now);
         if (wl)
-                from->found(from->arg, climb(k->world, wl));
+                from->found(from->arg, climb(k->cache, wl));
         else if (kept)
                 from->found(from->arg, owner_copy(kept));
         else if (may_look(k, now))
@@ -365,11 +365,11 @@ void owner_lookup_find(struct owner_lookup *k, const struct owner_lookup_call *f
                 from->found(from->arg, NULL);
 }
 
-struct owner_lookup *owner_lookup_new(struct client *c, struct world *w)
+struct owner_lookup *owner_lookup_new(struct client *c, struct cache *w)
 {
         struct owner_lookup *k = MEM_NEW(struct owner_lookup);
         k->client = c;
-        k->world = w;
+        k->cache = w;
         return k;
 }
 

@@ -14,7 +14,7 @@ static void drop_spec(void *spec)
         profile_spec_drop(spec);
 }
 
-void snapshot_add_profiles(struct world *w, struct snapshot *v)
+void snapshot_add_profiles(struct cache *w, struct snapshot *v)
 {
         struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));) {
@@ -36,7 +36,7 @@ void snapshot_add_profiles(struct world *w, struct snapshot *v)
         }
 }
 
-void snapshot_add_namespaces(struct world *w, struct snapshot *v)
+void snapshot_add_namespaces(struct cache *w, struct snapshot *v)
 {
         struct ns *ns;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));) {
@@ -59,7 +59,7 @@ void snapshot_add_namespaces(struct world *w, struct snapshot *v)
         }
 }
 
-void snapshot_add_hpas(struct world *w, struct snapshot *v)
+void snapshot_add_hpas(struct cache *w, struct snapshot *v)
 {
         struct autoscaler *h;
         struct snapshot_hpa *to = arena_new(&v->arena, w->autoscalers.count * sizeof *to);
@@ -80,12 +80,12 @@ void snapshot_add_hpas(struct world *w, struct snapshot *v)
         }
 }
 
-void snapshot_add_other_autoscalers(struct world *w, struct snapshot *v)
+void snapshot_add_other_autoscalers(struct cache *w, struct snapshot *v)
 {
-        struct rival *r;
-        struct snapshot_other_autoscaler *to = arena_new(&v->arena, (w->rivals.count + 1) * sizeof *to);
+        struct other_autoscaler *r;
+        struct snapshot_other_autoscaler *to = arena_new(&v->arena, (w->other_autoscalers.count + 1) * sizeof *to);
         v->rival = to;
-        for (size_t at = 0; (r = map_each(&w->rivals, &at)); to++, v->rivals++)
+        for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at)); to++, v->other_autoscalers++)
                 *to = (struct snapshot_other_autoscaler){
                         .ns = snapshot_name(v, r->ns),
                         .group = snapshot_name(v, r->target_group),
@@ -223,7 +223,7 @@ void snapshot_add_published(struct snapshot *v, const struct published *p, struc
         snapshot_add_target(v, to);
 }
 
-static const struct snapshot_profile *profile_of(const struct world *w, const struct published *p, struct text ns)
+static const struct snapshot_profile *profile_of(const struct cache *w, const struct published *p, struct text ns)
 {
         bool own = strcmp(p->profile_kind, "Profile") == 0;
         AUTO(mem_free) char *key = mem_printf("%.*s/%s", own ? (int)ns.len : 0, ns.p, p->profile_name);
@@ -266,11 +266,11 @@ static struct scaled *scaled_get(struct map *all, struct arena *a, const char *n
         return s;
 }
 
-static void scaled_read(struct world *w, struct arena *a, struct map *ret)
+static void scaled_read(struct cache *w, struct arena *a, struct map *ret)
 {
         const struct autoscaler *h;
-        const struct rival *v;
-        for (size_t at = 0; (v = map_each(&w->rivals, &at));)
+        const struct other_autoscaler *v;
+        for (size_t at = 0; (v = map_each(&w->other_autoscalers, &at));)
                 scaled_get(ret, a, v->ns, v->target_group, v->target_kind, v->target_name)->rival = true;
         for (size_t at = 0; (h = map_each(&w->autoscalers, &at));) {
                 if (autoscaler_spoken_for(w, h))
@@ -302,7 +302,7 @@ static bool keeps(const struct snapshot_target *t, const struct scaled *s, enum 
         return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
 }
 
-static void show_recommendation(struct world *w, const struct published *p, const struct map *scaled,
+static void show_recommendation(struct cache *w, const struct published *p, const struct map *scaled,
                                 struct arena *scratch, struct snapshot *v)
 {
         const char *slash = strchr(p->key, '/');
@@ -333,7 +333,7 @@ static void show_recommendation(struct world *w, const struct published *p, cons
 }
 
 /* Every profile says so. */
-static bool is_fused(const struct world *w)
+static bool is_fused(const struct cache *w)
 {
         const struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
@@ -342,7 +342,7 @@ static bool is_fused(const struct world *w)
         return false;
 }
 
-void snapshot_add_recommendations(struct world *w, struct arena *scratch, struct snapshot *v)
+void snapshot_add_recommendations(struct cache *w, struct arena *scratch, struct snapshot *v)
 {
         v->fuse_blown = is_fused(w);
         struct map scaled = {0};
@@ -354,7 +354,7 @@ void snapshot_add_recommendations(struct world *w, struct arena *scratch, struct
         map_release(&scaled);
 }
 
-struct snapshot *snapshot_from_status(struct world *w, struct wall at)
+struct snapshot *snapshot_from_status(struct cache *w, struct wall at)
 {
         struct snapshot *v = snapshot_new();
         struct arena scratch = {0};

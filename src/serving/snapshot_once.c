@@ -9,20 +9,20 @@ enum { PAGE_ITEMS = 500, PAGES_MAX = 10000, PAGE_BYTES = 64 << 20, CALL_MS = 10 
 
 struct snapshot_listing {
         struct client *client;
-        struct world world;
+        struct cache cache;
         size_t unread;
         struct err *why;
         struct err *err;
 };
 
-typedef int upsert(struct world *w, struct text object, uint32_t epoch, struct err *err);
+typedef int upsert(struct cache *w, struct text object, uint32_t epoch, struct err *err);
 
-static int take_profile(struct world *w, struct text object, uint32_t epoch, struct err *err)
+static int take_profile(struct cache *w, struct text object, uint32_t epoch, struct err *err)
 {
         return profile_upsert(w, false, object, epoch, err);
 }
 
-static int take_cluster_profile(struct world *w, struct text object, uint32_t epoch, struct err *err)
+static int take_cluster_profile(struct cache *w, struct text object, uint32_t epoch, struct err *err)
 {
         return profile_upsert(w, true, object, epoch, err);
 }
@@ -42,7 +42,7 @@ enum { RESOURCES_ASKED = sizeof resources / sizeof resources[0] };
 
 /* Of others, where their CRDs are installed. */
 static const struct listed guests[] = {
-        {"autoscaling.k8s.io", "v1", "verticalpodautoscalers", false, rival_upsert},
+        {"autoscaling.k8s.io", "v1", "verticalpodautoscalers", false, other_autoscaler_upsert},
         {"keda.sh", "v1alpha1", "scaledobjects", false, scaled_object_upsert},
 };
 
@@ -56,7 +56,7 @@ static int ask(struct snapshot_listing *g, const char *path, const char *query, 
 static void take_object(struct snapshot_listing *g, upsert *take, struct text object)
 {
         struct err why = {0};
-        if (take(&g->world, object, 1, &why) == 0)
+        if (take(&g->cache, object, 1, &why) == 0)
                 return;
         g->unread++;
         *g->why = why;
@@ -190,12 +190,12 @@ int snapshot_once(struct client *c, const struct snapshot_once_options *o, struc
                   struct err *ret_why, struct err *err)
 {
         struct snapshot_listing g = {.client = c, .why = ret_why, .err = err};
-        world_init(&g.world, client_field_manager(c), o->own_ns);
+        cache_init(&g.cache, client_field_manager(c), o->own_ns);
         int rc = look_at(&g, o);
         if (rc == 0) {
-                *ret = snapshot_from_status(&g.world, loop_now(client_loop(c)).wall);
+                *ret = snapshot_from_status(&g.cache, loop_now(client_loop(c)).wall);
                 *ret_unread = g.unread;
         }
-        world_release(&g.world);
+        cache_release(&g.cache);
         return rc;
 }

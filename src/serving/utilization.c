@@ -10,7 +10,7 @@ static bool is_asked_for(const struct pod *p)
                p->target->profile->spec->apply.hpa == HPA_LIMIT_BASIS;
 }
 
-static bool any_basis(const struct world *w)
+static bool any_basis(const struct cache *w)
 {
         const struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
@@ -77,7 +77,7 @@ static bool is_name(const char *s)
         return *s && strlen(s) <= VIEW_NAME && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
 
-static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct snapshot *v, struct snapshot_pod *to)
+static bool show_pod(struct cache *w, struct pod *p, int64_t since_ms, struct snapshot *v, struct snapshot_pod *to)
 {
         struct basis_container c[VIEW_CONTAINERS];
         int64_t at_ms = sampled_at(p);
@@ -99,7 +99,7 @@ static bool show_pod(struct world *w, struct pod *p, int64_t since_ms, struct sn
         return true;
 }
 
-void snapshot_add_utilization(struct world *w, struct wall now, int64_t fresh_ms, struct snapshot *v)
+void snapshot_add_utilization(struct cache *w, struct wall now, int64_t fresh_ms, struct snapshot *v)
 {
         size_t count = 0;
         if (!any_basis(w))

@@ -26,7 +26,7 @@ static const char usage[] =
 
 struct settings {
         struct fake_options options;
-        const char *kubeconfig, *world;
+        const char *kubeconfig, *cache;
         long day_s, scrape_s;             /* scrape_s 0: as metrics-server, every 15 s */
         const char *load[16], *reader[8]; /* reader: "TOKEN=NAMESPACE" */
         size_t loads, readers;
@@ -62,7 +62,7 @@ static bool settings_parse(int argc, char **argv, struct settings *s)
                 if (c == 'k')
                         s->kubeconfig = optarg;
                 else if (c == 'w')
-                        s->world = optarg;
+                        s->cache = optarg;
                 else if (c == 's')
                         s->options.seed = strtoull(optarg, NULL, 10);
                 else if (c == 'd')
@@ -83,14 +83,14 @@ static bool settings_parse(int argc, char **argv, struct settings *s)
         return s->kubeconfig && optind == argc && s->day_s > 0 && s->scrape_s >= 0;
 }
 
-static bool world_make(struct fake *f, const char *world, long day_s)
+static bool world_make(struct fake *f, const char *cache, long day_s)
 {
-        if (strcmp(world, "empty") == 0)
+        if (strcmp(cache, "empty") == 0)
                 return true;
-        if (strcmp(world, "demo") == 0)
+        if (strcmp(cache, "demo") == 0)
                 fake_world_demo(f, day_s * 1000);
-        else if (strncmp(world, "size=", 5) == 0 && strtoull(world + 5, NULL, 10) > 0)
-                fake_world_size(f, strtoull(world + 5, NULL, 10));
+        else if (strncmp(cache, "size=", 5) == 0 && strtoull(cache + 5, NULL, 10) > 0)
+                fake_world_size(f, strtoull(cache + 5, NULL, 10));
         else
                 return false;
         return true;
@@ -111,7 +111,7 @@ static void reader_make(struct fake *f, const char *reader)
 
 static int serve(int argc, char **argv)
 {
-        struct settings s = {.world = "empty", .day_s = 40};
+        struct settings s = {.cache = "empty", .day_s = 40};
         sigset_t known;
         int signal = 0;
         if (!settings_parse(argc, argv, &s)) {
@@ -127,7 +127,7 @@ static int serve(int argc, char **argv)
         struct fake *f = fake_new(&s.options);
         if (!f)
                 return 1;
-        bool good = world_make(f, s.world, s.day_s);
+        bool good = world_make(f, s.cache, s.day_s);
         if (s.scrape_s > 0)
                 fake_scrape_every(f, s.scrape_s * 1000);
         for (size_t i = 0; i < s.readers; i++)

@@ -143,7 +143,7 @@ static void test_steps(void **state)
         assert_true(s.c->clocks_apart);
         check(&s, OLD, "spec.targetRef.name", "old");
         assert_true(
-                target_get(&s.c->world, TEXT("stepping"), TEXT("apps"), TEXT("Deployment"), TEXT("old"))->histories);
+                target_get(&s.c->cache, TEXT("stepping"), TEXT("apps"), TEXT("Deployment"), TEXT("old"))->histories);
         changed_once(&s);
 
         stepped_s = 0;

@@ -12,7 +12,7 @@ void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t crea
                                     .workload = &s->wl,
                                     .profile = &s->profile,
                                     .pods = s->pod,
-                                    .deed = {.changed_ms = changed_ms, .digest = 1}},
+                                    .apply_state = {.changed_ms = changed_ms, .digest = 1}},
                               .plan = {.target = &s->t, .carries = true}};
         s->c.loop = loop_new();
         s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
@@ -31,7 +31,7 @@ void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t crea
 void guarded_clear(struct guarded *s)
 {
         loop_timer_stop(s->c.loop, &s->c.nudge_timer);
-        target_drop_guarding(&s->t);
+        target_drop_guard_state(&s->t);
         fuse_release(&s->c.fuse);
         loop_free(s->c.loop);
 }

@@ -13,7 +13,7 @@ static void check(int rc, const struct err *err)
         abort();
 }
 
-void shop_profile(struct world *w, int generation, const char *spec)
+void shop_profile(struct cache *w, int generation, const char *spec)
 {
         struct err err = {0};
         AUTO(mem_free)
@@ -23,7 +23,7 @@ void shop_profile(struct world *w, int generation, const char *spec)
         check(profile_upsert(w, false, text_of(json), 1, &err), &err);
 }
 
-void shop_deployment(struct world *w, const char *resources)
+void shop_deployment(struct cache *w, const char *resources)
 {
         struct err err = {0};
         AUTO(mem_free)
@@ -45,7 +45,7 @@ static char *last_state(int64_t killed_ms)
                           wall_print((struct wall){killed_ms}, at));
 }
 
-void shop_pod(struct world *w, int number, int restarts, int64_t killed_ms)
+void shop_pod(struct cache *w, int number, int restarts, int64_t killed_ms)
 {
         struct err err = {0};
         AUTO(mem_free) char *last = last_state(killed_ms);
@@ -60,7 +60,7 @@ void shop_pod(struct world *w, int number, int restarts, int64_t killed_ms)
         check(pod_upsert(w, text_of(json), 1, &err), &err);
 }
 
-struct target *shop_target(struct world *w)
+struct target *shop_target(struct cache *w)
 {
         return target_get(w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
 }

@@ -8,12 +8,12 @@
 #include "cache/cache.h"
 
 /* spec: of the profile, as JSON. */
-void shop_profile(struct world *w, int generation, const char *spec);
+void shop_profile(struct cache *w, int generation, const char *spec);
 /* resources: of the container, as JSON. Two replicas, rolled out. */
-void shop_deployment(struct world *w, const char *resources);
+void shop_deployment(struct cache *w, const char *resources);
 /* Pod "web-<number>" of the Deployment. restarts: its count; killed_ms: when the container before the present one ran
  * out of memory; 0: it did not. */
-void shop_pod(struct world *w, int number, int restarts, int64_t killed_ms);
-struct target *shop_target(struct world *w);
+void shop_pod(struct cache *w, int number, int restarts, int64_t killed_ms);
+struct target *shop_target(struct cache *w);
 
 #endif

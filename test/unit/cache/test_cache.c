@@ -41,7 +41,7 @@ static void uid_print(char out[static 40], char kind, int index, int life)
         snprintf(out, 40, "%08x-0000-4000-8000-%04x%08x", (unsigned)kind, (unsigned)index, (unsigned)life);
 }
 
-static struct watched_kind *kind_of(struct world *w, const char *name)
+static struct watched_kind *kind_of(struct cache *w, const char *name)
 {
         for (struct watched_kind *k = w->kinds; k; k = k->next)
                 if (strcmp(k->kind, name) == 0 && strcmp(k->group, "apps") == 0)
@@ -89,7 +89,7 @@ static void pod_json(char *out, size_t size, int index, int life, int owner_life
                  index, uid, owner_json(owner, sizeof owner, "ReplicaSet", 's', index % NAMES, owner_life));
 }
 
-static void upsert_workload(struct world *w, struct model *m, bool set, int i, uint32_t epoch)
+static void upsert_workload(struct cache *w, struct model *m, bool set, int i, uint32_t epoch)
 {
         char json[1500];
         struct err err = {0};
@@ -100,7 +100,7 @@ static void upsert_workload(struct world *w, struct model *m, bool set, int i, u
                 fail_msg("%s", err.text);
 }
 
-static void remove_workload(struct world *w, struct model *m, bool set, int i)
+static void remove_workload(struct cache *w, struct model *m, bool set, int i)
 {
         char json[1500];
         const char *kind = set ? "ReplicaSet" : "Deployment";
@@ -110,7 +110,7 @@ static void remove_workload(struct world *w, struct model *m, bool set, int i)
         *life = 0;
 }
 
-static void upsert_pod(struct world *w, const struct model *m, int i, uint32_t epoch)
+static void upsert_pod(struct cache *w, const struct model *m, int i, uint32_t epoch)
 {
         char json[1500];
         struct err err = {0};
@@ -119,7 +119,7 @@ static void upsert_pod(struct world *w, const struct model *m, int i, uint32_t e
                 fail_msg("%s", err.text);
 }
 
-static void change_profile(struct world *w, struct model *m, bool cluster)
+static void change_profile(struct cache *w, struct model *m, bool cluster)
 {
         struct err err = {0};
         char json[400];
@@ -133,7 +133,7 @@ static void change_profile(struct world *w, struct model *m, bool cluster)
 }
 
 /* A list that is whole: what it does not name is gone. Some of what the model has vanishes with it. */
-static void relist_pods(struct world *w, struct model *m, uint32_t epoch)
+static void relist_pods(struct cache *w, struct model *m, uint32_t epoch)
 {
         for (int i = 0; i < PODS; i++) {
                 if (draw(5) == 0)
@@ -144,7 +144,7 @@ static void relist_pods(struct world *w, struct model *m, uint32_t epoch)
         pod_swept(w, epoch);
 }
 
-static void relist_workloads(struct world *w, struct model *m, bool set, uint32_t epoch)
+static void relist_workloads(struct cache *w, struct model *m, bool set, uint32_t epoch)
 {
         for (int i = 0; i < NAMES; i++) {
                 int *life = set ? &m->set[i] : &m->deployment[i];
@@ -160,7 +160,7 @@ static void relist_workloads(struct world *w, struct model *m, bool set, uint32_
         workload_swept(w, kind_of(w, set ? "ReplicaSet" : "Deployment"), epoch);
 }
 
-static void one_event(struct world *w, struct model *m, uint32_t epoch)
+static void one_event(struct cache *w, struct model *m, uint32_t epoch)
 {
         char json[1500];
         int i = draw(NAMES), p = draw(PODS);
@@ -222,7 +222,7 @@ static const char *expected_target(const struct model *m, int set, char out[stat
         return out;
 }
 
-static void check_pods(struct world *w, const struct model *m)
+static void check_pods(struct cache *w, const struct model *m)
 {
         struct pod *p;
         size_t count = 0;
@@ -243,7 +243,7 @@ static void check_pods(struct world *w, const struct model *m)
         }
 }
 
-static void check_targets(struct world *w)
+static void check_targets(struct cache *w)
 {
         struct target *t;
         for (size_t at = 0; (t = map_each(&w->targets, &at));) {
@@ -259,7 +259,7 @@ static void check_targets(struct world *w)
         }
 }
 
-static void check_workloads(struct world *w, const struct model *m)
+static void check_workloads(struct cache *w, const struct model *m)
 {
         struct workload *wl;
         size_t count = 0;
@@ -274,9 +274,9 @@ static void check_workloads(struct world *w, const struct model *m)
         }
 }
 
-static void settle(struct world *w, int64_t at_ms)
+static void settle(struct cache *w, int64_t at_ms)
 {
-        world_settle(w, (struct now){.wall = {at_ms}, .mono = {at_ms * 1000000}});
+        cache_relink(w, (struct now){.wall = {at_ms}, .mono = {at_ms * 1000000}});
         pods_free_dropped(w);
         workloads_free_gone(w);
 }
@@ -285,10 +285,10 @@ static void test_random_events(void **state)
 {
         (void)state;
         for (int round = 1; round <= ROUNDS; round++) {
-                struct world w;
+                struct cache w;
                 struct model m = {0};
                 seed = (uint64_t)round * UINT64_C(0x9e3779b97f4a7c15);
-                world_init(&w, "halflife", "halflife-system");
+                cache_init(&w, "halflife", "halflife-system");
                 for (int e = 1; e <= EVENTS; e++) {
                         one_event(&w, &m, (uint32_t)e);
                         if (draw(3) && e < EVENTS)
@@ -298,7 +298,7 @@ static void test_random_events(void **state)
                         check_pods(&w, &m);
                         check_targets(&w);
                 }
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -306,10 +306,10 @@ static void test_namespaces_that_go(void **state)
 {
         static const char lives[] = "{\"metadata\":{\"name\":\"web\"}}",
                           goes[] = "{\"metadata\":{\"name\":\"web\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"}}";
-        struct world w;
+        struct cache w;
         struct err err;
         (void)state;
-        world_init(&w, "halflife", "halflife-system");
+        cache_init(&w, "halflife", "halflife-system");
         assert_false(namespace_going(&w, "web"));
         assert_int_equal(ns_upsert(&w, text_of(lives), 1, &err), 0);
         assert_false(namespace_going(&w, "web"));
@@ -318,25 +318,25 @@ static void test_namespaces_that_go(void **state)
         assert_false(namespace_going(&w, "shop"));
         ns_remove(&w, text_of(goes));
         assert_false(namespace_going(&w, "web"));
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* Until the next settle it is still among its target's pods: no resize is begun of it, and nothing is counted. */
 static void gone_ones_do_not_run(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife-system");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife-system");
         shop_profile(&w, 1, "{}");
         shop_deployment(&w, "{}");
         shop_pod(&w, 1, 0, 0);
-        world_settle(&w, now_read());
+        cache_relink(&w, now_read());
         const struct target *t = shop_target(&w);
         assert_true(t->pods->running);
         pod_swept(&w, 2);
         assert_non_null(t->pods);
         assert_false(t->pods->running);
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

@@ -124,7 +124,7 @@ static void print_kills(struct pod *p, bool counted, char *out, size_t size)
         }
 }
 
-static void take(struct world *w, const char *what, const char *status, int number)
+static void take(struct cache *w, const char *what, const char *status, int number)
 {
         struct err err = {0};
         AUTO(mem_free)
@@ -150,9 +150,9 @@ static void take(struct world *w, const char *what, const char *status, int numb
 static void each_kill_is_told_once(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         int pods = 0;
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 char key[40], got[200];
                 pods += !row[i].again;
@@ -165,16 +165,16 @@ static void each_kill_is_told_once(void **state)
                 if (strcmp(got, row[i].want) != 0)
                         fail_msg("%s: '%s', not '%s'", row[i].what, got, row[i].want);
         }
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* An Event alone told of its eviction, and the watch had a gap: that it is gone is its end. */
 static void one_that_vanished(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         char got[200];
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         take(&w, "it runs", STATUS(OF("app", "0", RUNS, "{}")), 1);
         take(&w, "an Event", EVENT, 1);
         assert_false(w.kills);
@@ -183,7 +183,7 @@ static void one_that_vanished(void **state)
         assert_int_equal(w.droppeds, 1);
         print_kills(w.dropped[0], true, got, sizeof got);
         assert_string_equal(got, "app:1@7");
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

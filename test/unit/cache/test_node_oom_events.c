@@ -48,10 +48,10 @@ static const struct {
 static void a_node_is_short_about_its_events(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err = {0};
         struct wall ten, latest;
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         assert_int_equal(wall_parse("2026-07-01T10:00:00Z", 20, &ten), 0);
         latest.ms = ten.ms + HOUR_MS;
         assert_int_equal(pod_upsert(&w,
@@ -67,16 +67,16 @@ static void a_node_is_short_about_its_events(void **state)
         const struct pod *p = map_get(&w.pods, TEXT("web/p")), *nowhere = map_get(&w.pods, TEXT("web/q"));
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 if (row[i].event)
-                        assert_int_equal(shortage_upsert(&w, latest, text_of(row[i].event), 1, &err), 0);
+                        assert_int_equal(node_oom_event_upsert(&w, latest, text_of(row[i].event), 1, &err), 0);
                 struct wall at = {ten.ms + row[i].off_ms};
-                if (shortage_of(&w, p, at) != row[i].want || shortage_of(&w, nowhere, at))
+                if (node_oom_event_of(&w, p, at) != row[i].want || node_oom_event_of(&w, nowhere, at))
                         fail_msg("row %zu", i);
         }
-        assert_true(shortage_upsert(&w, latest, TEXT("[]"), 1, &err) < 0);
-        world_release(&w);
+        assert_true(node_oom_event_upsert(&w, latest, TEXT("[]"), 1, &err) < 0);
+        cache_release(&w);
 }
 
-static void put_named(struct world *w, const char *node, const char *at)
+static void put_named(struct cache *w, const char *node, const char *at)
 {
         struct err err = {0};
         struct wall now;
@@ -86,17 +86,17 @@ static void put_named(struct world *w, const char *node, const char *at)
                            "\"Node\",\"name\":\"%s\"},\"reason\":\"SystemOOM\",\"lastTimestamp\":\"%s\"}",
                            node, at);
         assert_int_equal(wall_parse(at, strlen(at), &now), 0);
-        assert_int_equal(shortage_upsert(w, now, text_of(event), 1, &err), 0);
+        assert_int_equal(node_oom_event_upsert(w, now, text_of(event), 1, &err), 0);
 }
 
-static void put(struct world *w, int node, const char *at)
+static void put(struct cache *w, int node, const char *at)
 {
         char name[32];
         snprintf(name, sizeof name, "n-%d", node);
         put_named(w, name, at);
 }
 
-static void list_nodes(struct world *w, int count)
+static void list_nodes(struct cache *w, int count)
 {
         struct err err = {0};
         for (int i = 0; i < count; i++) {
@@ -111,54 +111,54 @@ enum { MOST = 4096 };
 static void so_many_nodes_are_kept(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         list_nodes(&w, MOST + 2);
         put(&w, 0, "2026-07-01T10:00:00Z");
         for (int i = 1; i <= MOST; i++)
                 put(&w, i, "2026-07-02T09:00:00Z");
-        assert_int_equal(w.shortages.count, MOST);
+        assert_int_equal(w.node_oom_events.count, MOST);
         put(&w, MOST, "2026-07-02T10:00:01Z");
-        assert_int_equal(w.shortages.count, MOST);
-        assert_null(map_get(&w.shortages, TEXT("n-0")));
-        assert_non_null(map_get(&w.shortages, TEXT("n-4096")));
+        assert_int_equal(w.node_oom_events.count, MOST);
+        assert_null(map_get(&w.node_oom_events, TEXT("n-0")));
+        assert_non_null(map_get(&w.node_oom_events, TEXT("n-4096")));
         put(&w, MOST + 1, "2026-07-02T10:00:02Z");
-        assert_null(map_get(&w.shortages, TEXT("n-4097")));
-        world_release(&w);
+        assert_null(map_get(&w.node_oom_events, TEXT("n-4097")));
+        cache_release(&w);
 }
 
 /* Made up names keep no node out, and a node that is known is not forgotten for them. */
 static void names_of_no_node_make_room(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         list_nodes(&w, 2);
         put(&w, 0, "2026-07-02T09:00:00Z");
         for (int i = 2; i <= MOST; i++)
                 put(&w, i, "2026-07-02T09:00:00Z");
-        assert_int_equal(w.shortages.count, MOST);
+        assert_int_equal(w.node_oom_events.count, MOST);
         put(&w, 1, "2026-07-02T09:00:00Z");
-        assert_non_null(map_get(&w.shortages, TEXT("n-0")));
-        assert_non_null(map_get(&w.shortages, TEXT("n-1")));
-        assert_int_equal(w.shortages.count, MOST);
-        world_release(&w);
+        assert_non_null(map_get(&w.node_oom_events, TEXT("n-0")));
+        assert_non_null(map_get(&w.node_oom_events, TEXT("n-1")));
+        assert_int_equal(w.node_oom_events.count, MOST);
+        cache_release(&w);
 }
 
 static void no_name_is_longer_than_a_node_has(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         char name[VIEW_NAME + 2];
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         memset(name, 'n', sizeof name);
         name[VIEW_NAME + 1] = '\0';
         put_named(&w, name, "2026-07-02T09:00:00Z");
-        assert_int_equal(w.shortages.count, 0);
+        assert_int_equal(w.node_oom_events.count, 0);
         name[VIEW_NAME] = '\0';
         put_named(&w, name, "2026-07-02T09:00:00Z");
-        assert_non_null(map_get(&w.shortages, text_of(name)));
-        world_release(&w);
+        assert_non_null(map_get(&w.node_oom_events, text_of(name)));
+        cache_release(&w);
 }
 
 int main(void)

@@ -55,7 +55,7 @@ static const struct {
         {SWEEP, 0, NULL, "", "", ""},
 };
 
-static struct workload *put(struct world *w, const char *kind, const char *name, const char *uid, const char *owner)
+static struct workload *put(struct cache *w, const char *kind, const char *name, const char *uid, const char *owner)
 {
         char json[1000];
         struct err err = {0};
@@ -77,9 +77,9 @@ static const char *name_of(const struct workload *wl)
 static void requests_are_left_to_whoever_sets_them(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         const struct now now = {.wall = {1763700000000}, .mono = {1}};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         const struct workload *set = put(
                 &w, "ReplicaSet", "web-1", UID("2"),
                 ",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":\"web\",\"uid\":"
@@ -92,28 +92,28 @@ static void requests_are_left_to_whoever_sets_them(void **state)
         for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
                 struct err err = {0};
                 if (step[i].what == PUT)
-                        assert_int_equal(rival_upsert(&w, text_of(step[i].json), step[i].epoch, &err), 0);
+                        assert_int_equal(other_autoscaler_upsert(&w, text_of(step[i].json), step[i].epoch, &err), 0);
                 else if (step[i].what == OUT)
-                        rival_remove(&w, text_of(step[i].json));
+                        other_autoscaler_remove(&w, text_of(step[i].json));
                 else
-                        rival_swept(&w, step[i].epoch);
-                world_settle(&w, now);
+                        other_autoscaler_swept(&w, step[i].epoch);
+                cache_relink(&w, now);
                 if (strcmp(name_of(deployment), step[i].deployment) != 0 || strcmp(name_of(set), step[i].set) != 0 ||
                     strcmp(name_of(stateful), step[i].stateful) != 0)
                         fail_msg("step %zu: left to '%s', '%s', '%s'", i, name_of(deployment), name_of(set),
                                  name_of(stateful));
         }
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* A Rollout's pods are of the template that it refers to: who sets their requests sets those of its Deployment. */
 static void what_runs_a_template_is_its_workload(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err = {0};
         const struct now now = {.wall = {1763700000000}, .mono = {1}};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         const struct workload *deployment = put(&w, "Deployment", "web", UID("1"), "");
         assert_int_equal(
                 workload_upsert(&w, kind_watched(&w, TEXT("argoproj.io"), TEXT("Rollout")),
@@ -122,55 +122,56 @@ static void what_runs_a_template_is_its_workload(void **state)
                                              "\"Deployment\",\"name\":\"web\"}}}"),
                                 1, &err),
                 0);
-        assert_int_equal(rival_upsert(&w, TEXT(VPA("f", "argoproj.io/v1alpha1", "Rollout", "r", "")), 1, &err), 0);
-        world_settle(&w, now);
+        assert_int_equal(
+                other_autoscaler_upsert(&w, TEXT(VPA("f", "argoproj.io/v1alpha1", "Rollout", "r", "")), 1, &err), 0);
+        cache_relink(&w, now);
         assert_string_equal(name_of(deployment), "f");
-        assert_int_equal(rival_upsert(&w, TEXT(OF("g", "")), 1, &err), 0);
-        world_settle(&w, now);
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("g", "")), 1, &err), 0);
+        cache_relink(&w, now);
         assert_string_equal(name_of(deployment), "f"); /* the first by name, here too */
-        assert_int_equal(rival_upsert(&w, TEXT(OF("e", "")), 1, &err), 0);
-        world_settle(&w, now);
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("e", "")), 1, &err), 0);
+        cache_relink(&w, now);
         assert_string_equal(name_of(deployment), "e");
-        rival_swept(&w, 2);
-        world_settle(&w, now);
+        other_autoscaler_swept(&w, 2);
+        cache_relink(&w, now);
         assert_string_equal(name_of(deployment), "");
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* Deleted together, and a write about the workload may be under way until the next settle. */
 static void both_go(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err = {0};
         const struct now now = {.wall = {1763700000000}, .mono = {1}};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         const struct workload *deployment = put(&w, "Deployment", "web", UID("1"), "");
-        assert_int_equal(rival_upsert(&w, TEXT(OF("a", "")), 1, &err), 0);
-        world_settle(&w, now);
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("a", "")), 1, &err), 0);
+        cache_relink(&w, now);
         assert_string_equal(name_of(deployment), "a");
         workload_remove(&w, deployment->kind, TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"}}"));
-        rival_remove(&w, TEXT(OF("a", "")));
+        other_autoscaler_remove(&w, TEXT(OF("a", "")));
         assert_null(deployment->rival);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* What a VPA says of its own progress links nothing afresh. */
 static void its_status_changes_nothing(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
-        assert_int_equal(rival_upsert(&w, TEXT(OF("a", MODE("Auto"))), 1, &err), 0);
+        cache_init(&w, "halflife", "halflife");
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("a", MODE("Auto"))), 1, &err), 0);
         w.changed = false;
-        assert_int_equal(rival_upsert(&w, TEXT(OF("a", MODE("Auto"))), 1, &err), 0);
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("a", MODE("Auto"))), 1, &err), 0);
         assert_false(w.changed);
-        assert_int_equal(rival_upsert(&w, TEXT(OF("b", MODE("Off"))), 1, &err), 0);
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("b", MODE("Off"))), 1, &err), 0);
         assert_false(w.changed);
-        assert_int_equal(rival_upsert(&w, TEXT(OF("a", MODE("Off"))), 1, &err), 0);
+        assert_int_equal(other_autoscaler_upsert(&w, TEXT(OF("a", MODE("Off"))), 1, &err), 0);
         assert_true(w.changed);
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

@@ -17,7 +17,7 @@
 
 static const struct now start = {{1000000000}, {1700000000000}};
 
-static struct workload *put(struct world *w, const char *group, const char *kind, const char *name, const char *uid,
+static struct workload *put(struct cache *w, const char *group, const char *kind, const char *name, const char *uid,
                             const char *spec, const char *status)
 {
         char json[2000];
@@ -81,17 +81,17 @@ static void test_rows(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct world w;
+                struct cache w;
                 char spec[1000];
-                world_init(&w, "halflife", "halflife");
+                cache_init(&w, "halflife", "halflife");
                 snprintf(spec, sizeof spec, "\"replicas\":2,%s" TEMPLATE, row[i].spec);
                 const struct workload *wl = put(&w, row[i].group, row[i].kind, "a", "1", spec, row[i].status);
-                world_settle(&w, start);
+                cache_relink(&w, start);
                 const char *blocked = rollout_blocked(wl, row[i].named);
                 if (!begins(blocked, row[i].blocked) || rollout_done(wl) != row[i].done)
                         fail_msg("%s %s %s: %s, done %d", row[i].kind, row[i].spec, row[i].status,
                                  blocked ? blocked : "free", rollout_done(wl));
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -102,7 +102,7 @@ static void test_rows(void **state)
 #define FOLLOWS(generation, phase)                                                                                     \
         "\"observedGeneration\":\"4\",\"workloadObservedGeneration\":\"" generation "\",\"phase\":\"" phase "\""
 
-static void put_pod(struct world *w, const char *name, const char *owner)
+static void put_pod(struct cache *w, const char *name, const char *owner)
 {
         char json[600];
         struct err err = {0};
@@ -116,7 +116,7 @@ static void put_pod(struct world *w, const char *name, const char *owner)
         assert_int_equal(pod_upsert(w, text_of(json), 1, &err), 0);
 }
 
-static void put_set(struct world *w, const char *name, const char *uid, const char *owner)
+static void put_set(struct cache *w, const char *name, const char *uid, const char *owner)
 {
         char json[800];
         struct err err = {0};
@@ -130,7 +130,7 @@ static void put_set(struct world *w, const char *name, const char *uid, const ch
                          0);
 }
 
-static void put_profile(struct world *w, const char *spec)
+static void put_profile(struct cache *w, const char *spec)
 {
         char json[600];
         struct err err = {0};
@@ -141,7 +141,7 @@ static void put_profile(struct world *w, const char *spec)
         assert_int_equal(profile_upsert(w, false, text_of(json), 1, &err), 0);
 }
 
-static struct target *deployed(struct world *w)
+static struct target *deployed(struct cache *w)
 {
         return map_get(&w->targets, TEXT("web/apps/Deployment/d"));
 }
@@ -150,57 +150,57 @@ static struct target *deployed(struct world *w)
 static void test_the_template_is_the_target(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         put_profile(&w, "{}");
         struct workload *d =
                 put(&w, "apps", "Deployment", "d", "1", "\"replicas\":0," TEMPLATE, "\"observedGeneration\":4");
         put_set(&w, "s", "3", "2");
         put_pod(&w, "p", "3");
         put(&w, "argoproj.io", "Rollout", "r", "2", CANARY REF("d"), FOLLOWS("4", "Healthy"));
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_non_null(deployed(&w));
         assert_int_equal(deployed(&w)->pod_count, 1);
         assert_int_equal(w.targets.count, 1); /* the Rollout is none */
         assert_int_equal(workload_replicas(d), 3);
         assert_null(rollout_blocked(d, false));
         assert_true(rollout_done(d));
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_a_reference_that_changes(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         put_profile(&w, "{}");
         put_set(&w, "s", "3", "2");
         put_pod(&w, "p", "3");
         struct workload *r = put(&w, "argoproj.io", "Rollout", "r", "2", CANARY REF("d"), "");
-        world_settle(&w, start); /* what it refers to is not there: nobody's */
+        cache_relink(&w, start); /* what it refers to is not there: nobody's */
         assert_null(r->owner);
         assert_int_equal(w.targets.count, 0);
         struct workload *d =
                 put(&w, "apps", "Deployment", "d", "1", "\"replicas\":0," TEMPLATE, "\"observedGeneration\":4");
         struct workload *e =
                 put(&w, "apps", "Deployment", "e", "4", "\"replicas\":0," TEMPLATE, "\"observedGeneration\":4");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(r->owner, d);
         assert_int_equal(d->children, 1);
         put(&w, "argoproj.io", "Rollout", "r", "2", CANARY REF("e"), "");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(r->owner, e);
         assert_int_equal(d->children, 0);
         assert_null(workload_more(d)->stand_in.kind);
         put(&w, "argoproj.io", "Rollout", "r", "2", CANARY TEMPLATE, ""); /* a template of its own */
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_null(r->owner);
         assert_non_null(map_get(&w.targets, TEXT("web/argoproj.io/Rollout/r")));
         workload_remove(&w, d->kind, TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"d\",\"uid\":\"x\"}}"));
-        world_settle(&w, start);
+        cache_relink(&w, start);
         workloads_free_gone(&w);
         assert_null(w.gone);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* A ReplicaSet's or a PodTemplate's template is not followed: the Rollout is a target of its own, without a template.
@@ -208,17 +208,17 @@ static void test_a_reference_that_changes(void **state)
 static void test_other_references(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         put_profile(&w, "{}");
         struct workload *r =
                 put(&w, "argoproj.io", "Rollout", "r", "2",
                     CANARY "\"workloadRef\":{\"apiVersion\":\"v1\",\"kind\":\"PodTemplate\",\"name\":\"t\"}", "");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_null(r->owner);
         assert_non_null(r->target);
         assert_int_equal(r->containers, 0);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_who_stands_in_blocks(void **state)
@@ -240,19 +240,19 @@ static void test_who_stands_in_blocks(void **state)
                 {"\"replicas\":0,", STEPS("{\"pause\":{}}") ",", FOLLOWS("4", "Healthy"), true, NULL, true},
         };
         for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
-                struct world w;
+                struct cache w;
                 char spec[1000];
-                world_init(&w, "halflife", "halflife");
+                cache_init(&w, "halflife", "halflife");
                 snprintf(spec, sizeof spec, "%s" TEMPLATE, of[i].deployment);
                 struct workload *d = put(&w, "apps", "Deployment", "d", "1", spec, "\"observedGeneration\":4");
                 snprintf(spec, sizeof spec, "\"replicas\":3,%s" REF("d"), of[i].rollout);
                 put(&w, "argoproj.io", "Rollout", "r", "2", spec, of[i].status);
-                world_settle(&w, start);
+                cache_relink(&w, start);
                 const char *blocked = rollout_blocked(d, of[i].named);
                 if (!begins(blocked, of[i].blocked) || rollout_done(d) != of[i].done)
                         fail_msg("%s %s %s: %s, done %d", of[i].deployment, of[i].rollout, of[i].status,
                                  blocked ? blocked : "free", rollout_done(d));
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -268,9 +268,9 @@ static void test_who_is_named(void **state)
                 {"{\"targets\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\"}]}", true},
                 {"{\"targets\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\"}]}", false},
         };
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         struct workload *d =
                 put(&w, "apps", "Deployment", "d", "1", "\"replicas\":0," TEMPLATE, "\"observedGeneration\":4");
         put(&w, "argoproj.io", "Rollout", "r", "2", CANARY REF("d"), FOLLOWS("4", "Healthy"));
@@ -281,12 +281,12 @@ static void test_who_is_named(void **state)
         assert_int_equal(hpa_upsert(&w, text_of(hpa), 1, &err), 0);
         for (size_t i = 0; i < sizeof of / sizeof of[0]; i++) {
                 put_profile(&w, of[i].spec);
-                world_settle(&w, start);
+                cache_relink(&w, start);
                 if ((d->target && d->target->profile) != of[i].chosen)
                         fail_msg("%s", of[i].spec);
                 assert_non_null((d->autoscaler && autoscaler_utilizes(d->autoscaler, CPU)));
         }
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

@@ -16,7 +16,7 @@ static const char plain[] = "{\"spec\":{\"replicas\":2,\"template\":{\"metadata\
 
 static uint64_t digest(const char *json)
 {
-        return digest_template(text_of(json), "/spec/template");
+        return template_fingerprint(text_of(json), "/spec/template");
 }
 
 static void test_rows(void **state)

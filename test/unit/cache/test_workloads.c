@@ -12,7 +12,7 @@
 static const struct now start = {{1000000000}, {1700000000000}};
 
 /* Names are letters: the UID of 'a' is made of it, and so is its controller owner's ("" : none). */
-static struct workload *put(struct world *w, const char *kind, const char *name, const char *owner)
+static struct workload *put(struct cache *w, const char *kind, const char *name, const char *owner)
 {
         char json[1024], ref[256] = "";
         struct err err = {0};
@@ -32,14 +32,14 @@ static struct workload *put(struct world *w, const char *kind, const char *name,
         return workload_find(w, "apps", kind, "web", name);
 }
 
-static void drop(struct world *w, const char *kind, const char *name)
+static void drop(struct cache *w, const char *kind, const char *name)
 {
         char json[256];
         snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"x\"}}", name);
         workload_remove(w, kind_watched(w, TEXT("apps"), text_of(kind)), text_of(json));
 }
 
-static size_t gone(const struct world *w)
+static size_t gone(const struct cache *w)
 {
         size_t n = 0;
         for (const struct workload *wl = w->gone; wl; wl = wl->next_gone)
@@ -50,61 +50,61 @@ static size_t gone(const struct world *w)
 static void test_owner_cycles(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         struct workload *a = put(&w, "Deployment", "a", "b"), *b = put(&w, "Deployment", "b", "c"),
                         *c = put(&w, "Deployment", "c", "a"), *d = put(&w, "Deployment", "d", "d");
-        world_settle(&w, start); /* it ends */
+        cache_relink(&w, start); /* it ends */
         assert_null(d->owner);
         assert_int_equal(!a->owner + !b->owner + !c->owner, 1);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_adopted_by_another(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         struct workload *a = put(&w, "Deployment", "a", ""), *set = put(&w, "ReplicaSet", "c", "a");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(set->owner, a);
         drop(&w, "Deployment", "a"); /* --cascade=orphan */
         put(&w, "ReplicaSet", "c", "");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_null(set->owner);
         workloads_free_gone(&w);
         assert_int_equal(gone(&w), 0);
         struct workload *b = put(&w, "Deployment", "b", "");
         put(&w, "ReplicaSet", "c", "b");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(set->owner, b);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_gone_chains_are_freed(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         put(&w, "Deployment", "a", "");
         put(&w, "ReplicaSet", "b", "a");
         put(&w, "ReplicaSet", "c", "b");
         put(&w, "ReplicaSet", "d", "a");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         drop(&w, "ReplicaSet", "c");
         drop(&w, "Deployment", "a");
         drop(&w, "ReplicaSet", "b");
         workloads_free_gone(&w);
         assert_int_equal(gone(&w), 1); /* a: d still points to it */
-        world_settle(&w, start);
+        cache_relink(&w, start);
         workloads_free_gone(&w);
         assert_int_equal(gone(&w), 0);
         struct workload *d = workload_find(&w, "apps", "ReplicaSet", "web", "d");
         assert_null(d->owner);
         struct workload *a = put(&w, "Deployment", "a", ""); /* the same is seen again */
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(d->owner, a);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_an_answer_makes_nothing(void **state)
@@ -112,9 +112,9 @@ static void test_an_answer_makes_nothing(void **state)
         (void)state;
         static const char other[] = "{\"metadata\":{\"namespace\":\"web\",\"name\":\"a\",\"uid\":\"another\","
                                     "\"generation\":1},\"spec\":{\"template\":{\"spec\":{\"containers\":[]}}}}";
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         struct watched_kind *k = kind_watched(&w, TEXT("apps"), TEXT("Deployment"));
         assert_int_equal(workload_answer(&w, k, text_of(other), 1, 0, &err), ERR_NOTFOUND);
         assert_string_equal(err.text, "Deployment 'a' was deleted meanwhile");
@@ -123,7 +123,7 @@ static void test_an_answer_makes_nothing(void **state)
         assert_int_equal(workload_answer(&w, k, text_of(other), 1, 1, &err), ERR_NOTFOUND);
         assert_ptr_equal(workload_find(&w, "apps", "Deployment", "web", "a"), a);
         assert_false(a->gone);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_its_uid_is_told_as_it_came(void **state)
@@ -132,8 +132,8 @@ static void test_its_uid_is_told_as_it_came(void **state)
         static const char *const uid[] = {"7d44b3c2-0a1e-4f5b-9c8d-112233445566",
                                           "7D44B3C2-0A1E-4F5B-9C8D-112233445566", "7d44b3c20a1e4f5b9c8d112233445566",
                                           "00000000-0000-0000-0000-000000000000", "not-of-that-form"};
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         for (size_t i = 0; i < sizeof uid / sizeof *uid; i++) {
                 char json[256];
                 struct err err = {0};
@@ -147,12 +147,12 @@ static void test_its_uid_is_told_as_it_came(void **state)
                 assert_string_equal(told, uid[i]);
                 assert_int_equal(wl->uid_text == NULL, i == 0); /* no memory for the usual form */
         }
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* --- Rollouts that run another's template --- */
 
-static struct workload *put_rollout(struct world *w, const char *name, const char *refers, int replicas,
+static struct workload *put_rollout(struct cache *w, const char *name, const char *refers, int replicas,
                                     const char *phase)
 {
         char json[1024];
@@ -171,7 +171,7 @@ static struct workload *put_rollout(struct world *w, const char *name, const cha
         return workload_find(w, "argoproj.io", "Rollout", "web", name);
 }
 
-static void drop_rollout(struct world *w, const char *name)
+static void drop_rollout(struct cache *w, const char *name)
 {
         char json[256];
         snprintf(json, sizeof json, "{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"x\"}}", name);
@@ -182,56 +182,56 @@ static void drop_rollout(struct world *w, const char *name)
 static void test_runs_the_template_of_another(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         struct workload *early = put_rollout(&w, "r", "a", 3, "Healthy");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_true(workload_is_link(early));
         assert_null(early->owner); /* nobody is there */
         struct workload *a = put(&w, "Deployment", "a", "");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(early->owner, a);
         assert_int_equal(workload_replicas(a), 1 + 3);
         assert_null(rollout_blocked(a, false));
         put_rollout(&w, "s", "a", 2, "Paused");
-        world_settle(&w, start);
-        world_settle(&w, start);
+        cache_relink(&w, start);
+        cache_relink(&w, start);
         assert_int_equal(workload_replicas(a), 1 + 3 + 2);
         assert_string_equal(rollout_blocked(a, false), "the rollout is paused");
         struct workload *b = put(&w, "Deployment", "b", "");
         put_rollout(&w, "s", "b", 2, "Healthy"); /* it changes its mind */
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_int_equal(workload_replicas(a), 1 + 3);
         assert_int_equal(workload_replicas(b), 1 + 2);
         assert_null(rollout_blocked(a, false));
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_what_runs_or_is_run_goes(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         struct workload *a = put(&w, "Deployment", "a", ""), *r = put_rollout(&w, "r", "a", 3, "Progressing");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_false(rollout_done(a));
         drop(&w, "Deployment", "a");
         workloads_free_gone(&w);
         assert_int_equal(gone(&w), 1); /* the Rollout still points to it */
-        world_settle(&w, start);
+        cache_relink(&w, start);
         workloads_free_gone(&w);
         assert_int_equal(gone(&w), 0);
         assert_null(r->owner);
         a = put(&w, "Deployment", "a", ""); /* another of that name */
-        world_settle(&w, start);
+        cache_relink(&w, start);
         assert_ptr_equal(r->owner, a);
         drop_rollout(&w, "r");
-        world_settle(&w, start);
+        cache_relink(&w, start);
         workloads_free_gone(&w);
         assert_int_equal(workload_replicas(a), 1);
         assert_true(rollout_done(a));
         assert_int_equal(a->children, 0);
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

@@ -28,9 +28,9 @@ static void test_what_of_an_hpa_is_a_change(void **state)
                 {"another metric", HPA("4", "cart", "AverageValue", "7"), true},
                 {"its status again", HPA("5", "cart", "AverageValue", "1"), false},
         };
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 w.changed = false;
                 if (hpa_upsert(&w, text_of(row[i].json), (uint32_t)i, &err) < 0)
@@ -43,7 +43,7 @@ static void test_what_of_an_hpa_is_a_change(void **state)
         assert_int_equal(w.autoscalers.count, 1);
         hpa_swept(&w, 5);
         assert_int_equal(w.autoscalers.count, 0);
-        world_release(&w);
+        cache_release(&w);
 }
 
 #define PROFILE(created, mode)                                                                                         \
@@ -53,9 +53,9 @@ static void test_what_of_an_hpa_is_a_change(void **state)
 static void test_a_profile_made_again_unseen(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         assert_int_equal(profile_upsert(&w, true, TEXT(PROFILE("2026-01-01T00:00:00Z", "Recommend")), 1, &err), 0);
         assert_int_equal(profile_upsert(&w, true, TEXT(PROFILE("2026-01-02T00:00:00Z", "Rollout")), 2, &err), 0);
         const struct profile *p = map_get(&w.profiles, TEXT("/all"));
@@ -63,7 +63,7 @@ static void test_a_profile_made_again_unseen(void **state)
         w.changed = false; /* the echo of our own status */
         assert_int_equal(profile_upsert(&w, true, TEXT(PROFILE("2026-01-02T00:00:00Z", "Rollout")), 2, &err), 0);
         assert_false(w.changed);
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

@@ -13,21 +13,21 @@
 
 static struct target *target_of(struct controller *c, const char *name)
 {
-        return target_get(&c->world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), text_of(name));
+        return target_get(&c->cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), text_of(name));
 }
 
 static struct history *learned(struct controller *c, const char *name, int64_t half_life_ms, double weight)
 {
         const struct resource_policy policy[RESOURCES] = {{.half_life_ms = half_life_ms},
                                                           {.half_life_ms = half_life_ms}};
-        const char *container = intern_text(c->world.names, TEXT("app"));
+        const char *container = intern_text(c->cache.names, TEXT("app"));
         struct history *h = history_get(target_of(c, name), container, policy);
         struct usage_room room = {.resource = CPU, .cap = 4};
         int unused;
         ingest_lend(&h->usage, &room);
         assert_int_equal(histogram_add(&h->usage.of[CPU], 0.1, weight, (struct wall){0}, &unused), 0);
         h->usage.samples = 1;
-        intern_drop(c->world.names, container);
+        intern_drop(c->cache.names, container);
         return h;
 }
 
@@ -47,10 +47,10 @@ static void test_joined(void **state)
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct controller c = {.loop = loop_new(), .options.leader_elect = true};
-                world_init(&c.world, "halflife", "halflife-system");
-                shop_profile(&c.world, 1, "{}");
-                shop_deployment(&c.world, "{}");
-                world_settle(&c.world, loop_now(c.loop));
+                cache_init(&c.cache, "halflife", "halflife-system");
+                shop_profile(&c.cache, 1, "{}");
+                shop_deployment(&c.cache, "{}");
+                cache_relink(&c.cache, loop_now(c.loop));
                 struct target *old = target_of(&c, "old");
                 old->version = "v1";
                 learned(&c, "web", DAY_MS, HISTOGRAM_HEAVIEST / 4);
@@ -60,7 +60,7 @@ static void test_joined(void **state)
                 if (strcmp(answer, row[i].answer) != 0 || kept != (i > 0))
                         fail_msg("%s: %s, the old one is %s", row[i].what, answer, kept ? "kept" : "gone");
                 loop_timer_stop(c.loop, &c.nudge_timer);
-                world_release(&c.world);
+                cache_release(&c.cache);
                 loop_free(c.loop);
         }
 }

@@ -24,7 +24,7 @@ static int set_up(void **state)
 {
         struct fixture *f = MEM_NEW(struct fixture);
         f->c.loop = loop_new();
-        world_init(&f->c.world, "halflife", "halflife");
+        cache_init(&f->c.cache, "halflife", "halflife");
         f->workload = (struct workload){.kind = &f->kind, .replicas = 2};
         f->profile.key = mem_string("/shared");
         f->profile.spec = &f->spec;
@@ -45,7 +45,7 @@ static int tear_down(void **state)
                 mem_free(f->c.spent[i].profile);
         mem_free(f->c.spent);
         mem_free(f->profile.key);
-        world_release(&f->c.world);
+        cache_release(&f->c.cache);
         loop_free(f->c.loop);
         mem_free(f);
         return 0;
@@ -107,8 +107,8 @@ static void test_a_patch_under_way_counts(void **state)
         struct fixture *f = *state;
         f->spec.budget_workloads = 1;
         f->kind.flags = KIND_BY_RUNS; /* looks done */
-        map_put(&f->c.world.targets, TEXT("t"), &f->target);
-        map_put(&f->c.world.profiles, TEXT("p"), &f->profile);
+        map_put(&f->c.cache.targets, TEXT("t"), &f->target);
+        map_put(&f->c.cache.profiles, TEXT("p"), &f->profile);
         f->target.busy = true;
         budget_spend(&f->c, &f->plan);
         budget_settle(&f->c);
@@ -120,8 +120,8 @@ static void test_a_patch_under_way_counts(void **state)
         assert_false(f->target.rolling);
         assert_int_equal(f->c.rolling, 0);
         assert_true(budget_allows(&f->c, &f->plan));
-        map_drop(&f->c.world.targets, TEXT("t"));
-        map_drop(&f->c.world.profiles, TEXT("p"));
+        map_drop(&f->c.cache.targets, TEXT("t"));
+        map_drop(&f->c.cache.profiles, TEXT("p"));
 }
 
 /* A clock that was ahead wrote it down: it is held for an hour from now, not for the year, and not for nothing. */

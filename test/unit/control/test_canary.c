@@ -41,7 +41,7 @@ struct shop {
         struct profile_spec spec;
         struct profile profile;
         struct workload wl[SERVICES];
-        struct guarding guard[SERVICES];
+        struct guard_state guard[SERVICES];
         struct target *t[SERVICES];
 };
 
@@ -64,10 +64,10 @@ static struct target *open_service(struct shop *s, int i, const struct service *
                              .profile = &s->profile,
                              .rolling = from->rolling,
                              .due = from->due,
-                             .deed = {.changed_ms = minutes_ago(&s->c, from->changed),
-                                      .stood_ms = minutes_ago(&s->c, from->stood),
-                                      .guard = from->held ? &s->guard[i] : NULL}};
-        map_put(&s->c.world.targets, text_of(t->name), t);
+                             .apply_state = {.changed_ms = minutes_ago(&s->c, from->changed),
+                                             .stood_ms = minutes_ago(&s->c, from->stood),
+                                             .guard = from->held ? &s->guard[i] : NULL}};
+        map_put(&s->c.cache.targets, text_of(t->name), t);
         return t;
 }
 
@@ -75,23 +75,23 @@ static void open_shop(struct shop *s, enum apply_mode mode, int percent, const s
 {
         *s = (struct shop){.profile = {.spec = &s->spec}};
         s->c.loop = loop_new();
-        world_init(&s->c.world, "halflife", "halflife-system");
+        cache_init(&s->c.cache, "halflife", "halflife-system");
         s->spec.apply.mode = mode;
         s->spec.apply.canary.percent = percent;
         s->spec.apply.guard = (struct guard_policy){.enabled = true, .watch_ms = HOUR_MS};
-        map_put(&s->c.world.profiles, text_of("shop/team"), &s->profile);
+        map_put(&s->c.cache.profiles, text_of("shop/team"), &s->profile);
         for (int i = 0; i < SERVICES && with[i].name; i++)
                 s->t[i] = open_service(s, i, &with[i]);
 }
 
 static void close_shop(struct shop *s)
 {
-        map_drop(&s->c.world.profiles, text_of("shop/team"));
+        map_drop(&s->c.cache.profiles, text_of("shop/team"));
         for (int i = 0; i < SERVICES && s->t[i]; i++) {
-                map_drop(&s->c.world.targets, text_of(s->t[i]->name));
+                map_drop(&s->c.cache.targets, text_of(s->t[i]->name));
                 mem_free(s->t[i]);
         }
-        world_release(&s->c.world);
+        cache_release(&s->c.cache);
         loop_free(s->c.loop);
 }
 
@@ -305,7 +305,7 @@ static void test_a_namespace_that_opted_out_tries_nothing(void **state)
         struct shop s;
         char names[64];
         open_shop(&s, APPLY_ROLLOUT, 50, (const struct service[SERVICES]){NEW("front"), NEW("pay")});
-        ns_get(&s.c.world, text_of("shop"))->apply_never = true;
+        ns_get(&s.c.cache, text_of("shop"))->apply_never = true;
         canary_settle(&s.c);
         assert_string_equal(names_of(&s, false, names), "");
         assert_string_equal(names_of(&s, true, names), "front pay ");
@@ -341,7 +341,7 @@ static const struct {
         const char *what;
         enum apply_mode mode;
         enum apply_at at;
-        bool canary, carries, trial, rolls;
+        bool canary, carries, pod_canary, rolls;
         int behind;
         int64_t changed, stood, want; /* minutes; 0: never, YET: not yet */
 } watched[] = {
@@ -379,20 +379,20 @@ static void test_since_when_it_stands(void **state)
                 struct profile_spec spec = {.apply = {.mode = watched[i].mode, .at = watched[i].at}};
                 struct profile profile = {.spec = &spec};
                 struct workload wl = {.kind = &kind, .generation = 2, .observed_generation = watched[i].rolls ? 1 : 2};
-                struct trial trial = {0};
+                struct pod_canary pod_canary = {0};
                 struct target t = {.workload = &wl,
                                    .profile = &profile,
                                    .canary = watched[i].canary,
-                                   .deed = {.changed_ms = at(watched[i].changed),
-                                            .stood_ms = at(watched[i].stood),
-                                            .trial = watched[i].trial ? &trial : NULL}};
+                                   .apply_state = {.changed_ms = at(watched[i].changed),
+                                                   .stood_ms = at(watched[i].stood),
+                                                   .pod_canary = watched[i].pod_canary ? &pod_canary : NULL}};
                 struct plan plan = {.target = &t,
                                     .now = {at(NOW_MIN)},
                                     .carries = watched[i].carries,
                                     .resize.first_behind = watched[i].behind};
                 canary_watch(&c, &t, &plan);
-                if (t.deed.stood_ms != at(watched[i].want))
-                        fail_msg("%s: %lld ms", watched[i].what, (long long)t.deed.stood_ms);
+                if (t.apply_state.stood_ms != at(watched[i].want))
+                        fail_msg("%s: %lld ms", watched[i].what, (long long)t.apply_state.stood_ms);
         }
 }
 
@@ -462,7 +462,7 @@ static void open_floor(struct floor *f, int percent, int running)
                                   .pods = f->pod}};
         f->c.loop = loop_new();
         f->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
-        world_init(&f->c.world, "halflife", "halflife-system");
+        cache_init(&f->c.cache, "halflife", "halflife-system");
         f->spec.apply.mode = APPLY_IN_PLACE;
         f->spec.apply.canary.percent = percent;
         f->spec.apply.guard.watch_ms = HOUR_MS;
@@ -475,8 +475,8 @@ static void open_floor(struct floor *f, int percent, int running)
 
 static void close_floor(struct floor *f)
 {
-        target_try_end(&f->c.world, &f->t);
-        world_release(&f->c.world);
+        pod_canary_end(&f->c.cache, &f->t);
+        cache_release(&f->c.cache);
         loop_free(f->c.loop);
 }
 
@@ -507,14 +507,14 @@ static void test_when_the_other_pods_follow(void **state)
                 f.spec.apply.mode = followed[i].mode;
                 f.c.fuse.blown = followed[i].blown ? blown : NULL;
                 f.t.profile = followed[i].unselected ? NULL : &f.profile;
-                f.t.deed.stood_ms = minutes_ago(&f.c, followed[i].stood);
-                target_try(&f.c.world, &f.t, mem_string("[]"));
+                f.t.apply_state.stood_ms = minutes_ago(&f.c, followed[i].stood);
+                pod_canary_begin(&f.c.cache, &f.t, mem_string("[]"));
                 canary_follow(&f.c, &f.t);
                 int first = 0;
                 for (int p = 0; p < PODS; p++)
                         first += f.pod[p].canary;
-                bool over = !f.t.deed.trial;
-                if (over != followed[i].over || (over && f.t.deed.stood_ms != 0))
+                bool over = !f.t.apply_state.pod_canary;
+                if (over != followed[i].over || (over && f.t.apply_state.stood_ms != 0))
                         fail_msg("%s: %s", followed[i].what, over ? "over" : "not over");
                 int share = (int)canary_share(PODS, followed[i].percent);
                 if (first != (over || followed[i].unselected ? 0 : share))
@@ -555,10 +555,10 @@ static void test_what_the_others_keep(void **state)
                 for (enum resize_support s = RESIZE_UNASKED; s <= RESIZE_SERVED; s++) {
                         struct floor f;
                         open_floor(&f, lowering[i].percent, lowering[i].running);
-                        f.c.world.resize = s;
+                        f.c.cache.resize = s;
                         if (lowering[i].rest)
-                                target_try(&f.c.world, &f.t, mem_string(lowering[i].rest));
-                        struct plan_container of = {.name = intern_text(f.c.world.names, text_of("app")),
+                                pod_canary_begin(&f.c.cache, &f.t, mem_string(lowering[i].rest));
+                        struct plan_container of = {.name = intern_text(f.c.cache.names, text_of("app")),
                                                     .role = lowering[i].role};
                         of.facts.original[CPU] = (struct amount){true, lowering[i].original};
                         of.facts.current[CPU] = (struct amount){true, lowering[i].current};
@@ -571,7 +571,7 @@ static void test_what_the_others_keep(void **state)
                         const char *want = s == RESIZE_ABSENT ? NULL : lowering[i].want;
                         if (!got != !want || (got && strcmp(got, want) != 0))
                                 fail_msg("%s: %s", lowering[i].what, got ? got : "all get it");
-                        intern_drop(f.c.world.names, of.name);
+                        intern_drop(f.c.cache.names, of.name);
                         close_floor(&f);
                 }
 }

@@ -36,20 +36,21 @@ static void test_mend(void **state)
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct now now = loop_now(c.loop);
                 int64_t at = now.wall.ms;
-                struct target t = {.deed = {.changed_ms = at + row[i].changed,
-                                            .contested_ms = row[i].contested ? at + row[i].contested : 0,
-                                            .contest_step_ms = day,
-                                            .reset_seen_ms = at + row[i].changed},
+                struct target t = {.apply_state = {.changed_ms = at + row[i].changed,
+                                                   .contested_ms = row[i].contested ? at + row[i].contested : 0,
+                                                   .contest_step_ms = day,
+                                                   .reset_seen_ms = at + row[i].changed},
                                    .gone_ms = row[i].gone ? at + row[i].gone : 0};
                 c.server_date.ms = row[i].server ? at + row[i].server : 0;
                 c.server_told = now.mono;
                 clocks_mend(&c, &t);
-                int64_t contested = t.deed.contested_ms ? t.deed.contested_ms - at : 0;
+                int64_t contested = t.apply_state.contested_ms ? t.apply_state.contested_ms - at : 0;
                 int64_t gone = t.gone_ms ? t.gone_ms - at : 0;
-                if (!about(t.deed.changed_ms - at, row[i].want_changed) || !about(contested, row[i].want_contested) ||
-                    !about(gone, row[i].want_gone) || t.deed.reset_seen_ms != t.deed.changed_ms)
+                if (!about(t.apply_state.changed_ms - at, row[i].want_changed) ||
+                    !about(contested, row[i].want_contested) || !about(gone, row[i].want_gone) ||
+                    t.apply_state.reset_seen_ms != t.apply_state.changed_ms)
                         fail_msg("%s: changed %lld, contested %lld, gone %lld", row[i].what,
-                                 (long long)(t.deed.changed_ms - at), (long long)contested, (long long)gone);
+                                 (long long)(t.apply_state.changed_ms - at), (long long)contested, (long long)gone);
         }
         loop_free(c.loop);
 }

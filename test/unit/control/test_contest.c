@@ -46,18 +46,18 @@ static void test_resets(void **state)
                                    .name = "shop",
                                    .workload = &wl,
                                    .profile = row[i].mode < APPLY_MODES ? &profile : NULL,
-                                   .deed = {.changed_ms = CHANGED_MS, .digest = 1, .resets = row[i].resets}};
+                                   .apply_state = {.changed_ms = CHANGED_MS, .digest = 1, .resets = row[i].resets}};
                 struct plan plan = {.target = &t,
                                     .now = {CHANGED_MS + row[i].passed_ms},
                                     .container = &container,
                                     .containers = 1,
                                     .carries = row[i].carries};
                 contest_watch(&c, &t, &plan);
-                bool contested = t.deed.contested_ms > 0;
+                bool contested = t.apply_state.contested_ms > 0;
                 contest_watch(&c, &t, &plan); /* seen once */
-                if (contested != row[i].contested || t.deed.resets != row[i].resets_after)
-                        fail_msg("%s: contested %d, resets %d", row[i].what, contested, t.deed.resets);
-                mem_free(t.deed.contest);
+                if (contested != row[i].contested || t.apply_state.resets != row[i].resets_after)
+                        fail_msg("%s: contested %d, resets %d", row[i].what, contested, t.apply_state.resets);
+                mem_free(t.apply_state.contest);
         }
         loop_free(c.loop);
 }
@@ -74,13 +74,13 @@ static void test_steps(void **state)
         struct plan plan = {.target = &t, .container = &container, .containers = 1};
         for (int i = 0; i < 5; i++) {
                 contest_changed(&c, &t, "changed to 500m by admission");
-                assert_int_equal(t.deed.contest_step_ms, hours[i] * (int64_t)HOUR_MS);
+                assert_int_equal(t.apply_state.contest_step_ms, hours[i] * (int64_t)HOUR_MS);
         }
-        t.deed.changed_ms = CHANGED_MS;
+        t.apply_state.changed_ms = CHANGED_MS;
         plan.now.ms = CHANGED_MS + 30 * (int64_t)DAY_MS;
         contest_watch(&c, &t, &plan);
-        assert_int_equal(t.deed.contest_step_ms, 0);
-        mem_free(t.deed.contest);
+        assert_int_equal(t.apply_state.contest_step_ms, 0);
+        mem_free(t.apply_state.contest);
         loop_free(c.loop);
 }
 

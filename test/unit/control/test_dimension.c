@@ -17,8 +17,8 @@ static struct controller open_world(void)
 {
         struct controller c = {.loop = loop_new(), .options.interval_ms = MINUTE_MS};
         struct err err = {0};
-        world_init(&c.world, "halflife", "halflife-system");
-        assert_int_equal(ns_upsert(&c.world,
+        cache_init(&c.cache, "halflife", "halflife-system");
+        assert_int_equal(ns_upsert(&c.cache,
                                    TEXT("{\"metadata\":{\"name\":\"web\",\"uid\":\"n\",\"labels\":{\"team\":\"a\"}}}"),
                                    1, &err),
                          0);
@@ -28,7 +28,7 @@ static struct controller open_world(void)
 static void close_world(struct controller *c)
 {
         arena_release(&c->plans);
-        world_release(&c->world);
+        cache_release(&c->cache);
         loop_free(c->loop);
 }
 
@@ -38,11 +38,11 @@ static void put_profile(struct controller *c, const char *name, int generation, 
         char *json =
                 mem_printf("{\"metadata\":{\"name\":\"%s\",\"generation\":%d},\"spec\":%s}", name, generation, spec);
         struct err err = {0};
-        if (profile_upsert(&c->world, true, text_of(json), 1, &err) < 0)
+        if (profile_upsert(&c->cache, true, text_of(json), 1, &err) < 0)
                 fail_msg("%s", err.text);
 }
 
-static struct watched_kind *kind_named(struct world *w, const char *kind)
+static struct watched_kind *kind_named(struct cache *w, const char *kind)
 {
         struct watched_kind *k = w->kinds;
         while (strcmp(k->kind, kind) != 0 || strcmp(k->group, "apps") != 0)
@@ -60,7 +60,7 @@ static void put_workload(struct controller *c, const char *kind, const char *nam
                            "\"memory\":\"1Gi\"}}}]}}}}",
                            name, kind, name, label);
         struct err err = {0};
-        if (workload_upsert(&c->world, kind_named(&c->world, kind), text_of(json), 1, &err) < 0)
+        if (workload_upsert(&c->cache, kind_named(&c->cache, kind), text_of(json), 1, &err) < 0)
                 fail_msg("%s", err.text);
 }
 
@@ -82,7 +82,7 @@ static void put_pod(struct controller *c, const char *name, int life, const char
                 "}]},\"status\":{\"phase\":\"Running\",\"startTime\":\"2020-01-01T00:00:00Z\"}}",
                 name, name, life, meta, refs, request);
         struct err err = {0};
-        if (pod_upsert(&c->world, text_of(json), 1, &err) < 0)
+        if (pod_upsert(&c->cache, text_of(json), 1, &err) < 0)
                 fail_msg("%s", err.text);
 }
 
@@ -92,19 +92,19 @@ static void drop_pod(struct controller *c, const char *name, int life)
         char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"%s-%d\"},\"spec\":{"
                                 "\"containers\":[{\"name\":\"app\"},{\"name\":\"log\"}]}}",
                                 name, name, life);
-        pod_remove(&c->world, text_of(json));
+        pod_remove(&c->cache, text_of(json));
 }
 
 static void settle(struct controller *c)
 {
-        world_settle(&c->world, loop_now(c->loop));
-        pods_free_dropped(&c->world);
-        workloads_free_gone(&c->world);
+        cache_relink(&c->cache, loop_now(c->loop));
+        pods_free_dropped(&c->cache);
+        workloads_free_gone(&c->cache);
 }
 
 static struct target *target_of(struct controller *c, const char *key)
 {
-        return map_get(&c->world.targets, text_of(key));
+        return map_get(&c->cache.targets, text_of(key));
 }
 
 static bool lives(struct controller *c, const char *key)
@@ -214,7 +214,7 @@ static void test_side_by_side(void **state)
         assert_true(lives(&c, "web/apps/StatefulSet/db") && lives(&c, "web//Pod/db-0") &&
                     lives(&c, "web//Namespace/web"));
         struct profile *p;
-        for (size_t at = 0; (p = map_each(&c.world.profiles, &at));) {
+        for (size_t at = 0; (p = map_each(&c.cache.profiles, &at));) {
                 assert_int_equal(p->matched, 1);
                 assert_int_equal(p->overridden, 0);
         }
@@ -227,7 +227,7 @@ static void test_side_by_side(void **state)
         settle(&c);
         assert_false(lives(&c, "web//Pod/db-0") || lives(&c, "web//Namespace/web"));
         assert_non_null(target_of(&c, "web//Pod/db-0")->workload); /* the pod is there: only its profile went */
-        const struct pod *pod = map_get(&c.world.pods, TEXT("web/db-0"));
+        const struct pod *pod = map_get(&c.cache.pods, TEXT("web/db-0"));
         assert_true(pod->more && !pod->more->single && !pod->more->whole);
         close_world(&c);
 }
@@ -336,7 +336,7 @@ static const struct plan_container *plan_of(struct controller *c, const char *ke
 {
         struct plan_facts f = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS, .budget_left = true};
         arena_reset(&c->plans);
-        reconcile(&c->world, target_of(c, key), &f, &c->plans, plan);
+        reconcile(&c->cache, target_of(c, key), &f, &c->plans, plan);
         for (int i = 0; i < plan->containers; i++)
                 if (strcmp(plan->container[i].name, container) == 0)
                         return &plan->container[i];
@@ -445,7 +445,7 @@ static void test_quota(void **state)
                         char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"q%d\"},\"spec\":{},"
                                                 "\"status\":{%s}}",
                                                 k, row[i].quota[k]);
-                        assert_int_equal(quota_upsert(&c.world, text_of(json), 1, &err), 0);
+                        assert_int_equal(quota_upsert(&c.cache, text_of(json), 1, &err), 0);
                 }
                 plan_of(&c, "web//Namespace/web", "*", &plan);
                 if (plan.quota_hard[CPU].set != (row[i].hard > 0) || plan.quota_hard[CPU].value != row[i].hard ||
@@ -517,7 +517,7 @@ static void test_kill(void **state)
                 "\"name\":\"app\",\"restartCount\":1,\"lastState\":{\"terminated\":{\"reason\":\"OOMKilled\","
                 "\"finishedAt\":\"2025-11-21T00:00:00Z\"}}}]}}";
         for (int i = 0; i < 2; i++) {
-                assert_int_equal(pod_upsert(&c.world, text_of(killed), 1, &err), 0);
+                assert_int_equal(pod_upsert(&c.cache, text_of(killed), 1, &err), 0);
                 settle(&c);
                 oom_count(&c);
         }

@@ -21,7 +21,7 @@ static int set_up(void **state)
         f->c.loop = loop_new();
         f->c.stopping = true; /* writes nothing, asks for no pass */
         f->c.options.fuse_guards = 3;
-        world_init(&f->c.world, "halflife", "halflife");
+        cache_init(&f->c.cache, "halflife", "halflife");
         f->target =
                 (struct target){.ns = "shop", .group = "apps", .version = "v1", .kind = "Deployment", .name = "web"};
         *state = f;
@@ -33,7 +33,7 @@ static int tear_down(void **state)
         struct fixture *f = *state;
         loop_turn(f->c.loop, 0); /* what the store told */
         fuse_release(&f->c.fuse);
-        world_release(&f->c.world);
+        cache_release(&f->c.cache);
         loop_free(f->c.loop);
         mem_free(f);
         return 0;

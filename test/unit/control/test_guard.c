@@ -20,8 +20,8 @@ static void begin(struct guarded *s, enum apply_mode mode)
 
 static void change(struct guarded *s, int64_t at_ms)
 {
-        s->t.deed.changed_ms = at_ms;
-        guard_changed(&s->t, guarding_survey(&s->t), (struct wall){at_ms});
+        s->t.apply_state.changed_ms = at_ms;
+        guard_changed(&s->t, guard_state_survey(&s->t), (struct wall){at_ms});
 }
 
 static bool look(struct guarded *s, int64_t at_ms)
@@ -51,7 +51,7 @@ static void test_restarts(void **state)
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
         s.pod[2].restarts = 1; /* of all pods together */
         assert_true(look(&s, changed_ms + 3 * MINUTE_MS));
-        assert_string_equal(s.t.deed.guard->why, "its containers restarted 2 times within 3m0s of our change");
+        assert_string_equal(s.t.apply_state.guard->why, "its containers restarted 2 times within 3m0s of our change");
         guarded_clear(&s);
 }
 
@@ -71,13 +71,13 @@ static void test_restarts_heard_of_late(void **state)
                 change(&s, changed_ms + 300);
                 s.pod[0].restarts = 8;
                 s.pod[0].ended_s = (uint32_t)(changed_ms / SECOND_MS + row[i].ended_s);
-                guarding_hear(&s.t);
-                if (guarding_restarts(&s.t) != row[i].counted)
-                        fail_msg("ended %s: %d", row[i].what, (int)guarding_restarts(&s.t));
+                guard_state_hear(&s.t);
+                if (guard_state_restarts(&s.t) != row[i].counted)
+                        fail_msg("ended %s: %d", row[i].what, (int)guard_state_restarts(&s.t));
                 s.pod[0].restarts = 9; /* the next is after it in any case, and the one before stays where it was */
                 s.pod[0].ended_s += 60;
-                guarding_hear(&s.t);
-                assert_int_equal(guarding_restarts(&s.t), row[i].counted + 1);
+                guard_state_hear(&s.t);
+                assert_int_equal(guard_state_restarts(&s.t), row[i].counted + 1);
                 guarded_clear(&s);
         }
 }
@@ -92,9 +92,9 @@ static void test_restarts_on_a_node_that_is_away(void **state)
         change(&s, changed_ms);
         s.pod[0].node = &gone;
         s.pod[0].restarts = 5;
-        assert_int_equal(guarding_restarts(&s.t), 0);
+        assert_int_equal(guard_state_restarts(&s.t), 0);
         gone.away = false;
-        assert_int_equal(guarding_restarts(&s.t), 5);
+        assert_int_equal(guard_state_restarts(&s.t), 5);
         guarded_clear(&s);
 }
 
@@ -137,14 +137,14 @@ static void test_restarts_of_many(void **state)
                                       .next_of_target = i + 1 < MANY ? &pod[i + 1] : NULL};
         change(&s, changed_ms);
         pod[MANY - 1].restarts = 9;
-        assert_int_equal(guarding_restarts(&s.t), 0);
+        assert_int_equal(guard_state_restarts(&s.t), 0);
         pod[0].restarts = 6;
-        assert_int_equal(guarding_restarts(&s.t), 1);
-        AUTO(json_decref) json_t *stored = guarding_print(s.t.deed.guard);
-        guarding_read(&s.t, stored);
-        assert_int_equal(guarding_restarts(&s.t), 1);
+        assert_int_equal(guard_state_restarts(&s.t), 1);
+        AUTO(json_decref) json_t *stored = guard_state_print(s.t.apply_state.guard);
+        guard_state_read(&s.t, stored);
+        assert_int_equal(guard_state_restarts(&s.t), 1);
         pod[MANY - 1].created_ms = changed_ms + SECOND_MS; /* a new one had none */
-        assert_int_equal(guarding_restarts(&s.t), 10);
+        assert_int_equal(guard_state_restarts(&s.t), 10);
         guarded_clear(&s);
 }
 
@@ -200,7 +200,7 @@ static void test_a_kubelet_that_is_away(void **state)
         assert_false(look(&s, changed_ms + 31 * MINUTE_MS)); /* the pods are yet to be heard of */
         assert_false(look(&s, changed_ms + 44 * MINUTE_MS));
         assert_true(look(&s, changed_ms + 46 * MINUTE_MS)); /* they really are not */
-        assert_string_equal(guard_cause_name(s.t.deed.guard->cause), "NotReady");
+        assert_string_equal(guard_cause_name(s.t.apply_state.guard->cause), "NotReady");
         guarded_clear(&s);
 }
 
@@ -214,11 +214,11 @@ static void test_away_at_the_change(void **state)
         s.pod[0].node = &node;
         s.pod[0].restarts = 3;
         change(&s, changed_ms);
-        assert_int_equal(s.t.deed.guard->before.count, 2);
+        assert_int_equal(s.t.apply_state.guard->before.count, 2);
         node.away = false;
         s.pod[0].restarts = 5; /* heard of once it is back: they are real */
         assert_true(look(&s, changed_ms + 10 * MINUTE_MS));
-        assert_string_equal(guard_cause_name(s.t.deed.guard->cause), "Restarts");
+        assert_string_equal(guard_cause_name(s.t.apply_state.guard->cause), "Restarts");
         guarded_clear(&s);
 }
 
@@ -270,7 +270,7 @@ static void test_owners(void **state)
                 s.wl.digest = row[i].released ? 2 : 1;
                 s.pod[0].restarts = 5;
                 bool restarts = look(&s, changed_ms + MINUTE_MS);
-                target_drop_guarding(&s.t);
+                target_drop_guard_state(&s.t);
                 killed(&s, changed_ms + MINUTE_MS, KILL_EVICTION);
                 bool evicted = look(&s, changed_ms + MINUTE_MS);
                 if (restarts != row[i].restarts || evicted != row[i].evicted)
@@ -285,9 +285,9 @@ static void test_at_pod(void **state)
         (void)state;
         struct guarded s;
         begin(&s, APPLY_ON_DEPLOY);
-        s.t.deed.changed_ms = 0;
+        s.t.apply_state.changed_ms = 0;
         killed(&s, changed_ms, KILL_EVICTION); /* it runs for a day */
-        assert_null(s.t.deed.guard);
+        assert_null(s.t.apply_state.guard);
         s.pod[0].created_ms = changed_ms;
         killed(&s, changed_ms + 59 * MINUTE_MS, KILL_EVICTION);
         assert_true(look(&s, changed_ms + 2 * (int64_t)HOUR_MS)); /* whenever it is heard of */
@@ -307,7 +307,7 @@ static void test_steps(void **state)
                 change(&s, now);
                 killed(&s, now + MINUTE_MS, KILL_EVICTION);
                 assert_true(look(&s, now + 2 * MINUTE_MS));
-                assert_int_equal(s.t.deed.guard->step_ms, hours[i] * (int64_t)HOUR_MS);
+                assert_int_equal(s.t.apply_state.guard->step_ms, hours[i] * (int64_t)HOUR_MS);
                 change(&s, now + 3 * MINUTE_MS); /* the originals */
                 assert_false(look(&s, now + 4 * MINUTE_MS));
                 killed(&s, now + MINUTE_MS, KILL_EVICTION); /* the same once more */
@@ -318,9 +318,9 @@ static void test_steps(void **state)
         }
         change(&s, now); /* this one stands */
         assert_false(look(&s, now + HOUR_MS));
-        assert_non_null(s.t.deed.guard);
+        assert_non_null(s.t.apply_state.guard);
         assert_false(look(&s, now + HOUR_MS + 1));
-        assert_null(s.t.deed.guard);
+        assert_null(s.t.apply_state.guard);
         guarded_clear(&s);
 }
 
@@ -334,12 +334,12 @@ static void test_turned_off(void **state)
         assert_true(look(&s, changed_ms + MINUTE_MS));
         s.t.profile = NULL; /* it may come back */
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
-        assert_non_null(s.t.deed.guard);
+        assert_non_null(s.t.apply_state.guard);
         s.t.profile = &s.profile;
         s.spec.apply.guard.enabled = false;
         assert_false(guard_holds(&s.t, (struct wall){changed_ms + 2 * MINUTE_MS}));
         assert_false(look(&s, changed_ms + 2 * MINUTE_MS));
-        assert_null(s.t.deed.guard);
+        assert_null(s.t.apply_state.guard);
         guarded_clear(&s);
 }
 
@@ -350,11 +350,11 @@ static void life_begin(struct guarded *s, const char *path)
         struct err err = {0};
         begin(s, APPLY_IN_PLACE);
         s->c.options = (struct controller_options){.database = path, .retention_ms = DAY_MS, .leader_elect = true};
-        world_init(&s->c.world, "halflife", "halflife-system");
+        cache_init(&s->c.cache, "halflife", "halflife-system");
         persist_open(&s->c, &err);
         assert_non_null(s->c.store);
-        struct target *t = target_get(&s->c.world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("shop"));
-        s->t.deed.guard = STEAL(&t->deed.guard);
+        struct target *t = target_get(&s->c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("shop"));
+        s->t.apply_state.guard = STEAL(&t->apply_state.guard);
 }
 
 /* Only what was handed to the store is there: as after a kill -9. */
@@ -362,7 +362,7 @@ static void life_end(struct guarded *s)
 {
         assert_int_equal(store_close(s->c.store, &(struct err){0}), 0);
         loop_turn(s->c.loop, 0);
-        world_release(&s->c.world);
+        cache_release(&s->c.cache);
         guarded_clear(s);
 }
 
@@ -375,14 +375,14 @@ static void test_lives(void **state)
         life_begin(&s, path);
         s.pod[1].restarts = 3;
         change(&s, changed_ms);
-        persist_deed(&s.c, &s.t); /* killed once it was made */
+        persist_apply_state(&s.c, &s.t); /* killed once it was made */
         life_end(&s);
 
         life_begin(&s, path);
         s.pod[1].restarts = 4;
         assert_false(look(&s, changed_ms + MINUTE_MS));
         killed(&s, changed_ms + MINUTE_MS, KILL_EVICTION);
-        persist_deed(&s.c, &s.t); /* killed between the eviction and the guard */
+        persist_apply_state(&s.c, &s.t); /* killed between the eviction and the guard */
         life_end(&s);
 
         life_begin(&s, path);
@@ -391,7 +391,7 @@ static void test_lives(void **state)
         life_end(&s); /* killed before the originals were written */
 
         life_begin(&s, path);
-        const struct guarding *g = s.t.deed.guard;
+        const struct guard_state *g = s.t.apply_state.guard;
         assert_true(guard_holds(&s.t, (struct wall){changed_ms + HOUR_MS}));
         assert_int_equal(g->cause, GUARD_EVICTED);
         assert_int_equal(g->step_ms, DAY_MS);
@@ -412,31 +412,31 @@ static void test_recommendation(void **state)
                 "\"Profile\",\"name\":\"team\"}},\"status\":{\"state\":\"Held\",\"guard\":{\"cause\":\"Restarts\","
                 "\"message\":\"its containers restarted\",\"time\":\"2027-01-15T08:00:00Z\",\"until\":"
                 "\"2027-01-17T08:00:00Z\"}}}";
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife-system");
+        cache_init(&w, "halflife", "halflife-system");
         shop_profile(&w, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
         shop_deployment(&w, "{\"requests\":{\"cpu\":\"1\"}}");
         assert_int_equal(published_upsert(&w, text_of(object), 1, &err), 0);
-        world_settle(&w, (struct now){.wall = {changed_ms}});
+        cache_relink(&w, (struct now){.wall = {changed_ms}});
         struct target *t = shop_target(&w);
-        assert_non_null(t->deed.guard);
-        assert_int_equal(t->deed.guard->cause, GUARD_RESTARTS);
-        assert_int_equal(t->deed.guard->step_ms, 2 * (int64_t)DAY_MS);
-        assert_string_equal(t->deed.guard->why, "its containers restarted");
+        assert_non_null(t->apply_state.guard);
+        assert_int_equal(t->apply_state.guard->cause, GUARD_RESTARTS);
+        assert_int_equal(t->apply_state.guard->step_ms, 2 * (int64_t)DAY_MS);
+        assert_string_equal(t->apply_state.guard->why, "its containers restarted");
         assert_true(guard_holds(t, (struct wall){changed_ms + 2 * (int64_t)DAY_MS - 1}));
         assert_false(guard_holds(t, (struct wall){changed_ms + 2 * (int64_t)DAY_MS}));
-        assert_true(t->deed_dirty);
-        t->deed.guard->until_ms += DAY_MS; /* what is known is later: it stands */
+        assert_true(t->apply_state_dirty);
+        t->apply_state.guard->until_ms += DAY_MS; /* what is known is later: it stands */
         w.changed = true;
-        world_settle(&w, (struct now){.wall = {changed_ms}});
-        assert_int_equal(t->deed.guard->step_ms, 2 * (int64_t)DAY_MS);
+        cache_relink(&w, (struct now){.wall = {changed_ms}});
+        assert_int_equal(t->apply_state.guard->step_ms, 2 * (int64_t)DAY_MS);
         assert_true(guard_holds(t, (struct wall){changed_ms + 2 * (int64_t)DAY_MS}));
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* As another instance writes it while this one only reads. */
-static void publish(struct world *w, const char *status)
+static void publish(struct cache *w, const char *status)
 {
         struct err err = {0};
         AUTO(mem_free)
@@ -445,7 +445,7 @@ static void publish(struct world *w, const char *status)
                                   "\"web\"}},\"status\":%s}",
                                   status);
         assert_int_equal(published_upsert(w, text_of(object), 1, &err), 0);
-        world_settle(w, (struct now){.wall = {changed_ms}});
+        cache_relink(w, (struct now){.wall = {changed_ms}});
 }
 
 /* A kill is heard of by whoever reads as well. What the writer made of it is over once he is gone. */
@@ -472,23 +472,23 @@ static void test_takes_over(void **state)
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 struct controller c = {.loop = loop_new(), .options.leader_elect = true};
                 const struct pod pod = {.ours = true, .running = true};
-                world_init(&c.world, "halflife", "halflife-system");
-                shop_profile(&c.world, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
-                shop_deployment(&c.world, "{\"requests\":{\"cpu\":\"1\"}}");
-                publish(&c.world,
+                cache_init(&c.cache, "halflife", "halflife-system");
+                shop_profile(&c.cache, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+                shop_deployment(&c.cache, "{\"requests\":{\"cpu\":\"1\"}}");
+                publish(&c.cache,
                         "{\"applied\":{\"time\":\"2027-01-15T08:00:00Z\",\"mode\":\"Rollout\",\"containers\":[]}}");
-                struct target *t = shop_target(&c.world);
+                struct target *t = shop_target(&c.cache);
                 const struct oom_kill k = {.at = {changed_ms + 10 * MINUTE_MS}, .cause = KILL_EVICTION};
                 guard_killed(&c, t, &pod, &k);
-                assert_non_null(t->deed.guard);
+                assert_non_null(t->apply_state.guard);
                 for (int n = 0; n < 2 && row[i].status[n]; n++)
-                        publish(&c.world, row[i].status[n]);
+                        publish(&c.cache, row[i].status[n]);
                 struct plan plan = {.target = t, .carries = true, .now = {changed_ms + row[i].fires_h * HOUR_MS}};
                 if (guard_look(&c, t, &plan) != row[i].fires)
                         fail_msg("%s: fires otherwise", row[i].what);
                 loop_timer_stop(c.loop, &c.nudge_timer);
                 fuse_release(&c.fuse);
-                world_release(&c.world);
+                cache_release(&c.cache);
                 loop_free(c.loop);
         }
 }
@@ -498,22 +498,22 @@ static void test_takes_over(void **state)
 static void trial_begin(struct guarded *s, int64_t at_ms)
 {
         begin(s, APPLY_IN_PLACE);
-        world_init(&s->c.world, "halflife", "halflife-system");
+        cache_init(&s->c.cache, "halflife", "halflife-system");
         s->spec.apply.canary.percent = 50;
         for (int i = 0; i < GUARDED_PODS; i++) {
                 s->pod[i].ns = s->t.ns;
                 s->pod[i].name = s->t.name;
         }
-        s->t.deed.in_place = true;
+        s->t.apply_state.in_place = true;
         change(s, at_ms);
-        target_try(&s->c.world, &s->t, mem_string("[]"));
-        s->t.deed.stood_ms = at_ms;
+        pod_canary_begin(&s->c.cache, &s->t, mem_string("[]"));
+        s->t.apply_state.stood_ms = at_ms;
 }
 
 static void trial_end(struct guarded *s)
 {
-        target_try_end(&s->c.world, &s->t);
-        world_release(&s->c.world);
+        pod_canary_end(&s->c.cache, &s->t);
+        cache_release(&s->c.cache);
         guarded_clear(s);
 }
 
@@ -526,7 +526,7 @@ static void test_followed(void **state)
         trial_begin(&s, now - HOUR_MS);
         s.pod[0].restarts = 1;
         canary_follow(&s.c, &s.t);
-        assert_null(s.t.deed.trial);
+        assert_null(s.t.apply_state.pod_canary);
         s.pod[0].restarts = 2; /* one of them since */
         assert_false(look(&s, now + MINUTE_MS));
         s.pod[1].restarts = 1;
@@ -542,9 +542,9 @@ static void test_followed(void **state)
         trial_begin(&s, now - HOUR_MS);
         canary_follow(&s.c, &s.t);
         assert_false(look(&s, now + 59 * MINUTE_MS));
-        assert_non_null(s.t.deed.guard);
+        assert_non_null(s.t.apply_state.guard);
         assert_false(look(&s, now + 61 * MINUTE_MS));
-        assert_null(s.t.deed.guard);
+        assert_null(s.t.apply_state.guard);
         trial_end(&s);
 }
 
@@ -557,13 +557,13 @@ static void test_not_followed(void **state)
         trial_begin(&s, now - HOUR_MS);
         killed(&s, now - MINUTE_MS, KILL_EVICTION);
         canary_follow(&s.c, &s.t); /* before anybody looked */
-        assert_non_null(s.t.deed.trial);
+        assert_non_null(s.t.apply_state.pod_canary);
         assert_true(look(&s, now));
         canary_follow(&s.c, &s.t);
-        assert_non_null(s.t.deed.trial);
-        s.t.deed.guard->until_ms = now; /* it is over, and the originals never came back */
+        assert_non_null(s.t.apply_state.pod_canary);
+        s.t.apply_state.guard->until_ms = now; /* it is over, and the originals never came back */
         canary_follow(&s.c, &s.t);
-        assert_non_null(s.t.deed.trial);
+        assert_non_null(s.t.apply_state.pod_canary);
         trial_end(&s);
 }
 
@@ -598,17 +598,17 @@ static void test_held_for_ever(void **state)
                                           "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
                                           "\"web\"}},\"status\":{\"guard\":%s}}",
                                           status[i]);
-                world_init(&c.world, "halflife", "halflife-system");
-                shop_profile(&c.world, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
-                shop_deployment(&c.world, "{\"requests\":{\"cpu\":\"1\"}}");
-                assert_int_equal(published_upsert(&c.world, text_of(object), 1, &err), 0);
-                world_settle(&c.world, (struct now){.wall = {now}});
-                struct target *t = shop_target(&c.world);
+                cache_init(&c.cache, "halflife", "halflife-system");
+                shop_profile(&c.cache, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
+                shop_deployment(&c.cache, "{\"requests\":{\"cpu\":\"1\"}}");
+                assert_int_equal(published_upsert(&c.cache, text_of(object), 1, &err), 0);
+                cache_relink(&c.cache, (struct now){.wall = {now}});
+                struct target *t = shop_target(&c.cache);
                 assert_true(guard_holds(t, (struct wall){now}));
                 clocks_mend(&c, t);
                 if (guard_holds(t, (struct wall){now + week + HOUR_MS}))
-                        fail_msg("%s: until %lld", status[i], (long long)t->deed.guard->until_ms);
-                world_release(&c.world);
+                        fail_msg("%s: until %lld", status[i], (long long)t->apply_state.guard->until_ms);
+                cache_release(&c.cache);
         }
         loop_free(c.loop);
 }
@@ -623,11 +623,11 @@ static void test_numbers(void **state)
         json_t *j = json_loads("{\"cause\":\"Restarts\",\"byLimit\":-9223372036854775808,\"step\":9223372036854775807,"
                                "\"until\":9223372036854775807,\"change\":9223372036854775807,\"fired\":-1}",
                                0, NULL);
-        guarding_read(&t, j);
-        assert_int_equal(guarding_restarts(&t), 0);
+        guard_state_read(&t, j);
+        assert_int_equal(guard_state_restarts(&t), 0);
         clocks_mend(&c, &t);
-        assert_true(t.deed.guard->until_ms - loop_now(c.loop).wall.ms <= 7 * (int64_t)DAY_MS);
-        target_drop_guarding(&t);
+        assert_true(t.apply_state.guard->until_ms - loop_now(c.loop).wall.ms <= 7 * (int64_t)DAY_MS);
+        target_drop_guard_state(&t);
         loop_free(c.loop);
 }
 
@@ -639,12 +639,12 @@ static void test_texts(void **state)
                                              "{\"had\":[[1],[],[-1,-1]],\"hads\":900,\"why\":3}"};
         for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
                 AUTO(json_decref) json_t *j = json_loads(broken[i], 0, NULL);
-                guarding_read(&t, j);
+                guard_state_read(&t, j);
                 (void)guard_holds(&t, (struct wall){changed_ms});
-                if (t.deed.guard && (t.deed.guard->cause != GUARD_NONE || t.deed.guard->hads > 3))
+                if (t.apply_state.guard && (t.apply_state.guard->cause != GUARD_NONE || t.apply_state.guard->hads > 3))
                         fail_msg("%s", broken[i]);
         }
-        target_drop_guarding(&t);
+        target_drop_guard_state(&t);
 }
 
 /* As many rows as are kept, and a count of any size beside them. */
@@ -665,15 +665,15 @@ static void test_count_of_a_full_list(void **state)
                 json_t *stored = json_pack("{s:I, s:O, s:I}", "change", (json_int_t)changed_ms, "had", had, "hads",
                                            (json_int_t)row[i].hads);
                 begin(&s, APPLY_IN_PLACE);
-                guarding_read(&s.t, stored);
+                guard_state_read(&s.t, stored);
                 s.pod[0].restarts = 4;
-                if (guarding_restarts(&s.t) != row[i].restarts)
+                if (guard_state_restarts(&s.t) != row[i].restarts)
                         fail_msg("hads %lld: %lld restarts", (long long)row[i].hads,
-                                 (long long)guarding_restarts(&s.t));
+                                 (long long)guard_state_restarts(&s.t));
                 s.pod[0].ended_s = 5; /* before the change: it is remembered */
-                guarding_hear(&s.t);
-                assert_int_equal(guarding_restarts(&s.t), 0);
-                assert_true(s.t.deed.guard->hads >= GUARD_PODS_MAX);
+                guard_state_hear(&s.t);
+                assert_int_equal(guard_state_restarts(&s.t), 0);
+                assert_true(s.t.apply_state.guard->hads >= GUARD_PODS_MAX);
                 guarded_clear(&s);
         }
 }

@@ -76,7 +76,7 @@ static void test_what_the_fuse_counts(void **state)
                         s.set.created_ms = minute(rows[i].set);
                         s.pod[0].owner = rows[i].set != NONE ? &s.set : own ? &s.wl : NULL;
                         s.wl.digest = rows[i].released ? 2 : 1;
-                        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                        guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
                         if (rows[i].mode == APPLY_ON_DEPLOY)
                                 guard_deployed(&s.t, (struct wall){changed_ms});
                         harm(&s, rows[i].harm, 10);
@@ -113,8 +113,8 @@ static void test_forgotten_by_pods(void **state)
         for (size_t i = 0; i < sizeof later / sizeof later[0]; i++) {
                 struct guarded s;
                 begin(&s, APPLY_ON_DEPLOY, AT_POD);
-                s.t.deed.changed_ms = minute(-9999); /* it tells nothing of pods */
-                struct guarding *g = target_guarding(&s.t);
+                s.t.apply_state.changed_ms = minute(-9999); /* it tells nothing of pods */
+                struct guard_state *g = target_guard_state(&s.t);
                 g->cause = GUARD_EVICTED;
                 g->until_ms = minute(0);
                 for (int p = 0; p < PODS; p++) {
@@ -123,8 +123,8 @@ static void test_forgotten_by_pods(void **state)
                         s.pod[p].running = !later[i].pod[p].waits;
                 }
                 assert_false(look(&s, later[i].looked));
-                if (!s.t.deed.guard != later[i].forgotten)
-                        fail_msg("%s: %s", later[i].what, s.t.deed.guard ? "remembered" : "forgotten");
+                if (!s.t.apply_state.guard != later[i].forgotten)
+                        fail_msg("%s: %s", later[i].what, s.t.apply_state.guard ? "remembered" : "forgotten");
                 guarded_clear(&s);
         }
 }
@@ -136,16 +136,16 @@ static void test_the_newest_kill_counts(void **state)
         (void)state;
         struct guarded s;
         begin(&s, APPLY_ROLLOUT, AT_POD);
-        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+        guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
         harm(&s, EVICTED, 10);
         harm(&s, KILLED, 9); /* heard of later */
         s.plan.now.ms = minute(11);
         assert_false(guard_watch(&s.c, &s.t, &s.plan)); /* who holds no Lease looks on */
-        assert_int_equal(s.t.deed.guard->kill.cause, KILL_EVICTION);
-        assert_int_equal(s.t.deed.guard->kill.at.ms, minute(10));
+        assert_int_equal(s.t.apply_state.guard->kill.cause, KILL_EVICTION);
+        assert_int_equal(s.t.apply_state.guard->kill.at.ms, minute(10));
         assert_true(look(&s, 12));
-        s.t.deed.guard->until_ms = minute(12); /* over already */
-        harm(&s, KILLED, 12);                  /* of the moment it fired */
+        s.t.apply_state.guard->until_ms = minute(12); /* over already */
+        harm(&s, KILLED, 12);                         /* of the moment it fired */
         assert_false(look(&s, 13));
         harm(&s, KILLED, 13);
         assert_true(look(&s, 13));
@@ -176,13 +176,13 @@ static void test_which_changes_are_watched(void **state)
                 s.spec.apply.guard.enabled = !row[i].off;
                 s.wl.digest = 2;
                 if (row[i].held) {
-                        target_guarding(&s.t)->cause = GUARD_EVICTED;
-                        target_guarding(&s.t)->until_ms = minute(1);
+                        target_guard_state(&s.t)->cause = GUARD_EVICTED;
+                        target_guard_state(&s.t)->until_ms = minute(1);
                 }
-                guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
-                bool watched = s.t.deed.guard && s.t.deed.guard->change_ms;
+                guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
+                bool watched = s.t.apply_state.guard && s.t.apply_state.guard->change_ms;
                 guard_deployed(&s.t, (struct wall){changed_ms});
-                bool released = s.t.deed.guard && s.t.deed.guard->released_ms;
+                bool released = s.t.apply_state.guard && s.t.apply_state.guard->released_ms;
                 if (watched != row[i].watched || released != row[i].released)
                         fail_msg("%s: watched %d, released %d", row[i].what, watched, released);
                 guarded_clear(&s);
@@ -201,19 +201,19 @@ static void test_kills_at_the_limit(void **state)
         begin(&s, APPLY_ROLLOUT, AT_POD);
         guard_killed(&s.c, NULL, &s.pod[0], &since); /* of no target */
         guard_killed(&s.c, &s.t, &s.pod[0], &since); /* nothing was changed yet */
-        assert_null(s.t.deed.guard);
-        target_guarding(&s.t)->cause = GUARD_EVICTED; /* and it was taken back once */
+        assert_null(s.t.apply_state.guard);
+        target_guard_state(&s.t)->cause = GUARD_EVICTED; /* and it was taken back once */
         guard_killed(&s.c, &s.t, &s.pod[0], &since);
-        assert_int_equal(s.t.deed.guard->by_limit, 0);
-        s.t.deed.changed_ms = changed_ms + WITHIN_SECOND;
-        guard_changed(&s.t, guarding_survey(&s.t), (struct wall){s.t.deed.changed_ms});
+        assert_int_equal(s.t.apply_state.guard->by_limit, 0);
+        s.t.apply_state.changed_ms = changed_ms + WITHIN_SECOND;
+        guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){s.t.apply_state.changed_ms});
         guard_killed(&s.c, &s.t, &s.pod[0], &before);
-        assert_int_equal(s.t.deed.guard->by_limit, 0);
+        assert_int_equal(s.t.apply_state.guard->by_limit, 0);
         guard_killed(&s.c, &s.t, &s.pod[0], &since);
-        assert_int_equal(s.t.deed.guard->by_limit, 1);
+        assert_int_equal(s.t.apply_state.guard->by_limit, 1);
         s.t.workload = NULL;
         guard_killed(&s.c, &s.t, &s.pod[0], &since);
-        assert_int_equal(s.t.deed.guard->by_limit, 1);
+        assert_int_equal(s.t.apply_state.guard->by_limit, 1);
         guarded_clear(&s);
 }
 
@@ -227,13 +227,13 @@ static void test_how_long_after(void **state)
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct guarded s;
                 begin(&s, APPLY_ROLLOUT, AT_POD);
-                guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
                 const struct oom_kill k = {
                         .container = "app", .at = {changed_ms + row[i].seconds * SECOND_MS}, .cause = KILL_EVICTION};
                 guard_killed(&s.c, &s.t, &s.pod[0], &k);
                 assert_true(look(&s, 60));
-                if (!strstr(s.t.deed.guard->why, row[i].want))
-                        fail_msg("%d s: %s", row[i].seconds, s.t.deed.guard->why);
+                if (!strstr(s.t.apply_state.guard->why, row[i].want))
+                        fail_msg("%d s: %s", row[i].seconds, s.t.apply_state.guard->why);
                 guarded_clear(&s);
         }
 }
@@ -250,17 +250,17 @@ static void test_untold_since_the_change(void **state)
                 struct guarded s;
                 guarded_set(&s, APPLY_IN_PLACE, GUARDED_PODS, changed_ms - DAY_MS);
                 s.pod[0].restarts = (uint16_t)row[i].before;
-                guard_changed(&s.t, guarding_survey(&s.t), (struct wall){changed_ms});
+                guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
                 s.pod[0].restarts = (uint16_t)row[i].now;
                 const struct oom_kill k = {.container = "app",
                                            .at = {changed_ms + MINUTE_MS},
                                            .cause = KILL_LIMIT,
                                            .untold = row[i].untold};
                 guard_killed(&s.c, &s.t, &s.pod[0], &k);
-                if (guarding_restarts(&s.t) != row[i].left)
-                        fail_msg("row %zu: %lld", i, (long long)guarding_restarts(&s.t));
+                if (guard_state_restarts(&s.t) != row[i].left)
+                        fail_msg("row %zu: %lld", i, (long long)guard_state_restarts(&s.t));
                 s.pod[0].restarts += 10; /* what comes after is no more masked by it */
-                assert_int_equal(guarding_restarts(&s.t), row[i].left + 10);
+                assert_int_equal(guard_state_restarts(&s.t), row[i].left + 10);
                 guarded_clear(&s);
         }
 }

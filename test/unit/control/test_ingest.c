@@ -13,16 +13,16 @@
 static void open_shop(struct controller *c, const char *resources)
 {
         *c = (struct controller){.loop = loop_new()};
-        world_init(&c->world, "halflife", "halflife-system");
-        shop_profile(&c->world, 1, "{}");
-        shop_deployment(&c->world, resources);
-        shop_pod(&c->world, 1, 0, 0);
-        world_settle(&c->world, loop_now(c->loop));
+        cache_init(&c->cache, "halflife", "halflife-system");
+        shop_profile(&c->cache, 1, "{}");
+        shop_deployment(&c->cache, resources);
+        shop_pod(&c->cache, 1, 0, 0);
+        cache_relink(&c->cache, loop_now(c->loop));
 }
 
 static void close_shop(struct controller *c)
 {
-        world_release(&c->world);
+        cache_release(&c->cache);
         loop_free(c->loop);
 }
 
@@ -56,7 +56,7 @@ static void test_first_weight(void **state)
                 int64_t at = now_read().wall.ms - MINUTE_MS;
                 open_shop(&c, row[i].resources);
                 fold(&c, at, 250000000);
-                const struct target *t = shop_target(&c.world);
+                const struct target *t = shop_target(&c.cache);
                 assert_true(t->histories && !t->histories->next);
                 const struct histogram *got = &t->histories->usage.of[CPU];
                 histogram_init(&want, CPU, got->half_life_ms);

@@ -26,19 +26,19 @@ static void the_newest_is_kept(void **state)
 {
         (void)state;
         struct controller c = {0};
-        world_init(&c.world, "halflife", "halflife");
-        struct target *t = target_get(&c.world, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
+        cache_init(&c.cache, "halflife", "halflife");
+        struct target *t = target_get(&c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                const char *name = intern_text(c.world.names, text_of(row[i].container));
+                const char *name = intern_text(c.cache.names, text_of(row[i].container));
                 oom_note(&c, t, &(struct oom_kill){.container = name, .at = {row[i].at_ms}, .limit = row[i].limit});
-                intern_drop(c.world.names, name);
+                intern_drop(c.cache.names, name);
                 if (t->kill_ms != row[i].newest_ms)
                         fail_msg("row %zu: %lld", i, (long long)t->kill_ms);
                 assert_true(!t->limit_of == !row[i].limit_of);
                 if (t->limit_of)
                         assert_string_equal(t->limit_of, row[i].limit_of);
         }
-        world_release(&c.world);
+        cache_release(&c.cache);
 }
 
 /* The log takes the node's memory, and its pod is evicted for that; app is killed by its own limit meanwhile. */
@@ -57,20 +57,20 @@ static void only_one_is_evicted(void **state)
         (void)state;
         struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
         struct err err = {0};
-        world_init(&c.world, "halflife", "halflife");
-        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.world, "{}");
-        assert_int_equal(pod_upsert(&c.world, text_of(evicted), 1, &err), 0);
-        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        cache_init(&c.cache, "halflife", "halflife");
+        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.cache, "{}");
+        assert_int_equal(pod_upsert(&c.cache, text_of(evicted), 1, &err), 0);
+        struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         p->container[0].last_memory = 1000 << 20;
         p->container[0].sampled_s = (uint32_t)(p->container[0].kills->kill[0].at_ms / SECOND_MS) - 30;
-        world_settle(&c.world, loop_now(c.loop));
+        cache_relink(&c.cache, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 2);
-        struct target *t = shop_target(&c.world);
+        struct target *t = shop_target(&c.cache);
         assert_non_null(t->limit_of);
         assert_string_equal(t->limit_of, "app");
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -80,17 +80,17 @@ static void told_by_a_clock_ahead(void **state)
         (void)state;
         struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
         int64_t now = loop_now(c.loop).wall.ms;
-        world_init(&c.world, "halflife", "halflife");
-        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.world, "{}");
-        shop_pod(&c.world, 1, 1, now + 365 * (int64_t)DAY_MS);
-        world_settle(&c.world, loop_now(c.loop));
+        cache_init(&c.cache, "halflife", "halflife");
+        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.cache, "{}");
+        shop_pod(&c.cache, 1, 1, now + 365 * (int64_t)DAY_MS);
+        cache_relink(&c.cache, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 1);
-        struct target *t = shop_target(&c.world);
+        struct target *t = shop_target(&c.cache);
         assert_in_range(t->kill_ms, now, loop_now(c.loop).wall.ms);
         assert_int_equal(t->histories->usage.kill[0].at_ms, t->kill_ms);
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -151,7 +151,7 @@ static bool is_deleted(size_t i)
         return judged[i].others && strcmp(judged[i].others, DELETED) == 0;
 }
 
-static void sample(struct world *w, const char *pod, int64_t mib)
+static void sample(struct cache *w, const char *pod, int64_t mib)
 {
         struct wall ten;
         assert_int_equal(wall_parse("2026-07-01T10:00:00Z", 20, &ten), 0);
@@ -160,7 +160,7 @@ static void sample(struct world *w, const char *pod, int64_t mib)
         p->container[0].sampled_s = mib ? (uint32_t)(ten.ms / SECOND_MS) - 30 : 0;
 }
 
-static void take(struct world *w, const char *pod)
+static void take(struct cache *w, const char *pod)
 {
         struct err err = {0};
         if (pod_upsert(w, text_of(pod), 1, &err) < 0)
@@ -174,35 +174,35 @@ static void the_node_tells(void **state)
                 struct controller c = {.loop = loop_new(),
                                        .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
                 struct err err = {0};
-                world_init(&c.world, "halflife", "halflife");
-                shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.world, "{}");
+                cache_init(&c.cache, "halflife", "halflife");
+                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.cache, "{}");
                 if (judged[i].node)
-                        assert_int_equal(node_upsert(&c.world, text_of(judged[i].node), 1, &err), 0);
+                        assert_int_equal(node_upsert(&c.cache, text_of(judged[i].node), 1, &err), 0);
                 AUTO(mem_free)
                 char *other = mem_printf(POD("other", "%s", "8Gi", "%s"), is_deleted(i) ? DELETION : "",
                                          is_deleted(i) || !judged[i].others ? RUNNING : judged[i].others);
-                take(&c.world, other);
+                take(&c.cache, other);
                 bool two = strcmp(judged[i].limit, "2Gi") == 0, one = strcmp(judged[i].code, "1") == 0;
-                take(&c.world, two   ? POD("web-1", OWNED, "2Gi", KILLED("137"))
+                take(&c.cache, two   ? POD("web-1", OWNED, "2Gi", KILLED("137"))
                                : one ? POD("web-1", OWNED, "1Gi", KILLED("1"))
                                      : POD("web-1", OWNED, "1Gi", KILLED("137")));
-                sample(&c.world, "web/web-1", judged[i].used);
-                sample(&c.world, "web/other", judged[i].other);
-                world_settle(&c.world, loop_now(c.loop));
+                sample(&c.cache, "web/web-1", judged[i].used);
+                sample(&c.cache, "web/other", judged[i].other);
+                cache_relink(&c.cache, loop_now(c.loop));
                 oom_count(&c);
-                struct target *t = shop_target(&c.world);
+                struct target *t = shop_target(&c.cache);
                 if (c.count.kills != judged[i].kills || c.count.kills_not_believed != judged[i].not_believed ||
                     (t->limit_of != NULL) != judged[i].limit_blamed)
                         fail_msg("%s: %llu kills, %llu not believed, limit %s", judged[i].what,
                                  (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed,
                                  t->limit_of ? "too low" : "not told of");
                 oom_count(&c); /* told again */
-                take(&c.world,
+                take(&c.cache,
                      one ? POD("web-1", OWNED, "1Gi", KILLED("1")) : POD("web-1", OWNED, "1Gi", KILLED("137")));
                 oom_count(&c);
                 assert_int_equal(c.count.kills + c.count.kills_not_believed, 1);
-                world_release(&c.world);
+                cache_release(&c.cache);
                 loop_free(c.loop);
         }
 }
@@ -230,24 +230,24 @@ static void beside_one_that_is_down(void **state)
         for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
                 struct controller c = {.loop = loop_new(),
                                        .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
-                world_init(&c.world, "halflife", "halflife");
-                shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.world, "{}");
-                assert_int_equal(node_upsert(&c.world, TEXT(NODE), 1, &(struct err){0}), 0);
+                cache_init(&c.cache, "halflife", "halflife");
+                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.cache, "{}");
+                assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
                 AUTO(mem_free) char *other = mem_printf(other_of, was[i].log);
-                take(&c.world, other);
-                take(&c.world, POD("web-1", OWNED, "1Gi", KILLED("137")));
-                sample(&c.world, "web/web-1", 100);
-                sample(&c.world, "web/other", was[i].used);
-                struct pod *p = map_get(&c.world.pods, TEXT("web/other"));
+                take(&c.cache, other);
+                take(&c.cache, POD("web-1", OWNED, "1Gi", KILLED("137")));
+                sample(&c.cache, "web/web-1", 100);
+                sample(&c.cache, "web/other", was[i].used);
+                struct pod *p = map_get(&c.cache.pods, TEXT("web/other"));
                 p->container[0].sampled_s -= p->container[0].sampled_s ? 210 : 0;
-                world_settle(&c.world, loop_now(c.loop));
+                cache_relink(&c.cache, loop_now(c.loop));
                 oom_count(&c);
                 assert_int_equal(c.count.kills, 1);
-                if ((shop_target(&c.world)->limit_of != NULL) != was[i].limit_blamed)
+                if ((shop_target(&c.cache)->limit_of != NULL) != was[i].limit_blamed)
                         fail_msg("%d Mi beside it: limit %sblamed", (int)was[i].used,
                                  was[i].limit_blamed ? "not " : "");
-                world_release(&c.world);
+                cache_release(&c.cache);
                 loop_free(c.loop);
         }
 }
@@ -256,15 +256,15 @@ static void count_one(const char *pod, uint64_t kills)
 {
         struct controller c = {.loop = loop_new(),
                                .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
-        world_init(&c.world, "halflife", "halflife");
-        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.world, "{}");
-        take(&c.world, pod);
-        sample(&c.world, "web/web-1", 100);
-        world_settle(&c.world, loop_now(c.loop));
+        cache_init(&c.cache, "halflife", "halflife");
+        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.cache, "{}");
+        take(&c.cache, pod);
+        sample(&c.cache, "web/web-1", 100);
+        cache_relink(&c.cache, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, kills);
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -286,28 +286,28 @@ static void facts_are_of_the_first_look(void **state)
         struct controller c = {.loop = loop_new(),
                                .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
         static const char killed[] = POD("web-1", OWNED, "1Gi", KILLED("137"));
-        world_init(&c.world, "halflife", "halflife");
-        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.world, "{}");
-        assert_int_equal(node_upsert(&c.world, TEXT(NODE), 1, &(struct err){0}), 0);
-        take(&c.world, killed);
-        sample(&c.world, "web/web-1", 100);
-        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        cache_init(&c.cache, "halflife", "halflife");
+        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.cache, "{}");
+        assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
+        take(&c.cache, killed);
+        sample(&c.cache, "web/web-1", 100);
+        struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         p->container[0].probed = true;
         p->probes_asked = true; /* by the first look */
         p->container[0].kills->kill[0].asked = true;
         p->container[0].kills->kill[0].known = (struct kill_known){.looked = true, .used = 1000 * MIB, .others = -1};
-        world_settle(&c.world, loop_now(c.loop));
+        cache_relink(&c.cache, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, 0); /* it waits */
-        take(&c.world, killed);             /* told again */
+        take(&c.cache, killed);             /* told again */
         p->container[0].last_memory = 100 * MIB;
         p->container[0].sampled_s += 60; /* after the kill */
         p->container[0].kills->kill[0].answered = true;
         oom_probe_told(&c, p);
         assert_int_equal(c.count.kills, 1);
-        assert_string_equal(shop_target(&c.world)->limit_of, "app");
-        world_release(&c.world);
+        assert_string_equal(shop_target(&c.cache)->limit_of, "app");
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -315,8 +315,8 @@ static void facts_are_of_the_first_look(void **state)
 static void facts_go_with_the_process(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         take(&w, POD("web-1", OWNED, "1Gi",
                      STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":"
                                       "\"2026-07-01T10:00:00Z\"}")));
@@ -330,7 +330,7 @@ static void facts_go_with_the_process(void **state)
         assert_int_equal(p->container[0].kills->count, 1);
         assert_true(p->container[0].kills->kill[0].known.looked && !p->container[0].kills->kill[0].latest);
         assert_int_equal(p->container[0].kills->kill[0].known.used, 7);
-        world_release(&w);
+        cache_release(&w);
 }
 
 #define DEAD_AT(at) STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":" at "}")
@@ -338,11 +338,11 @@ static void facts_go_with_the_process(void **state)
 static struct controller one_pod(const char *json)
 {
         struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
-        world_init(&c.world, "halflife", "halflife");
-        shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.world, "{}");
-        take(&c.world, json);
-        world_settle(&c.world, loop_now(c.loop));
+        cache_init(&c.cache, "halflife", "halflife");
+        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c.cache, "{}");
+        take(&c.cache, json);
+        cache_relink(&c.cache, loop_now(c.loop));
         return c;
 }
 
@@ -351,17 +351,17 @@ static void deleted_while_an_answer_is_awaited(void **state)
 {
         (void)state;
         struct controller c = one_pod(POD("web-1", OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
-        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         c.options.retention_ms = INT64_MAX / 4;
         p->container[0].probed = true;
         p->probes_asked = true;
         oom_count(&c);
         assert_int_equal(c.count.kills, 0);
-        take(&c.world, POD("web-1", OWNED DELETION, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
+        take(&c.cache, POD("web-1", OWNED DELETION, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
         p->container[0].kills->kill[0].answered = true;
         oom_probe_told(&c, p);
         assert_int_equal(c.count.kills, 1);
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -370,11 +370,11 @@ static void without_a_time(void **state)
 {
         (void)state;
         struct controller c = one_pod(POD("web-1", OWNED, "1Gi", DEAD_AT("null")));
-        struct pod *p = map_get(&c.world.pods, TEXT("web/web-1"));
+        struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         p->container[0].door.last_ms = loop_now(c.loop).wall.ms;
         oom_count(&c);
         assert_int_equal(c.count.kills, 1);
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -389,14 +389,14 @@ static void evicted_and_lost(void **state)
                 "\"ContainerStatusUnknown\",\"exitCode\":137}},\"lastState\":{\"terminated\":{\"reason\":"
                 "\"ContainerStatusUnknown\",\"exitCode\":137}}}]"};
         struct controller c = one_pod(POD("web-1", OWNED, "1Gi", RUNNING));
-        const struct pod_container *pc = ((struct pod *)map_get(&c.world.pods, TEXT("web/web-1")))->container;
+        const struct pod_container *pc = ((struct pod *)map_get(&c.cache.pods, TEXT("web/web-1")))->container;
         for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
                 AUTO(mem_free) char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), status[i]);
-                take(&c.world, json);
+                take(&c.cache, json);
                 assert_int_equal(pc->kills->count, 1);
                 assert_true(pc->evicted && pc->kills->kill[0].latest);
         }
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -413,13 +413,13 @@ static void more_than_are_kept(void **state)
                                         i,
                                         ",\"lastState\":{\"terminated\":{\"reason\":\"OOMKilled\","
                                         "\"exitCode\":137,\"finishedAt\":\"2026-07-01T10:00:00Z\"}}}]");
-                take(&c.world, json);
+                take(&c.cache, json);
         }
-        const struct pod_kills *k = ((struct pod *)map_get(&c.world.pods, TEXT("web/web-1")))->container[0].kills;
+        const struct pod_kills *k = ((struct pod *)map_get(&c.cache.pods, TEXT("web/web-1")))->container[0].kills;
         assert_int_equal(k->count, POD_KILLS_MAX);
         for (int i = 0; i < k->count; i++)
                 assert_int_equal(k->kill[i].number, i + 5);
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 
@@ -427,8 +427,8 @@ static void more_than_are_kept(void **state)
 static void a_node_that_is_gone(void **state)
 {
         (void)state;
-        struct world w;
-        world_init(&w, "halflife", "halflife");
+        struct cache w;
+        cache_init(&w, "halflife", "halflife");
         take(&w, POD("a", OWNED, "1Gi", RUNNING));
         take(&w, POD("b", OWNED, "1Gi", RUNNING));
         const struct pod *a = map_get(&w.pods, TEXT("web/a")), *b = map_get(&w.pods, TEXT("web/b"));
@@ -458,7 +458,7 @@ static void a_node_that_is_gone(void **state)
         pods_settle(&w);
         pods_free_dropped(&w);
         assert_int_equal(w.nodes.count, 0);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* --- what the kubelet ended itself is no kill, though its container is marked by one of another --- */
@@ -500,18 +500,18 @@ static void stopped_by_the_kubelet(void **state)
         for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
                 struct controller c = {.loop = loop_new(),
                                        .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
-                world_init(&c.world, "halflife", "halflife");
-                shop_profile(&c.world, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-                shop_deployment(&c.world, "{}");
+                cache_init(&c.cache, "halflife", "halflife");
+                shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+                shop_deployment(&c.cache, "{}");
                 AUTO(mem_free) char *pod = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), stopped[i].status);
-                take(&c.world, pod);
-                sample(&c.world, "web/web-1", 100);
-                world_settle(&c.world, loop_now(c.loop));
+                take(&c.cache, pod);
+                sample(&c.cache, "web/web-1", 100);
+                cache_relink(&c.cache, loop_now(c.loop));
                 oom_count(&c);
                 if (c.count.kills != stopped[i].kills || c.count.kills_not_believed != 1 - stopped[i].kills)
                         fail_msg("%s: %llu kills, %llu not believed", stopped[i].what,
                                  (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed);
-                world_release(&c.world);
+                cache_release(&c.cache);
                 loop_free(c.loop);
         }
 }

@@ -22,18 +22,18 @@ static void life_begin(struct controller *c, const char *path)
 {
         struct err err = {0};
         *c = (struct controller){.loop = loop_new(), .options = {.database = path, .retention_ms = retention_ms}};
-        world_init(&c->world, "halflife", "halflife-system");
+        cache_init(&c->cache, "halflife", "halflife-system");
         persist_open(c, &err);
         assert_non_null(c->store);
-        shop_profile(&c->world, 1, profile);
-        shop_deployment(&c->world, "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}");
+        shop_profile(&c->cache, 1, profile);
+        shop_deployment(&c->cache, "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}");
 }
 
 static void look(struct controller *c)
 {
-        world_settle(&c->world, loop_now(c->loop));
+        cache_relink(&c->cache, loop_now(c->loop));
         oom_count(c);
-        pods_free_dropped(&c->world);
+        pods_free_dropped(&c->cache);
 }
 
 /* What was handed to the store is written; what was not is lost. */
@@ -41,7 +41,7 @@ static void life_end(struct controller *c)
 {
         assert_int_equal(store_close(c->store, &(struct err){0}), 0);
         loop_turn(c->loop, 0); /* what the store told */
-        world_release(&c->world);
+        cache_release(&c->cache);
         loop_free(c->loop);
 }
 
@@ -56,7 +56,7 @@ static void fold(struct controller *c, int64_t at_ms)
 
 static const struct usage *learned(struct controller *c)
 {
-        struct history *h = shop_target(&c->world)->histories;
+        struct history *h = shop_target(&c->cache)->histories;
         assert_true(h && !h->next);
         return &h->usage;
 }
@@ -76,16 +76,16 @@ static void test_kill_with_its_doors(void **state)
         AUTO(mem_free) char *path = fresh_path("doors.db");
         int64_t at = now_read().wall.ms - MINUTE_MS;
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 0, 0);
+        shop_pod(&c.cache, 1, 0, 0);
         look(&c);
         fold(&c, at);
-        shop_pod(&c.world, 1, 1, at + SECOND_MS);
+        shop_pod(&c.cache, 1, 1, at + SECOND_MS);
         look(&c);
         assert_int_equal(c.count.kills, 1);
         life_end(&c);
 
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 1, at + SECOND_MS);
+        shop_pod(&c.cache, 1, 1, at + SECOND_MS);
         look(&c);
         fold(&c, at);
         assert_int_equal(c.count.kills, 0);
@@ -120,7 +120,7 @@ static void test_disbelieved_once(void **state)
         AUTO(mem_free) char *pod = mem_printf(marked, wall_print(now_read().wall, at));
         for (int life = 0; life < 2; life++) {
                 life_begin(&c, path);
-                assert_int_equal(pod_upsert(&c.world, text_of(pod), 1, &(struct err){0}), 0);
+                assert_int_equal(pod_upsert(&c.cache, text_of(pod), 1, &(struct err){0}), 0);
                 look(&c);
                 assert_int_equal(c.count.kills, 0);
                 assert_int_equal(c.count.kills_not_believed, life == 0);
@@ -141,10 +141,10 @@ static void test_disbelieved_once_of_a_pod(void **state)
         AUTO(mem_free) char *pod = mem_printf(lone, wall_print(now_read().wall, at));
         for (int life = 0; life < 2; life++) {
                 life_begin(&c, path);
-                assert_int_equal(ns_upsert(&c.world, TEXT("{\"metadata\":{\"name\":\"web\",\"uid\":\"n\"}}"), 1, &err),
+                assert_int_equal(ns_upsert(&c.cache, TEXT("{\"metadata\":{\"name\":\"web\",\"uid\":\"n\"}}"), 1, &err),
                                  0);
-                assert_int_equal(profile_upsert(&c.world, true, text_of(pods), 1, &err), 0);
-                assert_int_equal(pod_upsert(&c.world, text_of(pod), 1, &err), 0);
+                assert_int_equal(profile_upsert(&c.cache, true, text_of(pods), 1, &err), 0);
+                assert_int_equal(pod_upsert(&c.cache, text_of(pod), 1, &err), 0);
                 look(&c);
                 assert_int_equal(c.count.kills, 0);
                 assert_int_equal(c.count.kills_not_believed, life == 0);
@@ -160,7 +160,7 @@ static void test_old_kill_of_a_running_pod(void **state)
         AUTO(mem_free) char *path = fresh_path("old.db");
         int64_t now = now_read().wall.ms, killed = now - retention_ms - HOUR_MS;
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 1, killed);
+        shop_pod(&c.cache, 1, 1, killed);
         look(&c);
         assert_int_equal(c.count.kills, 1);
         fold(&c, now - MINUTE_MS); /* since when it was seen alive */
@@ -172,12 +172,12 @@ static void test_old_kill_of_a_running_pod(void **state)
         life_end(&c);
 
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 1, killed);
+        shop_pod(&c.cache, 1, 1, killed);
         look(&c);
         fold(&c, now - SECOND_MS);
         assert_int_equal(c.count.kills, 0);
         assert_int_equal(learned(&c)->kills, 1);
-        shop_pod(&c.world, 1, 2, now - SECOND_MS); /* the next one counts */
+        shop_pod(&c.cache, 1, 2, now - SECOND_MS); /* the next one counts */
         look(&c);
         assert_int_equal(c.count.kills, 1);
         life_end(&c);
@@ -193,7 +193,7 @@ static void test_many_kills(void **state)
         int64_t at = now_read().wall.ms - MINUTE_MS;
         life_begin(&c, path);
         for (int pod = 1; pod <= PODS; pod++)
-                shop_pod(&c.world, pod, 1, at);
+                shop_pod(&c.cache, pod, 1, at);
         uint64_t sent = c.batch_sent;
         look(&c);
         assert_int_equal(c.count.kills, PODS);
@@ -204,11 +204,11 @@ static void test_many_kills(void **state)
 
         life_begin(&c, path);
         for (int pod = 1; pod <= PODS; pod++)
-                shop_pod(&c.world, pod, 1, at);
+                shop_pod(&c.cache, pod, 1, at);
         look(&c);
         assert_int_equal(c.count.kills, 0);
         assert_int_equal(learned(&c)->kills, PODS);
-        shop_pod(&c.world, 1, 2, at + SECOND_MS); /* none of the pass before is stored again, or missed */
+        shop_pod(&c.cache, 1, 2, at + SECOND_MS); /* none of the pass before is stored again, or missed */
         look(&c);
         assert_int_equal(c.count.kills, 1);
         assert_int_equal(learned(&c)->kills, PODS + 1);
@@ -237,7 +237,7 @@ static void test_damaged_kill_row(void **state)
                         if (life == 1)
                                 run_sql(path, harm[i]);
                         life_begin(&c, path);
-                        shop_pod(&c.world, 1, 1, at);
+                        shop_pod(&c.cache, 1, 1, at);
                         look(&c);
                         assert_int_equal(c.count.kills, life < 2);
                         assert_int_equal(learned(&c)->kills, life == 0 ? 1 : 2);
@@ -253,7 +253,7 @@ static void test_old_kill_not_yet_seen(void **state)
         struct controller c;
         AUTO(mem_free) char *path = fresh_path("unseen.db");
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 1, now_read().wall.ms - retention_ms - HOUR_MS);
+        shop_pod(&c.cache, 1, 1, now_read().wall.ms - retention_ms - HOUR_MS);
         look(&c);
         assert_int_equal(c.count.kills, 1);
         life_end(&c);
@@ -266,7 +266,7 @@ static void test_no_recall_while_usage_is_away(void **state)
         AUTO(mem_free) char *path = fresh_path("behind.db");
         struct controller c;
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 0, 0);
+        shop_pod(&c.cache, 1, 0, 0);
         look(&c);
         fold(&c, loop_now(c.loop).wall.ms + HOUR_MS);
         clocks_compare(&c);
@@ -274,13 +274,13 @@ static void test_no_recall_while_usage_is_away(void **state)
         c.date.ms = 0; /* the next polls brought nothing */
         persist_recall(&c);
         persist_recall(&c);
-        assert_int_equal(shop_target(&c.world)->histories->jumped, 0);
+        assert_int_equal(shop_target(&c.cache)->histories->jumped, 0);
         life_end(&c);
 }
 
 /* So many others are to be stored that a slice of a checkpoint ends with t, or behind it, and before the last of them;
  * wherever it is among them. */
-static void crowd(struct world *w, const struct target *t)
+static void crowd(struct cache *w, const struct target *t)
 {
         enum { OTHERS = 2 * CHECKPOINT_SLICE };
         static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
@@ -307,30 +307,30 @@ static void test_stored_within_a_checkpoint(void **state)
         AUTO(mem_free) char *path = fresh_path("slices.db");
         int64_t now = now_read().wall.ms;
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 0, 0);
+        shop_pod(&c.cache, 1, 0, 0);
         look(&c);
         fold(&c, now - MINUTE_MS);
-        struct target *t = shop_target(&c.world);
-        crowd(&c.world, t);
-        t->deed.changed_ms = now - HOUR_MS;
-        t->deed_dirty = true;
+        struct target *t = shop_target(&c.cache);
+        crowd(&c.cache, t);
+        t->apply_state.changed_ms = now - HOUR_MS;
+        t->apply_state_dirty = true;
         assert_false(persist_pack(&c));
-        assert_false(t->histories->dirty || t->deed_dirty);
-        shop_pod(&c.world, 1, 1, now);
+        assert_false(t->histories->dirty || t->apply_state_dirty);
+        shop_pod(&c.cache, 1, 1, now);
         look(&c);
         assert_int_equal(c.count.kills, 1);
-        t->deed.changed_ms = now;
-        persist_deed(&c, t);
+        t->apply_state.changed_ms = now;
+        persist_apply_state(&c, t);
         while (!persist_pack(&c))
                 ;
         life_end(&c);
 
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 1, now);
+        shop_pod(&c.cache, 1, 1, now);
         look(&c);
         assert_int_equal(c.count.kills, 0);
         assert_int_equal(learned(&c)->kills, 1);
-        assert_int_equal(shop_target(&c.world)->deed.changed_ms, now);
+        assert_int_equal(shop_target(&c.cache)->apply_state.changed_ms, now);
         life_end(&c);
 }
 
@@ -344,23 +344,23 @@ static void test_numbers(void **state)
                 AUTO(mem_free) char *path = fresh_path("numbers.db");
                 life_begin(&c, path);
                 look(&c);
-                struct target *t = shop_target(&c.world);
-                struct deed *d = &t->deed;
+                struct target *t = shop_target(&c.cache);
+                struct apply_state *d = &t->apply_state;
                 d->changed_ms = d->reset_seen_ms = d->contested_ms = d->contest_step_ms = odd[i];
                 d->stood_ms = d->followed_ms = odd[i];
                 d->resets = odd[i] > 0 ? INT32_MAX : INT32_MIN;
                 t->kill_ms = odd[i];
-                struct guarding *g = target_guarding(t);
+                struct guard_state *g = target_guard_state(t);
                 g->cause = GUARD_EVICTED;
                 g->change_ms = g->kill.at.ms = g->kill.since.ms = odd[i];
                 g->by_limit = g->fired_ms = g->until_ms = g->step_ms = odd[i];
-                persist_deed(&c, t);
+                persist_apply_state(&c, t);
                 life_end(&c);
 
                 life_begin(&c, path);
                 look(&c);
-                t = shop_target(&c.world);
-                d = &t->deed;
+                t = shop_target(&c.cache);
+                d = &t->apply_state;
                 clocks_mend(&c, t);
                 int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS; /* after what it is mended to */
                 const int64_t past[] = {d->changed_ms,  d->reset_seen_ms, d->stood_ms,
@@ -412,11 +412,11 @@ static void test_damaged_while_open(void **state)
         AUTO(mem_free) char *path = fresh_path("damaged.db");
         int64_t at = now_read().wall.ms - MINUTE_MS;
         life_begin(&c, path);
-        shop_pod(&c.world, 1, 0, 0);
+        shop_pod(&c.cache, 1, 0, 0);
         look(&c);
         fold(&c, at);
-        shop_target(&c.world)->deed.changed_ms = at;
-        persist_deed(&c, shop_target(&c.world));
+        shop_target(&c.cache)->apply_state.changed_ms = at;
+        persist_apply_state(&c, shop_target(&c.cache));
         while (!persist_pack(&c))
                 ;
         life_end(&c);
@@ -428,7 +428,7 @@ static void test_damaged_while_open(void **state)
         persist_budget(&c); /* a write, after which no page is remembered */
         await_store(&c);
         damage(path);
-        persist_deed(&c, shop_target(&c.world));
+        persist_apply_state(&c, shop_target(&c.cache));
         await_store(&c);
         assert_int_equal(c.count.store_errors, 1);
         while (!persist_pack(&c))
@@ -440,7 +440,7 @@ static void test_damaged_while_open(void **state)
         life_begin(&c, path);
         look(&c);
         assert_int_equal(learned(&c)->samples, 1);
-        assert_int_equal(shop_target(&c.world)->deed.changed_ms, at);
+        assert_int_equal(shop_target(&c.cache)->apply_state.changed_ms, at);
         assert_int_equal(c.spendings, 1);
         assert_int_equal(c.spent[0].millicores, 7);
         spent_release(&c);
@@ -456,27 +456,27 @@ static void test_kills_outlive_damage(void **state)
                 struct controller c;
                 AUTO(mem_free) char *path = fresh_path(there ? "kills-there.db" : "kills-to-come.db");
                 life_begin(&c, path);
-                shop_pod(&c.world, 1, 1, at);
+                shop_pod(&c.cache, 1, 1, at);
                 look(&c);
                 assert_int_equal(c.count.kills, 1);
                 life_end(&c);
 
                 life_begin(&c, path);
                 if (there) {
-                        shop_pod(&c.world, 1, 1, at);
+                        shop_pod(&c.cache, 1, 1, at);
                         look(&c);
                 }
                 persist_budget(&c); /* a write, after which no page is remembered */
                 await_store(&c);
                 damage(path);
-                persist_deed(&c, shop_target(&c.world));
+                persist_apply_state(&c, shop_target(&c.cache));
                 await_store(&c);
                 assert_int_equal(c.count.store_errors, 1);
                 spent_release(&c);
                 life_end(&c);
 
                 life_begin(&c, path);
-                shop_pod(&c.world, 1, 1, at);
+                shop_pod(&c.cache, 1, 1, at);
                 look(&c);
                 assert_int_equal(c.count.kills, 0);
                 assert_int_equal(learned(&c)->kills, 1);

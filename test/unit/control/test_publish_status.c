@@ -69,12 +69,13 @@ static void any_plan(struct plan *p, struct target *t, struct workload *wl)
         *t = (struct target){.workload = wl, .ns = "web", .name = "web", .profile = draw(4) ? &profile : NULL};
         spec.apply.mode = (enum apply_mode)draw(APPLY_MODES);
         if (draw(2))
-                t->deed = (struct deed){.changed_ms = 1700000000000 + (int64_t)draw(1000000000), .containers = applied};
+                t->apply_state = (struct apply_state){.changed_ms = 1700000000000 + (int64_t)draw(1000000000),
+                                                      .containers = applied};
         static char rest[] = "[{\"cpu\":\"500m\",\"name\":\"app\"}]";
-        static struct trial trial = {.containers = rest};
+        static struct pod_canary pod_canary = {.containers = rest};
         if (draw(3) == 0)
-                t->deed.trial = &trial;
-        t->deed.stood_ms = draw(2) ? 1700000000000 + (int64_t)draw(1000000000) : -1;
+                t->apply_state.pod_canary = &pod_canary;
+        t->apply_state.stood_ms = draw(2) ? 1700000000000 + (int64_t)draw(1000000000) : -1;
         *p = (struct plan){.target = t,
                            .now = {1763700000000},
                            .state = (enum state)draw(STATES),
@@ -132,7 +133,7 @@ static void test_applied_mode(void **state)
                 seed = 77;
                 do
                         any_plan(&p, &t, &wl);
-                while (!p.carries || !t.deed.changed_ms || !t.profile);
+                while (!p.carries || !t.apply_state.changed_ms || !t.profile);
                 t.profile->spec->apply.mode = row[i].mode;
                 AUTO(json_decref) json_t *status = publish_build_status(&p);
                 const char *mode = json_string_value(json_object_get(json_object_get(status, "applied"), "mode"));
@@ -158,7 +159,7 @@ static void test_what_is_urgent(void **state)
                 seed = 77;
                 do
                         any_plan(&p, &t, &wl);
-                while (p.containers == 0 || p.conditions == 0 || !p.carries || !t.deed.changed_ms || !t.profile);
+                while (p.containers == 0 || p.conditions == 0 || !p.carries || !t.apply_state.changed_ms || !t.profile);
                 uint64_t before = publish_plan_digest(&p);
                 switch (i) {
                 case 0:
@@ -174,7 +175,7 @@ static void test_what_is_urgent(void **state)
                         p.container[0].running[CPU] = (struct amount){true, 4242};
                         break;
                 case 4:
-                        t.deed.containers = other;
+                        t.apply_state.containers = other;
                         break;
                 case 5:
                         t.profile->spec->apply.mode = (t.profile->spec->apply.mode + 1) % APPLY_MODES;

@@ -69,7 +69,7 @@ static const struct row {
          "Pending", ""},
 };
 
-static void put_pod(struct world *w, const char *name, const struct row *r)
+static void put_pod(struct cache *w, const char *name, const struct row *r)
 {
         char json[3000];
         struct err err = {0};
@@ -87,12 +87,12 @@ static void put_pod(struct world *w, const char *name, const struct row *r)
                 fail_msg("%s", err.text);
 }
 
-static void make_world(struct world *w, const struct row *r)
+static void make_world(struct cache *w, const struct row *r)
 {
         char json[2000];
         struct err err = {0};
         struct watched_kind *k;
-        world_init(w, "halflife", "halflife-system");
+        cache_init(w, "halflife", "halflife-system");
         for (k = w->kinds; strcmp(k->kind, "StatefulSet") != 0 || strcmp(k->group, "apps") != 0;)
                 k = k->next;
         snprintf(
@@ -155,23 +155,23 @@ static void test_rows(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-                struct world w;
+                struct cache w;
                 struct arena a = {0};
                 struct plan plan;
                 make_world(&w, &rows[i]);
-                world_settle(&w, now_of());
+                cache_relink(&w, now_of());
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
                 t->profile->window_open = true;
                 learn(t);
                 if (rows[i].set) {
-                        t->deed.changed_ms = set_ms;
+                        t->apply_state.changed_ms = set_ms;
                         target_set_applied(&w, t, mem_string(rows[i].set), true);
                 }
                 struct plan_facts facts = {.now = now_of(), .interval_ms = 1000, .budget_left = true};
                 reconcile(&w, t, &facts, &a, &plan);
                 check(&rows[i], &plan);
                 arena_release(&a);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -181,37 +181,38 @@ static void test_beside_a_vpa(void **state)
         (void)state;
         static const struct row behind = {"beside a VPA", SET,   "1",   "2",   "",        "",           "",
                                           false,          false, false, false, "Waiting", "1 of 2 pods"};
-        struct world w;
+        struct cache w;
         struct arena a = {0};
         struct plan plan;
         struct err err = {0};
         make_world(&w, &behind);
-        assert_int_equal(rival_upsert(&w,
-                                      TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"sizer\"},\"spec\":{"
-                                           "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
-                                           "\"name\":\"db\"}}}"),
-                                      1, &err),
-                         0);
-        world_settle(&w, now_of());
+        assert_int_equal(
+                other_autoscaler_upsert(&w,
+                                        TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"sizer\"},\"spec\":{"
+                                             "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"StatefulSet\","
+                                             "\"name\":\"db\"}}}"),
+                                        1, &err),
+                0);
+        cache_relink(&w, now_of());
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
         t->profile->window_open = true;
         learn(t);
-        t->deed.changed_ms = set_ms;
+        t->apply_state.changed_ms = set_ms;
         target_set_applied(&w, t, mem_string(SET), true);
         struct plan_facts facts = {.now = now_of(), .interval_ms = 1000, .budget_left = true};
         reconcile(&w, t, &facts, &a, &plan);
         check(&behind, &plan);
         assert_non_null(plan_condition(&plan, "OtherAutoscaler"));
         arena_release(&a);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_settings_are_read(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         make_world(&w, NULL);
-        world_settle(&w, now_of());
+        cache_relink(&w, now_of());
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
         const char *app = t->workload->container[0].name;
         target_set_applied(&w, t, mem_string("[{\"name\":\"app\",\"cpu\":\"285m\",\"memory\":\"x\"},{}]"), true);
@@ -224,8 +225,8 @@ static void test_settings_are_read(void **state)
         target_set_applied(&w, t, mem_string(SET), false); /* a template's */
         assert_null(target_setting(t, app));
         target_set_applied(&w, t, NULL, true);
-        assert_false(t->deed.in_place);
-        world_release(&w);
+        assert_false(t->apply_state.in_place);
+        cache_release(&w);
 }
 
 /* --- raising --- */
@@ -245,9 +246,9 @@ static int64_t raised(const struct pod *p, enum resource r)
 static void test_a_pod_that_uses_more_is_raised(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         make_world(&w, NULL);
-        world_settle(&w, now_of());
+        cache_relink(&w, now_of());
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
         struct pod *p = t->pods;
         struct history *h = history_get(t, p->container[0].name, t->profile->spec->of);
@@ -272,7 +273,7 @@ static void test_a_pod_that_uses_more_is_raised(void **state)
         see(p, 8, 9000, MI);
         see(p, 10, 9000, MI);
         assert_int_equal(raised(p, CPU), 1000); /* never more than the original */
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_who_is_raised_comes_first(void **state)
@@ -280,14 +281,14 @@ static void test_who_is_raised_comes_first(void **state)
         (void)state;
         static const struct row behind = {"behind", SET,   "1",   "2",  "",         "", "",
                                           false,    false, false, true, "Resizing", ""};
-        struct world w;
+        struct cache w;
         struct arena a = {0};
         struct plan plan;
         make_world(&w, &behind);
-        world_settle(&w, now_of());
+        cache_relink(&w, now_of());
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
         learn(t);
-        t->deed.changed_ms = set_ms;
+        t->apply_state.changed_ms = set_ms;
         target_set_applied(&w, t, mem_string(SET), true);
         struct pod *up = map_get(&w.pods, TEXT("web/db-1"));
         pod_resizing(up)->raising[CPU].to = 600;
@@ -300,7 +301,7 @@ static void test_who_is_raised_comes_first(void **state)
         pod_resizing(up)->raising[CPU].to = 5000; /* the original was lowered since */
         assert_int_equal(resize_want(&plan, &plan.container[0], up, 0, CPU, &other).value, 1000);
         arena_release(&a);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* Raised before the last setting: the setting is for it too, once it no longer uses more than that. */
@@ -313,14 +314,14 @@ static void test_what_is_still_used_stays(void **state)
                 int64_t used;
                 int64_t want;
         } row[] = {{600, 700}, {286, 700}, {285, 285}, {0, 285}};
-        struct world w;
+        struct cache w;
         struct arena a = {0};
         struct plan plan;
         make_world(&w, &before);
-        world_settle(&w, now_of());
+        cache_relink(&w, now_of());
         struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("StatefulSet"), TEXT("db"));
         learn(t);
-        t->deed.changed_ms = set_ms;
+        t->apply_state.changed_ms = set_ms;
         target_set_applied(&w, t, mem_string(SET), true);
         struct pod *p = map_get(&w.pods, TEXT("web/db-0"));
         struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
@@ -333,7 +334,7 @@ static void test_what_is_still_used_stays(void **state)
                 assert_false(other);
         }
         arena_release(&a);
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

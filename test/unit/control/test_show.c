@@ -25,9 +25,9 @@ static void test_roles(void **state)
 {
         (void)state;
         static const enum container_role want[] = {ROLE_MAIN, ROLE_INIT, ROLE_INJECTED};
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
         struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
         const struct snapshot_target *t = snapshot_find(v, TEXT("shop"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
@@ -37,7 +37,7 @@ static void test_roles(void **state)
                 if (t->container[i].role != want[i])
                         fail_msg("%s: role %d, not %d", t->container[i].name, t->container[i].role, want[i]);
         snapshot_drop(v);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* Autoscalers that came after the Recommendation was written hold what they are about, and nothing else. */
@@ -49,9 +49,9 @@ static void test_new_autoscalers(void **state)
                 bool other, holds;
         } row[] = {{"other", "other", false, false}, {"web", "other", true, false}, {"other", "web", false, true}};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct world w;
+                struct cache w;
                 struct err err = {0};
-                world_init(&w, "halflife", "halflife");
+                cache_init(&w, "halflife", "halflife");
                 AUTO(mem_free)
                 char *rival =
                         mem_printf("{\"metadata\":{\"namespace\":\"shop\",\"name\":\"sizer\"},\"spec\":{\"targetRef\":"
@@ -65,7 +65,7 @@ static void test_new_autoscalers(void **state)
                                    "\"target\":{\"type\":\"Utilization\",\"averageUtilization\":70}}}]}}",
                                    row[i].hpa);
                 assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
-                assert_int_equal(rival_upsert(&w, text_of(rival), 1, &err), 0);
+                assert_int_equal(other_autoscaler_upsert(&w, text_of(rival), 1, &err), 0);
                 assert_int_equal(hpa_upsert(&w, text_of(hpa), 1, &err), 0);
                 struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
                 const struct snapshot_target *t =
@@ -74,7 +74,7 @@ static void test_new_autoscalers(void **state)
                 if (t->other_autoscaler != row[i].other || t->hpa_holds[CPU] != row[i].holds)
                         fail_msg("row %zu: rival %d, hpa %d", i, t->other_autoscaler, t->hpa_holds[CPU]);
                 snapshot_drop(v);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -103,9 +103,9 @@ static void test_dimensions(void **state)
                        ",\"quota\":{\"cpu\":{\"hard\":\"20\",\"used\":\"12\"}}"),
                  "Namespace", "shop", ROLE_MAIN, true},
         };
-        struct world w;
+        struct cache w;
         struct err err = {0};
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         size_t rows = sizeof row / sizeof row[0];
         for (size_t i = 0; i < rows; i++)
                 assert_int_equal(published_upsert(&w, text_of(row[i].json), 1, &err), 0);
@@ -126,7 +126,7 @@ static void test_dimensions(void **state)
         assert_int_equal(quota[CPU].used, 12000);
         assert_int_equal(quota[MEMORY].hard, -1);
         snapshot_drop(v);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* A profile that never could be read has nothing to show. */
@@ -137,10 +137,10 @@ static void test_a_profile_never_read(void **state)
                 "{\"apiVersion\":\"halflife.dev/v1alpha1\",\"kind\":\"ClusterProfile\",\"metadata\":{"
                 "\"name\":\"broken\",\"uid\":\"p\",\"resourceVersion\":\"1\"},\"spec\":{\"priority\":"
                 "\"high\"}}";
-        struct world w;
+        struct cache w;
         struct err err = {0};
         struct profile *p;
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         (void)profile_upsert(&w, true, text_of(broken), 1, &err);
         assert_int_equal(published_upsert(&w, text_of(recommendation), 1, &err), 0);
         struct snapshot *v = snapshot_from_status(&w, (struct wall){1000});
@@ -152,7 +152,7 @@ static void test_a_profile_never_read(void **state)
         assert_int_equal(v->profiles, 0);
         assert_null(v->target[0]->profile);
         snapshot_drop(v);
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

@@ -33,7 +33,7 @@ static void install_zone(const char *path)
 static bool is_open(struct controller *c)
 {
         windows_settle(c);
-        return ((struct profile *)map_get(&c->world.profiles, TEXT("web/team")))->window_open;
+        return ((struct profile *)map_get(&c->cache.profiles, TEXT("web/team")))->window_open;
 }
 
 /* tzdata is installed, and later taken away: known within the hour or when settings are read again, and never
@@ -45,9 +45,9 @@ static void test_zone_comes_later(void **state)
         AUTO(mem_free) char *path = tmp_path("Late");
         int64_t now = loop_now(c.loop).mono.ns, minute = (int64_t)MINUTE_MS * 1000000;
         setenv("TZDIR", tmp_dir(), 1);
-        world_init(&c.world, "halflife", "halflife-system");
-        shop_profile(&c.world, 1, profile);
-        const struct profile *p = map_get(&c.world.profiles, TEXT("web/team"));
+        cache_init(&c.cache, "halflife", "halflife-system");
+        shop_profile(&c.cache, 1, profile);
+        const struct profile *p = map_get(&c.cache.profiles, TEXT("web/team"));
         c.zones_read.ns = now;
         assert_false(is_open(&c));
         assert_non_null(p->trouble);
@@ -62,13 +62,13 @@ static void test_zone_comes_later(void **state)
         windows_forget_zones(&c);
         assert_true(is_open(&c));
         assert_null(p->trouble);
-        shop_profile(&c.world, 2, profile); /* but a profile that changes asks for what is there */
+        shop_profile(&c.cache, 2, profile); /* but a profile that changes asks for what is there */
         assert_false(is_open(&c));
         assert_non_null(p->trouble);
         install_zone(path);
         windows_forget_zones(&c);
         assert_true(is_open(&c));
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 

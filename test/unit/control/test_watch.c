@@ -13,7 +13,7 @@
 static void begin(struct controller *c)
 {
         *c = (struct controller){.loop = loop_new(), .watches = 1};
-        world_init(&c->world, "halflife", "halflife-system");
+        cache_init(&c->cache, "halflife", "halflife-system");
         c->watch[0] = (struct watch){
                 .controller = c, .what = "verticalpodautoscalers", .guest = true, .needed_to_apply = true};
         c->guest[0] = (struct guest){.watch = &c->watch[0], .known = true, .asking = c};
@@ -53,7 +53,7 @@ static void test_removed_by_discovery(void **state)
                 if ((watch_blind(&c) != NULL) != step[i].blind)
                         fail_msg("%s: it is %s", step[i].what, step[i].blind ? "taken for known" : "not known");
         }
-        world_release(&c.world);
+        cache_release(&c.cache);
         loop_free(c.loop);
 }
 

@@ -135,9 +135,9 @@ enum {
         NEVER_TARGET,
         NEVER_ALL,
         RIVAL,
-        RIVAL_BESIDE,
-        RIVAL_OF_UNKNOWN,
-        RIVAL_OF_ANOTHER,
+        OTHER_AUTOSCALER_BESIDE,
+        OTHER_AUTOSCALER_OF_UNKNOWN,
+        OTHER_AUTOSCALER_OF_ANOTHER,
         RANGE_DEFAULT,
         RANGE_MIN,
         RANGE_LIMIT,
@@ -194,9 +194,9 @@ static void test_each_fact_counts(void **state)
                 {NEVER_TARGET, 2000, REASON_OPTED_OUT},
                 {NEVER_ALL, 2000, REASON_OPTED_OUT},
                 {RIVAL, 2000, REASON_OTHER_AUTOSCALER},
-                {RIVAL_BESIDE, 2000, REASON_OTHER_AUTOSCALER},
-                {RIVAL_OF_UNKNOWN, 2000, REASON_OTHER_AUTOSCALER},
-                {RIVAL_OF_ANOTHER, 1000, REASON_STATIC},
+                {OTHER_AUTOSCALER_BESIDE, 2000, REASON_OTHER_AUTOSCALER},
+                {OTHER_AUTOSCALER_OF_UNKNOWN, 2000, REASON_OTHER_AUTOSCALER},
+                {OTHER_AUTOSCALER_OF_ANOTHER, 1000, REASON_STATIC},
                 {RANGE_DEFAULT, 440, REASON_LOWERED},
                 {RANGE_MIN, 700, REASON_LIMIT_RANGE},
                 {RANGE_LIMIT, 300, REASON_LIMIT_BOUND},
@@ -335,12 +335,12 @@ static void test_each_fact_counts(void **state)
                 case RIVAL:
                         s.target.other_autoscaler = true;
                         break;
-                case RIVAL_OF_UNKNOWN:
-                case RIVAL_OF_ANOTHER:
-                        s.view->rival = &s.rival, s.view->rivals = 1;
-                        s.subject.name = row[i].what == RIVAL_OF_UNKNOWN ? TEXT("new") : TEXT("newer");
+                case OTHER_AUTOSCALER_OF_UNKNOWN:
+                case OTHER_AUTOSCALER_OF_ANOTHER:
+                        s.view->rival = &s.rival, s.view->other_autoscalers = 1;
+                        s.subject.name = row[i].what == OTHER_AUTOSCALER_OF_UNKNOWN ? TEXT("new") : TEXT("newer");
                         break;
-                case RIVAL_BESIDE:
+                case OTHER_AUTOSCALER_BESIDE:
                         s.subject.other_autoscaler = true;
                         break;
                 case RANGE_DEFAULT:

@@ -14,7 +14,7 @@
 
 /* --- a client of a scripted server -------------------------------------------------------- */
 
-struct world {
+struct cache {
         char dir[64];
         struct loop *loop;
         struct peer *peer;
@@ -24,7 +24,7 @@ struct world {
         char verbs[256], warnings[256], id[16];
 };
 
-static void put(const struct world *w, const char *name, const char *text)
+static void put(const struct cache *w, const char *name, const char *text)
 {
         AUTO(mem_free) char *path = mem_printf("%s/%s", w->dir, name);
         FILE *f = fopen(path, "w");
@@ -36,7 +36,7 @@ static void put(const struct world *w, const char *name, const char *text)
 
 static void on_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id)
 {
-        struct world *w = arg;
+        struct cache *w = arg;
         assert_true(took_ms >= 0 && path[0] == '/' && strlen(id) == 8);
         w->observed++;
         w->last_status = status;
@@ -47,16 +47,16 @@ static void on_observe(void *arg, const char *verb, const char *path, int status
 
 static void on_warned(void *arg, const char *path, const char *text)
 {
-        struct world *w = arg;
+        struct cache *w = arg;
         (void)path;
         strncat(w->warnings, text, sizeof w->warnings - strlen(w->warnings) - 1);
         strncat(w->warnings, "|", sizeof w->warnings - strlen(w->warnings) - 1);
 }
 
 /* user: the YAML of the kubeconfig's user. */
-static void world_begin(struct world *w, peer_script *script, void *arg, const char *user)
+static void world_begin(struct cache *w, peer_script *script, void *arg, const char *user)
 {
-        *w = (struct world){.dir = "/tmp/halflife-client-XXXXXX", .loop = loop_new()};
+        *w = (struct cache){.dir = "/tmp/halflife-client-XXXXXX", .loop = loop_new()};
         w->peer = peer_start(script, arg, NULL);
         assert_non_null(mkdtemp(w->dir));
         AUTO(mem_free)
@@ -81,7 +81,7 @@ static void world_begin(struct world *w, peer_script *script, void *arg, const c
         w->client = client_new(w->loop, w->access, &o);
 }
 
-static void world_end(struct world *w)
+static void world_end(struct cache *w)
 {
         client_free(w->client);
         access_free(w->access);
@@ -91,7 +91,7 @@ static void world_end(struct world *w)
         assert_int_equal(system(line), 0);
 }
 
-static int wait_call(struct world *w, struct call call, char **body, struct err *err)
+static int wait_call(struct cache *w, struct call call, char **body, struct err *err)
 {
         *err = (struct err){0};
         *body = NULL;
@@ -194,7 +194,7 @@ static bool answer_ok(struct conn *c, void *arg)
 static void a_call_is_sent_observed_and_answered(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err;
         char *body;
         world_begin(&w, answer_ok, NULL, "{token: t0k}");
@@ -268,7 +268,7 @@ static void what_may_be_tried_again_is(void **state)
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct story story = row[i].story;
-                struct world w;
+                struct cache w;
                 struct err err;
                 char *body;
                 world_begin(&w, tell_story, &story, "{}");
@@ -286,7 +286,7 @@ static void what_may_be_tried_again_is(void **state)
 static void a_server_that_is_away_is_waited_for_until_the_deadline(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err;
         char *body;
         world_begin(&w, answer_ok, NULL, "{}");
@@ -314,7 +314,7 @@ static bool want_new(struct conn *c, void *arg)
 static void a_401_renews_the_token_once(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err;
         char *body;
         world_begin(&w, want_new, NULL, "{tokenFile: token, token: spare}");
@@ -352,7 +352,7 @@ static void a_401_runs_the_plug_in_once_for_all(void **state)
         assert_int_equal(fchmod(fd, 0700), 0);
         close(fd);
         AUTO(mem_free) char *user = mem_printf("{exec: {apiVersion: v, command: %s}}", plug_in);
-        struct world w;
+        struct cache w;
         world_begin(&w, want_new, NULL, user);
         assert_string_equal(access_bearer(w.access), "old");
         for (int i = 0; i < 5; i++)
@@ -369,7 +369,7 @@ static void a_401_runs_the_plug_in_once_for_all(void **state)
 static void credentials_that_fail_are_told_once(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err;
         char *body;
         world_begin(&w, want_new, NULL, "{tokenFile: token}");
@@ -386,7 +386,7 @@ static void credentials_that_fail_are_told_once(void **state)
 /* --- streams ------------------------------------------------------------------------------ */
 
 struct flow {
-        struct world *w;
+        struct cache *w;
         struct buf body;
         int done, refuse, heads;
         bool whole;
@@ -423,7 +423,7 @@ static void on_flow_done(void *arg, const struct client_answer *a, bool whole)
         f->answer = *a;
 }
 
-static struct client_call *open_flow(struct world *w, struct flow *f, bool watch)
+static struct client_call *open_flow(struct cache *w, struct flow *f, bool watch)
 {
         f->w = w;
         buf_init(&f->body, 1 << 20);
@@ -492,7 +492,7 @@ static void streams_end_as_they_should(void **state)
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct story story = row[i].story;
                 struct flow f = {.refuse = row[i].refuse};
-                struct world w;
+                struct cache w;
                 world_begin(&w, tell_story, &story, "{}");
                 open_flow(&w, &f, row[i].watch);
                 while (!f.done)
@@ -523,7 +523,7 @@ static void a_cut_list_is_not_begun_anew(void **state)
 {
         (void)state;
         struct flow f = {0};
-        struct world w;
+        struct cache w;
         world_begin(&w, cut_after_some, NULL, "{}");
         open_flow(&w, &f, false);
         while (!f.done)
@@ -549,7 +549,7 @@ static void streams_can_be_cancelled_and_left(void **state)
 {
         (void)state;
         struct flow own = {0}, other = {0}, left = {0};
-        struct world w;
+        struct cache w;
         world_begin(&w, say_and_stay, NULL, "{}");
         own.cancel = open_flow(&w, &own, true); /* from its own data */
         while (!own.done)
@@ -598,7 +598,7 @@ static bool say_nothing(struct conn *c, void *arg)
 static void writes_are_dropped_at_once(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, say_nothing, NULL, "{}");
         client_set_limits(w.client, 0, 2);
         struct dropped d = {.code = 0};
@@ -640,7 +640,7 @@ static bool send_much(struct conn *c, void *arg)
 static void an_answer_that_is_too_big_is_said_so(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err;
         char *body;
         world_begin(&w, send_much, NULL, "{}");
@@ -692,7 +692,7 @@ static void on_found(void *arg, const struct api_resource *r, const struct err *
                 f->r = *r;
 }
 
-static struct found discover(struct world *w, const char *group, const char *kind)
+static struct found discover(struct cache *w, const char *group, const char *kind)
 {
         struct found f = {0};
         assert_int_equal(client_discover(w->client, group, kind, on_found, &f), 0);
@@ -750,7 +750,7 @@ static void kinds_are_found_and_remembered(void **state)
                 {"odd.io", "X", ERR_NOTFOUND, 1, "", "", false},
                 {"half.io", "X", ERR_RETRY, 1, "", "", false},
         };
-        struct world w;
+        struct cache w;
         world_begin(&w, discovery, NULL, "{}");
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 int before = w.peer->requests;
@@ -769,7 +769,7 @@ static void kinds_are_found_and_remembered(void **state)
 static void many_ask_once(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct found f[10] = {0}, left = {0};
         world_begin(&w, discovery, NULL, "{}");
         for (int i = 0; i < 10; i++)

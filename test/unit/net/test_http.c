@@ -61,29 +61,29 @@ static void on_done(void *arg, const struct http_reply *reply)
                 http_cancel(f->http, f->cancel_in_done);
 }
 
-struct world {
+struct cache {
         struct loop *loop;
         struct http *http;
         struct peer *peer;
         struct http_peer to;
 };
 
-static void world_begin(struct world *w, peer_script *script, void *arg, const struct identity *server,
+static void world_begin(struct cache *w, peer_script *script, void *arg, const struct identity *server,
                         const struct identity *ca)
 {
-        *w = (struct world){.loop = loop_new(), .peer = peer_start(script, arg, server)};
+        *w = (struct cache){.loop = loop_new(), .peer = peer_start(script, arg, server)};
         w->http = http_new(w->loop, &(struct http_limits){.user_agent = "halflife/test", .concurrency = 8});
         w->to = (struct http_peer){.base_url = w->peer->url, .ca_pem = ca ? ca->crt_pem : NULL};
 }
 
-static void world_end(struct world *w)
+static void world_end(struct cache *w)
 {
         http_free(w->http);
         loop_free(w->loop);
         peer_stop(w->peer);
 }
 
-static struct http_call *start(struct world *w, struct fate *f, struct http_request r)
+static struct http_call *start(struct cache *w, struct fate *f, struct http_request r)
 {
         f->loop = w->loop;
         f->http = w->http;
@@ -97,13 +97,13 @@ static struct http_call *start(struct world *w, struct fate *f, struct http_requ
         return http_start(w->http, &r);
 }
 
-static void wait_for(struct world *w, struct fate *f)
+static void wait_for(struct cache *w, struct fate *f)
 {
         while (!f->done)
                 loop_turn(w->loop, 1000);
 }
 
-static struct fate ask(struct world *w, struct http_request r)
+static struct fate ask(struct cache *w, struct http_request r)
 {
         static struct fate f;
         f = (struct fate){0};
@@ -124,7 +124,7 @@ static bool echo(struct conn *c, void *arg)
 static void requests_are_what_they_should_be(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, echo, NULL, NULL, NULL);
         static const struct {
                 struct http_request r;
@@ -226,7 +226,7 @@ static void replies_are_read(void **state)
                 {"SSH-2.0-OpenSSH\r\n", 0, ERR_RETRY, false, 0, -1, "", ""},
         };
         const char *_Atomic says;
-        struct world w;
+        struct cache w;
         world_begin(&w, say_text, &says, NULL, NULL);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 says = row[i].says;
@@ -270,7 +270,7 @@ static bool endless_body(struct conn *c, void *arg)
 static void what_is_too_big_ends_early(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, endless_headers, NULL, NULL, NULL);
         struct fate f = ask(&w, (struct http_request){0});
         assert_int_equal(f.reply.err.code, ERR_TOOBIG);
@@ -332,7 +332,7 @@ static void time_runs_out(void **state)
                 {say_half, {.deadline_ms = 60000, .silence_ms = 900}, 200, "not a byte came within 0.900 s", 900},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct world w;
+                struct cache w;
                 world_begin(&w, row[i].script, NULL, NULL, NULL);
                 struct mono before = mono_read();
                 struct fate f = ask(&w, row[i].r);
@@ -360,7 +360,7 @@ static bool now_and_then(struct conn *c, void *arg)
 static void bytes_break_the_silence(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, now_and_then, NULL, NULL, NULL);
         struct fate f = ask(&w, (struct http_request){.stream = true, .silence_ms = 1000});
         assert_int_equal(f.reply.err.code, 0);
@@ -396,7 +396,7 @@ static void certificates_are_verified(void **state)
                  ERR_INVALID, "certificate authority"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct world w;
+                struct cache w;
                 world_begin(&w, echo, NULL, row[i].server, row[i].trusted);
                 if (row[i].ca_text)
                         w.to.ca_pem = row[i].ca_text;
@@ -433,7 +433,7 @@ static void client_certificates_are_shown(void **state)
         (void)state;
         struct identity *ca = identity_new(NULL, "our ca", 10), *server = identity_new(ca, "127.0.0.1", 10);
         struct identity *client = identity_new(ca, "someone", 10);
-        struct world w;
+        struct cache w;
         world_begin(&w, tell_client, NULL, server, ca);
         struct fate f = {0};
         start(&w, &f, (struct http_request){0});
@@ -473,7 +473,7 @@ static void proxies_are_ours_alone(void **state)
 {
         (void)state;
         char dead[64];
-        struct world w;
+        struct cache w;
         int held = dead_url(dead);
         setenv("http_proxy", dead, 1);
         setenv("HTTPS_PROXY", dead, 1);
@@ -516,7 +516,7 @@ static void peers_that_cannot_be(void **state)
                 {"ftp://127.0.0.1:1", NULL, ERR_INVALID},
                 {"https://[::1", "x.example", ERR_INVALID},
         };
-        struct world w;
+        struct cache w;
         world_begin(&w, echo, NULL, NULL, NULL);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 w.to.base_url = row[i].url;
@@ -546,7 +546,7 @@ static bool tell_connection(struct conn *c, void *arg)
         return conn_answer(c, 200, NULL, number);
 }
 
-static int connection_of(struct world *w, struct http_request r)
+static int connection_of(struct cache *w, struct http_request r)
 {
         struct fate f = {0};
         start(w, &f, r);
@@ -561,7 +561,7 @@ static int connection_of(struct world *w, struct http_request r)
 static void a_socket_that_cannot_be_had_is_told(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct rlimit was;
         world_begin(&w, echo, NULL, NULL, NULL);
         assert_int_equal(ask(&w, (struct http_request){.method = HTTP_GET}).reply.status,
@@ -582,7 +582,7 @@ static void a_socket_that_cannot_be_had_is_told(void **state)
 static void classes_and_revisions_have_connections_of_their_own(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, tell_connection, NULL, NULL, NULL);
         assert_int_equal(connection_of(&w, (struct http_request){0}), 1);
         assert_int_equal(connection_of(&w, (struct http_request){0}), 1);
@@ -618,7 +618,7 @@ static void a_write_is_sent_once(void **state)
 {
         (void)state;
         _Atomic int posts = 0;
-        struct world w;
+        struct cache w;
         world_begin(&w, count_posts_and_close, &posts, NULL, NULL);
         assert_int_equal(ask(&w, (struct http_request){0}).reply.err.code, 0);
         assert_int_equal(ask(&w, (struct http_request){0}).reply.err.code, 0); /* libcurl takes a new connection */
@@ -638,7 +638,7 @@ static bool silent_first(struct conn *c, void *arg)
 static void a_dead_connection_is_left(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, silent_first, NULL, NULL, NULL);
         assert_int_equal(ask(&w, (struct http_request){.deadline_ms = 900}).reply.err.code, ERR_RETRY);
         assert_int_equal(connection_of(&w, (struct http_request){0}), 2);
@@ -656,7 +656,7 @@ static void a_silent_stream_holds_up_no_other(void **state)
         (void)state;
         struct identity *ca = identity_new(NULL, "our ca", 10), *server = identity_new(ca, "127.0.0.1", 10);
         for (int tls = 0; tls < 2; tls++) {
-                struct world w;
+                struct cache w;
                 struct fate hung = {0};
                 world_begin(&w, hang_or_tell, NULL, tls ? server : NULL, tls ? ca : NULL);
                 start(&w, &hung, (struct http_request){.path_query = "/hang", .stream = true});
@@ -682,7 +682,7 @@ static void concurrency_is_bounded(void **state)
 {
         (void)state;
         enum { COUNT = 30 };
-        struct world w;
+        struct cache w;
         world_begin(&w, answer_slowly, NULL, NULL, NULL);
         http_set_limits(w.http, 0, 3);
         struct fate f[COUNT] = {0};
@@ -701,7 +701,7 @@ static void the_rate_is_bounded(void **state)
 {
         (void)state;
         enum { COUNT = 30, RATE = 20 };
-        struct world w;
+        struct cache w;
         world_begin(&w, echo, NULL, NULL, NULL);
         http_free(w.http);
         w.http = http_new(w.loop, &(struct http_limits){.rate = RATE, .concurrency = 8});
@@ -726,7 +726,7 @@ static bool hang_or_answer(struct conn *c, void *arg)
 static void urgent_requests_and_streams_pass_by(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, hang_or_answer, NULL, NULL, NULL);
         http_set_limits(w.http, 0.001, 1);
         struct fate hung = {0}, waiting = {0};
@@ -745,7 +745,7 @@ static void urgent_requests_and_streams_pass_by(void **state)
 static void waiting_has_an_end_and_a_bound(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, hang_or_answer, NULL, NULL, NULL);
         http_set_limits(w.http, 0, 1);
         struct fate hung = {0}, late = {0}, filler = {0}, over = {0};
@@ -776,7 +776,7 @@ static bool answer_in_parts(struct conn *c, void *arg)
 static void a_call_can_be_cancelled_anywhere(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, answer_in_parts, NULL, NULL, NULL);
         struct fate early = {0}, own = {0}, other = {0}, victim = {0};
         http_cancel(w.http, start(&w, &early, (struct http_request){0})); /* before anything */
@@ -806,7 +806,7 @@ static void a_call_can_be_cancelled_anywhere(void **state)
 static void a_done_may_cancel_another(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, echo, NULL, NULL, NULL);
         w.to.base_url = "ftp://nowhere";
         struct fate first = {0}, second = {0};
@@ -833,7 +833,7 @@ static bool say_head(struct conn *c, void *arg)
 static void heads_are_told_once(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         world_begin(&w, say_head, NULL, NULL, NULL);
         struct fate f = ask(&w, (struct http_request){.path_query = "/whole"}), open = {0}, left = {0};
         assert_int_equal(f.heads, 1);

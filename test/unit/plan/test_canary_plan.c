@@ -16,7 +16,7 @@ static const int64_t now_ms = INT64_C(1800000000000);
 
 /* Five pods, of which one container counts; of a hundred, their ranks are 38, 55, 24, 93 and 91. */
 struct floor {
-        struct world w;
+        struct cache w;
         struct profile_spec spec;
         struct profile profile;
         struct pod *pod[PODS];
@@ -51,7 +51,7 @@ static void open_floor(struct floor *f, const char *set, const char *rest, const
 {
         *f = (struct floor){.profile = {.spec = &f->spec},
                             .t = {.ns = "shop", .kind = "Deployment", .name = "web", .profile = &f->profile}};
-        world_init(&f->w, "halflife", "halflife-system");
+        cache_init(&f->w, "halflife", "halflife-system");
         f->app = intern_text(f->w.names, text_of("app"));
         f->log = intern_text(f->w.names, text_of("log"));
         f->spec.apply = (struct apply_policy){.mode = APPLY_IN_PLACE, .canary.percent = 40, .guard.watch_ms = HOUR_MS};
@@ -62,7 +62,7 @@ static void open_floor(struct floor *f, const char *set, const char *rest, const
         }
         target_set_applied(&f->w, &f->t, mem_string(set), true);
         if (rest)
-                target_try(&f->w, &f->t, mem_string(rest));
+                pod_canary_begin(&f->w, &f->t, mem_string(rest));
 }
 
 static void close_floor(struct floor *f)
@@ -72,7 +72,7 @@ static void close_floor(struct floor *f)
                 mem_free(f->pod[i]);
         intern_drop(f->w.names, f->app);
         intern_drop(f->w.names, f->log);
-        world_release(&f->w);
+        cache_release(&f->w);
 }
 
 /* --- who comes first: a row a sentence; 600m are tried --- */
@@ -215,7 +215,7 @@ static void test_what_is_said(void **state)
                 f.t.profile = row[i].unselected ? NULL : &f.profile;
                 f.t.waits = row[i].waits;
                 f.t.canary = row[i].canary;
-                f.t.deed.stood_ms = row[i].stood > 0 ? now_ms - row[i].stood * MINUTE_MS : row[i].stood;
+                f.t.apply_state.stood_ms = row[i].stood > 0 ? now_ms - row[i].stood * MINUTE_MS : row[i].stood;
                 struct plan plan = {.target = &f.t, .now = {now_ms}};
                 canary_says(&plan);
                 const struct plan_condition *said = plan_condition(&plan, "Canary");

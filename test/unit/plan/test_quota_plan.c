@@ -36,7 +36,7 @@ static const struct {
         {PUT, 3, QUOTA("z", PODS("9")), "z=9"},
 };
 
-static void print(struct world *w, char *out, size_t size)
+static void print(struct cache *w, char *out, size_t size)
 {
         size_t at = 0;
         out[0] = '\0';
@@ -51,9 +51,9 @@ static void print(struct world *w, char *out, size_t size)
 static void quotas_are_those_of_the_namespace(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         char got[256];
-        world_init(&w, "halflife", "halflife");
+        cache_init(&w, "halflife", "halflife");
         for (size_t i = 0; i < sizeof step / sizeof *step; i++) {
                 struct err err = {0};
                 int rc = 0;
@@ -67,7 +67,7 @@ static void quotas_are_those_of_the_namespace(void **state)
                 if (rc < 0 ? step[i].want[0] != '!' : strcmp(got, step[i].want) != 0)
                         fail_msg("step %zu: %s%s, not %s", i, got, err.text, step[i].want);
         }
-        world_release(&w);
+        cache_release(&w);
 }
 
 int main(void)

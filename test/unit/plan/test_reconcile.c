@@ -587,7 +587,7 @@ static const struct row rows[] = {
          .carries = true},
 };
 
-static struct watched_kind *deployments(struct world *w)
+static struct watched_kind *deployments(struct cache *w)
 {
         for (struct watched_kind *k = w->kinds; k; k = k->next)
                 if (strcmp(k->kind, "Deployment") == 0 && strcmp(k->group, "apps") == 0)
@@ -595,11 +595,11 @@ static struct watched_kind *deployments(struct world *w)
         return NULL;
 }
 
-static void make_world(struct world *w, const struct row *r)
+static void make_world(struct cache *w, const struct row *r)
 {
         char json[4000], requests[100] = "{}";
         struct err err = {0};
-        world_init(w, "halflife", "halflife-system");
+        cache_init(w, "halflife", "halflife-system");
         if (*r->request)
                 snprintf(requests, sizeof requests, "{\"requests\":{\"cpu\":\"%s\"}}", r->request);
         snprintf(
@@ -622,7 +622,7 @@ static void make_world(struct world *w, const struct row *r)
                 fail_msg("%s: %s", r->what, err.text);
 }
 
-static void make_quota(struct world *w, const struct row *r)
+static void make_quota(struct cache *w, const struct row *r)
 {
         char json[1500];
         struct err err = {0};
@@ -633,7 +633,7 @@ static void make_quota(struct world *w, const struct row *r)
                 fail_msg("%s: %s", r->what, err.text);
 }
 
-static void make_hpa(struct world *w, const struct row *r)
+static void make_hpa(struct cache *w, const struct row *r)
 {
         char json[1500];
         struct err err = {0};
@@ -705,30 +705,30 @@ static void test_rows(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
                 const struct row *r = &rows[i];
-                struct world w;
+                struct cache w;
                 struct arena a = {0};
                 struct plan plan;
                 struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
                 make_world(&w, r);
                 make_hpa(&w, r);
                 make_quota(&w, r);
-                world_settle(&w, now);
+                cache_relink(&w, now);
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 assert_non_null(t->workload);
                 t->profile->window_open = true; /* the clock's part */
                 learn(t, r->samples);
                 target_set_admitted(&w, t, r->admitted);
                 if (r->contest) {
-                        t->deed.contest = mem_string(r->contest);
-                        t->deed.contested_ms = now.wall.ms + HOUR_MS;
+                        t->apply_state.contest = mem_string(r->contest);
+                        t->apply_state.contested_ms = now.wall.ms + HOUR_MS;
                 }
-                t->deed.changed_ms = r->changed_ms ? now.wall.ms - r->changed_ms : 0;
+                t->apply_state.changed_ms = r->changed_ms ? now.wall.ms - r->changed_ms : 0;
                 t->kill_ms = r->killed_ms ? now.wall.ms - r->killed_ms : 0;
                 struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
                 reconcile(&w, t, &facts, &a, &plan);
                 check(r, &plan);
                 arena_release(&a);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -748,11 +748,11 @@ static const struct {
         {"injected, without a CPU limit", NO_LIMIT, "Lowered", 285},
 };
 
-static void make_guaranteed(struct world *w, const char *proxy)
+static void make_guaranteed(struct cache *w, const char *proxy)
 {
         char json[2000];
         struct err err = {0};
-        world_init(w, "halflife", "halflife-system");
+        cache_init(w, "halflife", "halflife-system");
         assert_int_equal(workload_upsert(w, deployments(w),
                                          TEXT("{\"metadata\":{\"namespace\":\"web\",\"name\":\"web\"," UID(
                                                  "1") ",\"generation\":1},"
@@ -787,12 +787,12 @@ static void test_injected_and_guaranteed(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof injected / sizeof injected[0]; i++) {
-                struct world w;
+                struct cache w;
                 struct arena a = {0};
                 struct plan plan;
                 struct now now = {.wall = {base_ms + SAMPLES * 1000}, .mono = {1}};
                 make_guaranteed(&w, injected[i].proxy);
-                world_settle(&w, now);
+                cache_relink(&w, now);
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 t->profile->window_open = true;
                 learn(t, SAMPLES);
@@ -804,7 +804,7 @@ static void test_injected_and_guaranteed(void **state)
                         fail_msg("%s: %lld, %s", injected[i].what, (long long)app->of[CPU].target.value,
                                  reason_name(app->reason[CPU]));
                 arena_release(&a);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 

@@ -37,7 +37,7 @@ static bool answer(struct conn *c, void *arg)
         return conn_answer(c, s->status, s->headers, is_cpu(c) ? s->cpu : s->memory);
 }
 
-struct world {
+struct cache {
         struct loop *loop;
         struct peer *peer;
         struct prometheus *prometheus;
@@ -48,10 +48,10 @@ struct world {
         int done;
 };
 
-static void begin(struct world *w, struct script *s, struct prometheus_options o)
+static void begin(struct cache *w, struct script *s, struct prometheus_options o)
 {
         struct err err = {0};
-        *w = (struct world){.loop = loop_new(), .peer = peer_start(answer, s, NULL)};
+        *w = (struct cache){.loop = loop_new(), .peer = peer_start(answer, s, NULL)};
         o.url = w->peer->url;
         o.user_agent = "halflife/test";
         o.queries = 2;
@@ -59,7 +59,7 @@ static void begin(struct world *w, struct script *s, struct prometheus_options o
         assert_int_equal(prometheus_new(w->loop, &o, &w->prometheus, &err), 0);
 }
 
-static void end(struct world *w)
+static void end(struct cache *w)
 {
         prometheus_free(w->prometheus);
         loop_free(w->loop);
@@ -68,7 +68,7 @@ static void end(struct world *w)
 
 static void on_answer(void *arg, const struct prometheus_answer *a)
 {
-        struct world *w = arg;
+        struct cache *w = arg;
         size_t at = 0;
         w->done++;
         w->err = a->err;
@@ -93,7 +93,7 @@ static struct prometheus_slice slice(size_t most)
                 .from = {60000}, .to = {120000}, .step_ms = 60000, .deadline_ms = 5000, .points_most = most};
 }
 
-static void fetch(struct world *w, size_t most)
+static void fetch(struct cache *w, size_t most)
 {
         struct prometheus_slice s = slice(most);
         w->done = 0;
@@ -108,7 +108,7 @@ static void fetch(struct world *w, size_t most)
 static void both_resources_become_points_in_order(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct script s = {.status = 200,
                            .cpu = MATRIX(SERIES("b", "p", "c", "[60,\"0.25\"],[120,\"0.5\"]") "," SERIES(
                                    "a", "z", "c", "[120,\"2\"]")),
@@ -131,7 +131,7 @@ static void both_resources_become_points_in_order(void **state)
 static void nothing_is_an_answer_too(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct script s = {.status = 200, .cpu = MATRIX(""), .memory = MATRIX("")};
         begin(&w, &s, (struct prometheus_options){0});
         fetch(&w, 100);
@@ -165,7 +165,7 @@ static void what_is_no_answer_says_why(void **state)
                 {200, NULL, MATRIX(SERIES("n", "p", "c", "[60,\"1\"],[120,\"1\"]")), 1, ERR_TOOBIG, "more points"},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct world w;
+                struct cache w;
                 struct script s = {
                         .status = row[i].status, .headers = row[i].headers, .cpu = row[i].body, .memory = row[i].body};
                 begin(&w, &s, (struct prometheus_options){0});
@@ -183,7 +183,7 @@ static void what_is_no_answer_says_why(void **state)
 static void credentials_are_read_afresh(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct script s = {.status = 200, .cpu = MATRIX(""), .memory = MATRIX("")};
         char *token = tmp_file("token", "first\n");
         begin(&w, &s, (struct prometheus_options){.bearer_file = token});
@@ -213,7 +213,7 @@ static void credentials_are_read_afresh(void **state)
 static void without_credentials_nobody_asks(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct script s = {.status = 200, .cpu = MATRIX(""), .memory = MATRIX("")};
         char *token = tmp_file("none", "");
         begin(&w, &s, (struct prometheus_options){.bearer_file = token});
@@ -232,7 +232,7 @@ static void without_credentials_nobody_asks(void **state)
 static void users_have_passwords(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct script s = {.status = 200, .cpu = MATRIX(""), .memory = MATRIX("")};
         char *password = tmp_file("password", "cret\r\n");
         begin(&w, &s, (struct prometheus_options){.user = "se", .password_file = password});
@@ -245,11 +245,11 @@ static void users_have_passwords(void **state)
 static void one_that_is_gone_is_told(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct err err = {0};
         char dead[64];
         int held = dead_url(dead);
-        w = (struct world){.loop = loop_new()};
+        w = (struct cache){.loop = loop_new()};
         struct prometheus_options o = {
                 .url = dead, .user_agent = "halflife/test", .queries = 1, .rate_window_ms = 60000};
         assert_int_equal(prometheus_new(w.loop, &o, &w.prometheus, &err), 0);
@@ -263,7 +263,7 @@ static void one_that_is_gone_is_told(void **state)
 static void a_fetch_can_be_given_up(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct script s = {.status = 200, .silent = true};
         begin(&w, &s, (struct prometheus_options){0});
         struct prometheus_slice sl = slice(9);

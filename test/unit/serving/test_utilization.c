@@ -20,7 +20,7 @@
 enum { SEC = 1000, FRESH_MS = 120 * SEC };
 static const int64_t now_ms = 1763700000000;
 
-static struct watched_kind *deployments(struct world *w)
+static struct watched_kind *deployments(struct cache *w)
 {
         for (struct watched_kind *k = w->kinds; k; k = k->next)
                 if (strcmp(k->kind, "Deployment") == 0 && strcmp(k->group, "apps") == 0)
@@ -28,11 +28,11 @@ static struct watched_kind *deployments(struct world *w)
         return NULL;
 }
 
-static void make_world(struct world *w, const char *hpa)
+static void make_world(struct cache *w, const char *hpa)
 {
         char json[600];
         struct err err = {0};
-        world_init(w, "halflife", "halflife-system");
+        cache_init(w, "halflife", "halflife-system");
         w->pod_labels = true;
         assert_int_equal(
                 workload_upsert(w, deployments(w),
@@ -50,7 +50,7 @@ static void make_world(struct world *w, const char *hpa)
 }
 
 /* "annotations": {…}; resources of app and, where there is one, of side. */
-static void make_pod(struct world *w, const char *name, const char *annotations, const char *app, const char *side)
+static void make_pod(struct cache *w, const char *name, const char *annotations, const char *app, const char *side)
 {
         char json[3000];
         struct err err = {0};
@@ -69,7 +69,7 @@ static void make_pod(struct world *w, const char *name, const char *annotations,
                 fail_msg("%s: %s", name, err.text);
 }
 
-static void sample(struct world *w, const char *pod, const char *container, int64_t cpu, int64_t memory, int64_t at_ms)
+static void sample(struct cache *w, const char *pod, const char *container, int64_t cpu, int64_t memory, int64_t at_ms)
 {
         char key[300];
         snprintf(key, sizeof key, "web/%s", pod);
@@ -83,11 +83,11 @@ static void sample(struct world *w, const char *pod, const char *container, int6
                 }
 }
 
-static struct snapshot *show(struct world *w)
+static struct snapshot *show(struct cache *w)
 {
         const struct now now = {.wall = {now_ms}, .mono = {1}};
         struct snapshot *v = snapshot_new();
-        world_settle(w, now);
+        cache_relink(w, now);
         snapshot_add_utilization(w, now.wall, FRESH_MS, v);
         return v;
 }
@@ -129,7 +129,7 @@ static void test_rows(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-                struct world w;
+                struct cache w;
                 make_world(&w, "LimitBasis");
                 make_pod(&w, "web-1", rows[i].annotations, rows[i].app, rows[i].side);
                 sample(&w, "web-1", "app", CORE / 2, 256 << 20, now_ms - SEC);
@@ -144,7 +144,7 @@ static void test_rows(void **state)
                         fail_msg("%s: %lld and %lld", rows[i].what, (long long)v->pod[0].utilization[CPU],
                                  (long long)v->pod[0].utilization[MEMORY]);
                 snapshot_drop(v);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -165,7 +165,7 @@ static void test_of_whom(void **state)
                 {"LimitBasis", SEC, 2 * SEC, 0},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct world w;
+                struct cache w;
                 make_world(&w, row[i].hpa);
                 make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", "{" LIMITS("1", "1Gi") "}");
                 sample(&w, "web-1", "app", CORE, 1 << 20, now_ms - row[i].app_ms);
@@ -174,7 +174,7 @@ static void test_of_whom(void **state)
                 if (v->pods != row[i].want)
                         fail_msg("row %zu: %zu pods", i, v->pods);
                 snapshot_drop(v);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -182,7 +182,7 @@ static void test_of_whom(void **state)
 static void test_after_a_restart(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         make_world(&w, "LimitBasis");
         make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", NULL);
         struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
@@ -191,7 +191,7 @@ static void test_after_a_restart(void **state)
         struct snapshot *v = show(&w);
         assert_int_equal(v->pods, 0);
         snapshot_drop(v);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* Where nobody selects by labels, only pods that are asked for have room for a sample: from the first look on. */
@@ -200,7 +200,7 @@ static void test_without_labels(void **state)
         (void)state;
         static const char *const word[] = {"LimitBasis", "Hold"};
         for (int i = 0; i < 2; i++) {
-                struct world w;
+                struct cache w;
                 make_world(&w, word[i]);
                 w.pod_labels = false;
                 make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", NULL);
@@ -212,7 +212,7 @@ static void test_without_labels(void **state)
                 struct snapshot *v = show(&w);
                 assert_int_equal(v->pods, i == 0);
                 snapshot_drop(v);
-                world_release(&w);
+                cache_release(&w);
         }
 }
 
@@ -220,7 +220,7 @@ static void test_series(void **state)
 {
         (void)state;
         static const struct metric m = {"halflife_pod_cpu_utilization", "Help.", METRIC_GAUGE};
-        struct world w;
+        struct cache w;
         struct buf out;
         make_world(&w, "LimitBasis");
         for (int i = 2; i > 0; i--) {
@@ -242,7 +242,7 @@ static void test_series(void **state)
         assert_true(text_is(label[1].key, "pod") && text_is(label[1].value, "web-1"));
         buf_release(&out);
         snapshot_drop(v);
-        world_release(&w);
+        cache_release(&w);
 }
 
 /* <<.X>> as prometheus-adapter fills it in. The caller's. */
@@ -284,7 +284,7 @@ static void check_rule(const json_t *rule, enum resource r, const char *printed)
 static void test_rules_of_the_adapter(void **state)
 {
         (void)state;
-        struct world w;
+        struct cache w;
         struct buf out;
         struct err err = {0};
         size_t len;
@@ -303,7 +303,7 @@ static void test_rules_of_the_adapter(void **state)
                 check_rule(json_array_get(rules, r), r, buf_text(&out).p);
         buf_release(&out);
         snapshot_drop(v);
-        world_release(&w);
+        cache_release(&w);
 }
 
 static void test_series_are_bounded(void **state)
