@@ -164,7 +164,7 @@ $(BENCHES): $(OUT)/%: $(OUT)/%.o $(TEST_LIBS)
 
 # --- tests ---------------------------------------------------------------------------------------------------------------
 
-.PHONY: test test-run check check-core check-layers check-counts counts check-crds check-alerts check-format asan tsan coverage fuzz
+.PHONY: test test-run check check-core check-layers check-names check-counts counts check-crds check-alerts check-format asan tsan coverage fuzz
 
 test: ## unit, scenario and fault tests (installs what is missing first)
 	@.ci/packages curl
@@ -173,7 +173,7 @@ test: ## unit, scenario and fault tests (installs what is missing first)
 test-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
 	@test/run $(OUT)
 
-check: check-core check-layers check-counts check-crds check-alerts check-format ## everything that gates: purity, layers, counts, format, tests with both compilers' warnings as errors
+check: check-core check-layers check-names check-counts check-crds check-alerts check-format ## everything that gates: purity, layers, counts, format, tests with both compilers' warnings as errors
 	@$(MAKE) --no-print-directory test WERROR=-Werror
 
 # Built apart, without hardening, so that nothing but what core itself calls is left undefined.
@@ -218,6 +218,9 @@ mutate: ## change one comparison or constant of core at a time, and expect a fai
 
 check-layers: ## includes follow the chain of modules
 	@test/layers selftest && test/layers
+
+check-names: ## no static function is one bare word, and few names are shared by several files
+	@test/counts names
 
 # The objects are the tests' own, so that `make check` builds them once.
 check-counts: ## circles, bare names, wide structs, long files: none more than test/counts.most allows

@@ -30,7 +30,7 @@ void buf_reset(struct buf *b)
 }
 
 /* Room for more bytes and the NUL. */
-static int reserve(struct buf *b, size_t more)
+static int buf_reserve(struct buf *b, size_t more)
 {
         if (more > b->max - b->len)
                 return ERR_TOOBIG;
@@ -47,7 +47,7 @@ static int reserve(struct buf *b, size_t more)
 
 char *buf_extend(struct buf *b, size_t len)
 {
-        if (reserve(b, len) < 0)
+        if (buf_reserve(b, len) < 0)
                 return NULL;
         char *at = b->data + b->len;
         b->len += len;
@@ -77,7 +77,7 @@ int buf_printf(struct buf *b, const char *fmt, ...)
         va_copy(again, args);
         int len = vsnprintf(NULL, 0, fmt, args);
         va_end(args);
-        int rc = len < 0 ? ERR_INVALID : reserve(b, (size_t)len);
+        int rc = len < 0 ? ERR_INVALID : buf_reserve(b, (size_t)len);
         if (rc == 0) {
                 vsnprintf(b->data + b->len, (size_t)len + 1, fmt, again);
                 b->len += (size_t)len;

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 
-static int64_t read_ns(clockid_t id)
+static int64_t clock_read_ns(clockid_t id)
 {
         struct timespec ts;
         clock_gettime(id, &ts); /* cannot fail for the two clocks used here */
@@ -16,12 +16,12 @@ static int64_t read_ns(clockid_t id)
 
 struct mono mono_read(void)
 {
-        return (struct mono){read_ns(CLOCK_MONOTONIC)};
+        return (struct mono){clock_read_ns(CLOCK_MONOTONIC)};
 }
 
 struct now now_read(void)
 {
-        return (struct now){.mono = mono_read(), .wall = {read_ns(CLOCK_REALTIME) / 1000000}};
+        return (struct now){.mono = mono_read(), .wall = {clock_read_ns(CLOCK_REALTIME) / 1000000}};
 }
 
 struct mono mono_after(struct mono now, int64_t ms)
@@ -86,7 +86,7 @@ static bool scan_char(struct scan *s, char c)
 }
 
 /* Exactly count digits, of a value from least to most. */
-static bool scan_digits(struct scan *s, int count, int least, int most, int *ret)
+static bool clock_scan_digits(struct scan *s, int count, int least, int most, int *ret)
 {
         int value = 0;
         for (; count > 0; count--, s->p++) {
@@ -111,8 +111,9 @@ static struct wall wall_of(const struct stamp *t)
 
 static bool scan_time_of_day(struct scan *s, struct stamp *t)
 {
-        return scan_digits(s, 2, 0, 23, &t->hour) && scan_char(s, ':') && scan_digits(s, 2, 0, 59, &t->minute) &&
-               scan_char(s, ':') && scan_digits(s, 2, 0, 59, &t->second);
+        return clock_scan_digits(s, 2, 0, 23, &t->hour) && scan_char(s, ':') &&
+               clock_scan_digits(s, 2, 0, 59, &t->minute) && scan_char(s, ':') &&
+               clock_scan_digits(s, 2, 0, 59, &t->second);
 }
 
 static bool scan_fraction(struct scan *s, struct stamp *t)
@@ -132,7 +133,7 @@ static bool scan_offset(struct scan *s, struct stamp *t)
         int sign = scan_char(s, '-') ? -1 : 1, hours, minutes;
         if (sign > 0 && !scan_char(s, '+'))
                 return false;
-        if (!scan_digits(s, 2, 0, 23, &hours) || !scan_char(s, ':') || !scan_digits(s, 2, 0, 59, &minutes))
+        if (!clock_scan_digits(s, 2, 0, 23, &hours) || !scan_char(s, ':') || !clock_scan_digits(s, 2, 0, 59, &minutes))
                 return false;
         t->offset_s = sign * (hours * 3600 + minutes * 60);
         return true;
@@ -142,9 +143,10 @@ int wall_parse(const char *p, size_t len, struct wall *ret)
 {
         struct scan s = {p, p + len};
         struct stamp t = {0};
-        bool good = scan_digits(&s, 4, 0, 9999, &t.year) && scan_char(&s, '-') && scan_digits(&s, 2, 1, 12, &t.month) &&
-                    scan_char(&s, '-') && scan_digits(&s, 2, 1, days_in_month(t.year, t.month), &t.day) &&
-                    scan_char(&s, 'T') && scan_time_of_day(&s, &t) && scan_fraction(&s, &t) && scan_offset(&s, &t);
+        bool good = clock_scan_digits(&s, 4, 0, 9999, &t.year) && scan_char(&s, '-') &&
+                    clock_scan_digits(&s, 2, 1, 12, &t.month) && scan_char(&s, '-') &&
+                    clock_scan_digits(&s, 2, 1, days_in_month(t.year, t.month), &t.day) && scan_char(&s, 'T') &&
+                    scan_time_of_day(&s, &t) && scan_fraction(&s, &t) && scan_offset(&s, &t);
         if (!good || s.p != s.end)
                 return ERR_INVALID;
         *ret = wall_of(&t);
@@ -152,7 +154,7 @@ int wall_parse(const char *p, size_t len, struct wall *ret)
 }
 
 /* The place of the three letters in a list of such, from 0; -1 when they are none of them. */
-static int scan_name(struct scan *s, const char *names)
+static int clock_scan_name(struct scan *s, const char *names)
 {
         if (s->end - s->p < 3)
                 return -1;
@@ -169,11 +171,11 @@ int wall_parse_http(const char *text, struct wall *ret)
 {
         struct scan s = {text, text + strlen(text)};
         struct stamp t = {0};
-        if (scan_name(&s, "MonTueWedThuFriSatSun") < 0 || !scan_char(&s, ',') || !scan_char(&s, ' ') ||
-            !scan_digits(&s, 2, 1, 31, &t.day) || !scan_char(&s, ' '))
+        if (clock_scan_name(&s, "MonTueWedThuFriSatSun") < 0 || !scan_char(&s, ',') || !scan_char(&s, ' ') ||
+            !clock_scan_digits(&s, 2, 1, 31, &t.day) || !scan_char(&s, ' '))
                 return ERR_INVALID;
-        t.month = scan_name(&s, "JanFebMarAprMayJunJulAugSepOctNovDec") + 1;
-        bool good = t.month > 0 && scan_char(&s, ' ') && scan_digits(&s, 4, 0, 9999, &t.year) &&
+        t.month = clock_scan_name(&s, "JanFebMarAprMayJunJulAugSepOctNovDec") + 1;
+        bool good = t.month > 0 && scan_char(&s, ' ') && clock_scan_digits(&s, 4, 0, 9999, &t.year) &&
                     t.day <= days_in_month(t.year, t.month) && scan_char(&s, ' ') && scan_time_of_day(&s, &t);
         if (!good || strcmp(s.p, " GMT") != 0)
                 return ERR_INVALID;

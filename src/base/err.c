@@ -7,7 +7,7 @@
 #include "base/utf8.h"
 
 /* Copy s to out, which holds cap bytes, whole characters only. */
-static void copy(char *out, size_t cap, const char *s)
+static void err_copy(char *out, size_t cap, const char *s)
 {
         size_t len = utf8_cut(s, strlen(s), cap - 1);
         memcpy(out, s, len);
@@ -24,7 +24,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
         int len = vsnprintf(text, sizeof text, fmt, args);
         va_end(args);
         err->code = code;
-        copy(err->text, sizeof err->text, len < 0 ? "unknown error" : text);
+        err_copy(err->text, sizeof err->text, len < 0 ? "unknown error" : text);
         utf8_mend(err->text);
         return code;
 }
@@ -41,7 +41,7 @@ int err_wrap(struct err *err, const char *fmt, ...)
         size_t used = len < 0 ? 0 : strlen(text);
         memcpy(text + used, ": ", 2);
         strcpy(text + used + 2, err->text);
-        copy(err->text, sizeof err->text, text);
+        err_copy(err->text, sizeof err->text, text);
         utf8_mend(err->text);
         return err->code;
 }

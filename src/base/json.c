@@ -14,14 +14,14 @@ void json_init(struct json *j, const char *p, size_t len)
 }
 
 /* Errors stick; the place is where reading stopped. */
-static bool fail(struct json *j, const char *why)
+static bool json_fail(struct json *j, const char *why)
 {
         if (!j->error)
                 j->error = why;
         return false;
 }
 
-static void skip_space(struct json *j)
+static void json_skip_space(struct json *j)
 {
         while (j->p < j->end && (*j->p == ' ' || *j->p == '\n' || *j->p == '\r' || *j->p == '\t'))
                 j->p++;
@@ -29,7 +29,7 @@ static void skip_space(struct json *j)
 
 static char byte_behind_space(struct json *j)
 {
-        skip_space(j);
+        json_skip_space(j);
         return j->p < j->end ? *j->p : '\0';
 }
 
@@ -41,7 +41,7 @@ static inline char next_byte(struct json *j)
         return j->p<j->end && * j->p> ' ' ? *j->p : byte_behind_space(j);
 }
 
-static bool is_digit(char c)
+static bool json_is_digit(char c)
 {
         return c >= '0' && c <= '9';
 }
@@ -64,14 +64,14 @@ static const char *skip_plain(const char *p, const char *end)
 }
 
 /* Four hex digits at p, or -1. */
-static int32_t hex4(const char *p, const char *end)
+static int32_t json_hex4(const char *p, const char *end)
 {
         int32_t value = 0;
         if (end - p < 4)
                 return -1;
         for (int i = 0; i < 4; i++) {
                 char c = p[i], lower = (char)(c | 0x20);
-                int digit = is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
+                int digit = json_is_digit(c) ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
                 if (digit < 0)
                         return -1;
                 value = value * 16 + digit;
@@ -80,7 +80,7 @@ static int32_t hex4(const char *p, const char *end)
 }
 
 /* The escape at p, which is behind a backslash: the code point, or -1. *ret_len: bytes behind the backslash. */
-static int32_t escape(const char *p, const char *end, size_t *ret_len)
+static int32_t json_escape(const char *p, const char *end, size_t *ret_len)
 {
         static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
         *ret_len = 1;
@@ -90,13 +90,13 @@ static int32_t escape(const char *p, const char *end, size_t *ret_len)
                 const char *at = memchr(from, *p, sizeof from - 1);
                 return at ? to[at - from] : -1;
         }
-        int32_t high = hex4(p + 1, end);
+        int32_t high = json_hex4(p + 1, end);
         *ret_len = 5;
         if (high < 0xd800 || high > 0xdfff)
                 return high;
         if (high > 0xdbff || end - p < 11 || p[5] != '\\' || p[6] != 'u')
                 return -1;
-        int32_t low = hex4(p + 7, end);
+        int32_t low = json_hex4(p + 7, end);
         *ret_len = 11;
         return low >= 0xdc00 && low <= 0xdfff ? 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00) : -1;
 }
@@ -107,18 +107,18 @@ static __attribute__((noinline)) bool take_special(struct json *j, bool *ret_esc
 {
         size_t step;
         if (j->p == j->end)
-                return fail(j, "a string does not end");
+                return json_fail(j, "a string does not end");
         if (*j->p == '\\') {
                 *ret_escaped = true;
-                if (escape(j->p + 1, j->end, &step) < 0)
-                        return fail(j, "a string holds a wrong escape");
+                if (json_escape(j->p + 1, j->end, &step) < 0)
+                        return json_fail(j, "a string holds a wrong escape");
                 step++;
         } else {
                 if ((unsigned char)*j->p < 0x20)
-                        return fail(j, "a string holds a control character");
+                        return json_fail(j, "a string holds a control character");
                 step = utf8_length(j->p, (size_t)(j->end - j->p));
                 if (step == 0)
-                        return fail(j, "a string is not UTF-8");
+                        return json_fail(j, "a string is not UTF-8");
         }
         j->p += step;
         return true;
@@ -138,7 +138,7 @@ static bool take_string(struct json *j, struct text *ret, bool *ret_escaped)
 }
 
 /* raw has passed take_string, and no escape is shorter than what it stands for. */
-static struct text unescape(struct text raw, struct arena *a)
+static struct text json_unescape(struct text raw, struct arena *a)
 {
         assert(a);
         char *out = arena_new(a, raw.len + 4), *to = out;
@@ -152,7 +152,7 @@ static struct text unescape(struct text raw, struct arena *a)
                 if (!slash)
                         break;
                 size_t len;
-                to += utf8_put((uint32_t)escape(p + 1, end, &len), to);
+                to += utf8_put((uint32_t)json_escape(p + 1, end, &len), to);
                 p += 1 + len;
         }
         *to = '\0';
@@ -164,7 +164,7 @@ static struct text unescape(struct text raw, struct arena *a)
 static bool take_digits(struct json *j)
 {
         const char *begin = j->p;
-        while (j->p < j->end && is_digit(*j->p))
+        while (j->p < j->end && json_is_digit(*j->p))
                 j->p++;
         return j->p > begin;
 }
@@ -177,18 +177,18 @@ static bool take_number(struct json *j, struct text *ret)
         if (j->p < j->end && *j->p == '0')
                 j->p++;
         else if (!take_digits(j))
-                return fail(j, "a number has no digits");
+                return json_fail(j, "a number has no digits");
         if (j->p < j->end && *j->p == '.') {
                 j->p++;
                 if (!take_digits(j))
-                        return fail(j, "a number has no digits behind its point");
+                        return json_fail(j, "a number has no digits behind its point");
         }
         if (j->p < j->end && (*j->p == 'e' || *j->p == 'E')) {
                 j->p++;
                 if (j->p < j->end && (*j->p == '+' || *j->p == '-'))
                         j->p++;
                 if (!take_digits(j))
-                        return fail(j, "a number has no digits in its exponent");
+                        return json_fail(j, "a number has no digits in its exponent");
         }
         *ret = (struct text){begin, (size_t)(j->p - begin)};
         return true;
@@ -198,7 +198,7 @@ static bool take_word(struct json *j, const char *word)
 {
         size_t len = strlen(word);
         if ((size_t)(j->end - j->p) < len || memcmp(j->p, word, len) != 0)
-                return fail(j, "no value begins like this");
+                return json_fail(j, "no value begins like this");
         j->p += len;
         return true;
 }
@@ -222,7 +222,7 @@ static int64_t exponent_of(const char *p, const char *end)
 }
 
 /* magnitude * 10^zeros, which must not pass 64 bits. */
-static bool scale(uint64_t *magnitude, int64_t zeros)
+static bool json_scale(uint64_t *magnitude, int64_t zeros)
 {
         for (; zeros > 0 && *magnitude; zeros--)
                 if (__builtin_mul_overflow(*magnitude, 10u, magnitude))
@@ -253,14 +253,14 @@ static const char *whole_of(struct text t, uint64_t *ret)
                 zeros++;
                 if (*p == '0')
                         continue;
-                if (!scale(&value, zeros) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
+                if (!json_scale(&value, zeros) || __builtin_add_overflow(value, (uint64_t)(*p - '0'), &value))
                         return "a number is not whole or beyond 64 bits";
                 zeros = 0;
         }
         zeros += exponent - behind;
         if (value && zeros < 0)
                 return "a number is not whole";
-        if (!scale(&value, zeros))
+        if (!json_scale(&value, zeros))
                 return "a number is beyond 64 bits";
         *ret = value;
         return NULL;
@@ -274,8 +274,8 @@ int64_t json_int(struct json *j)
                 take_word(j, "null");
                 return 0;
         }
-        if (c != '-' && !is_digit(c)) {
-                fail(j, "a whole number was expected");
+        if (c != '-' && !json_is_digit(c)) {
+                json_fail(j, "a whole number was expected");
                 return 0;
         }
         const char *begin = j->p;
@@ -288,7 +288,7 @@ int64_t json_int(struct json *j)
                 why = "a number is beyond 64 bits";
         if (why) {
                 j->p = begin;
-                fail(j, why);
+                json_fail(j, why);
                 return 0;
         }
         return (int64_t)(negative ? -magnitude : magnitude);
@@ -306,7 +306,7 @@ bool json_bool(struct json *j)
                 take_word(j, "null");
                 return false;
         default:
-                return fail(j, "true or false was expected");
+                return json_fail(j, "true or false was expected");
         }
 }
 
@@ -317,19 +317,19 @@ struct text json_text(struct json *j, struct arena *a)
         if (take_null(j) || j->error)
                 return (struct text){"", 0};
         if (next_byte(j) != '"') {
-                fail(j, "a string was expected");
+                json_fail(j, "a string was expected");
                 return (struct text){"", 0};
         }
         if (!take_string(j, &raw, &escaped))
                 return (struct text){"", 0};
-        return escaped ? unescape(raw, a) : raw;
+        return escaped ? json_unescape(raw, a) : raw;
 }
 
 struct text json_scalar(struct json *j, struct arena *a)
 {
         struct text t;
         char c = next_byte(j);
-        if (c != '-' && !is_digit(c))
+        if (c != '-' && !json_is_digit(c))
                 return json_text(j, a);
         return take_number(j, &t) ? t : (struct text){"", 0};
 }
@@ -342,7 +342,7 @@ char json_peek(struct json *j)
         switch (c) {
         case '\0':
                 if (!j->error && j->p < j->end)
-                        fail(j, "no value begins like this");
+                        json_fail(j, "no value begins like this");
                 return '\0';
         case '{':
         case '[':
@@ -352,9 +352,9 @@ char json_peek(struct json *j)
         case 'n':
                 return c;
         default:
-                if (c == '-' || is_digit(c))
+                if (c == '-' || json_is_digit(c))
                         return '0';
-                fail(j, "no value begins like this");
+                json_fail(j, "no value begins like this");
                 return '\0';
         }
 }
@@ -365,9 +365,9 @@ bool json_enter(struct json *j, char bracket)
         if (take_null(j) || j->error)
                 return false;
         if (next_byte(j) != bracket)
-                return fail(j, bracket == '{' ? "an object was expected" : "an array was expected");
+                return json_fail(j, bracket == '{' ? "an object was expected" : "an array was expected");
         if (j->depth == JSON_DEPTH_MAX)
-                return fail(j, "values are nested too deeply");
+                return json_fail(j, "values are nested too deeply");
         j->bracket[j->depth++] = bracket;
         j->first = true;
         j->p++;
@@ -375,7 +375,7 @@ bool json_enter(struct json *j, char bracket)
 }
 
 /* Go to the next member or element, or consume the end of what is innermost and return false. */
-static bool advance(struct json *j, char bracket)
+static bool json_advance(struct json *j, char bracket)
 {
         char c = next_byte(j);
         if (j->error)
@@ -392,7 +392,7 @@ static bool advance(struct json *j, char bracket)
                 return true;
         }
         if (c != ',')
-                return fail(j, bracket == '{' ? "',' or '}' was expected" : "',' or ']' was expected");
+                return json_fail(j, bracket == '{' ? "',' or '}' was expected" : "',' or ']' was expected");
         j->p++;
         return true;
 }
@@ -401,14 +401,14 @@ bool json_key(struct json *j, struct text *ret_key)
 {
         struct text key;
         bool escaped;
-        if (!advance(j, '{'))
+        if (!json_advance(j, '{'))
                 return false;
         if (next_byte(j) != '"')
-                return fail(j, "a key was expected");
+                return json_fail(j, "a key was expected");
         if (!take_string(j, &key, &escaped))
                 return false;
         if (next_byte(j) != ':')
-                return fail(j, "':' was expected");
+                return json_fail(j, "':' was expected");
         j->p++;
         *ret_key = key;
         return true;
@@ -416,10 +416,10 @@ bool json_key(struct json *j, struct text *ret_key)
 
 bool json_item(struct json *j)
 {
-        if (!advance(j, '['))
+        if (!json_advance(j, '['))
                 return false;
         if (next_byte(j) == ']')
-                return fail(j, "a value was expected");
+                return json_fail(j, "a value was expected");
         return true;
 }
 
@@ -451,7 +451,7 @@ static void skip_or_enter(struct json *j)
                 take_word(j, "null");
                 break;
         default:
-                fail(j, "a value was expected");
+                json_fail(j, "a value was expected");
         }
 }
 
@@ -478,9 +478,9 @@ int json_done(struct json *j, struct err *err)
 {
         next_byte(j);
         if (!j->error && j->depth > 0)
-                fail(j, "a value was not read to its end");
+                json_fail(j, "a value was not read to its end");
         if (!j->error && j->p < j->end)
-                fail(j, "more follows the value");
+                json_fail(j, "more follows the value");
         if (!j->error)
                 return 0;
         if (j->p == j->end)

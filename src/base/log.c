@@ -27,14 +27,14 @@ void log_setup(enum log_level least, bool json)
         atomic_store(&as_json, json);
 }
 
-static void add(struct buf *b, const char *p, size_t len)
+static void log_add(struct buf *b, const char *p, size_t len)
 {
         (void)buf_add(b, p, len);
 }
 
-static void add_text(struct buf *b, const char *s)
+static void log_add_text(struct buf *b, const char *s)
 {
-        add(b, s, strlen(s));
+        log_add(b, s, strlen(s));
 }
 
 /* Control characters, C1 among them (terminals obey those too), become escapes that JSON and people both read. */
@@ -44,41 +44,41 @@ static void add_escaped_char(struct buf *b, const char *p, size_t len)
         uint32_t code = len == 2 ? (uint32_t)(p[0] & 0x1f) << 6 | (p[1] & 0x3f) : (unsigned char)p[0];
         for (const char *s = shorts; len == 1 && *s; s += 2) {
                 if (*s == *p) {
-                        add(b, (const char[]){'\\', s[1]}, 2);
+                        log_add(b, (const char[]){'\\', s[1]}, 2);
                         return;
                 }
         }
         if (len > 2 || (code >= 0x20 && code != 0x7f && (code < 0x80 || code > 0x9f)))
-                add(b, p, len);
+                log_add(b, p, len);
         else
                 (void)buf_printf(b, "\\u%04x", (unsigned)code);
 }
 
-static void add_escaped(struct buf *b, const char *s)
+static void log_add_escaped(struct buf *b, const char *s)
 {
         size_t len = strlen(s), shown = utf8_cut(s, len, LOG_VALUE_MAX);
         for (size_t i = 0, step; i < shown; i += step) {
                 step = utf8_length(s + i, shown - i);
                 if (step == 0) {
                         step = 1;
-                        add_text(b, "\ufffd");
+                        log_add_text(b, "\ufffd");
                 } else {
                         add_escaped_char(b, s + i, step);
                 }
         }
         if (shown < len)
-                add_text(b, "\u2026");
+                log_add_text(b, "\u2026");
 }
 
-static void add_quoted(struct buf *b, const char *s)
+static void log_add_quoted(struct buf *b, const char *s)
 {
-        add_text(b, "\"");
-        add_escaped(b, s);
-        add_text(b, "\"");
+        log_add_text(b, "\"");
+        log_add_escaped(b, s);
+        log_add_text(b, "\"");
 }
 
 /* What reads unmistakably without quotes. */
-static bool is_plain(const char *s)
+static bool log_is_plain(const char *s)
 {
         for (const char *p = s; *p; p++)
                 if ((unsigned char)*p <= ' ' || (unsigned char)*p >= 0x7f || *p == '"' || *p == '=' || *p == '\\')
@@ -98,16 +98,16 @@ static void add_real(struct buf *b, double value, bool json)
                 (void)buf_printf(b, "%.9g", value);
 }
 
-static void add_value(struct buf *b, const struct kv *kv, bool json)
+static void log_add_value(struct buf *b, const struct kv *kv, bool json)
 {
         switch (kv->kind) {
         case KV_IS_TEXT:
                 if (!kv->text)
-                        add_text(b, json ? "null" : "-");
-                else if (!json && is_plain(kv->text))
-                        add_escaped(b, kv->text);
+                        log_add_text(b, json ? "null" : "-");
+                else if (!json && log_is_plain(kv->text))
+                        log_add_escaped(b, kv->text);
                 else
-                        add_quoted(b, kv->text);
+                        log_add_quoted(b, kv->text);
                 break;
         case KV_IS_INT:
                 (void)buf_printf(b, "%" PRId64, kv->integer);
@@ -123,10 +123,10 @@ static void text_line(struct buf *b, enum log_level level, const char *at, const
 {
         static const char *const name[] = {"DEBUG", "INFO ", "WARN ", "ERROR"};
         (void)buf_printf(b, "%s %s ", at, name[level]);
-        add_escaped(b, message);
+        log_add_escaped(b, message);
         for (int i = 0; i < count; i++) {
                 (void)buf_printf(b, " %s=", kv[i].key);
-                add_value(b, &kv[i], false);
+                log_add_value(b, &kv[i], false);
         }
 }
 
@@ -135,14 +135,14 @@ static void json_line(struct buf *b, enum log_level level, const char *at, const
 {
         static const char *const name[] = {"debug", "info", "warn", "error"};
         (void)buf_printf(b, "{\"time\":\"%s\",\"level\":\"%s\",\"message\":", at, name[level]);
-        add_quoted(b, message);
+        log_add_quoted(b, message);
         for (int i = 0; i < count; i++) {
-                add_text(b, ",");
-                add_quoted(b, kv[i].key);
-                add_text(b, ":");
-                add_value(b, &kv[i], true);
+                log_add_text(b, ",");
+                log_add_quoted(b, kv[i].key);
+                log_add_text(b, ":");
+                log_add_value(b, &kv[i], true);
         }
-        add_text(b, "}");
+        log_add_text(b, "}");
 }
 
 /* All of it, however slow the reader is; a reader that is gone loses its line, not ours. */
@@ -171,7 +171,7 @@ void log_write(enum log_level level, const char *message, const struct kv *kv, i
         struct buf b __attribute__((cleanup(buf_release_auto)));
         buf_init(&b, LOG_LINE_MAX);
         (atomic_load(&as_json) ? json_line : text_line)(&b, level, at, message, kv, count);
-        add_text(&b, "\n");
+        log_add_text(&b, "\n");
         pthread_mutex_lock(&one_line);
         write_whole(b.data, b.len);
         pthread_mutex_unlock(&one_line);

@@ -22,7 +22,7 @@ struct sip {
         uint64_t v0, v1, v2, v3;
 };
 
-static uint64_t rotate(uint64_t x, int bits)
+static uint64_t map_rotate(uint64_t x, int bits)
 {
         return x << bits | x >> (64 - bits);
 }
@@ -30,15 +30,15 @@ static uint64_t rotate(uint64_t x, int bits)
 static void sip_round(struct sip *s)
 {
         s->v0 += s->v1;
-        s->v1 = rotate(s->v1, 13) ^ s->v0;
-        s->v0 = rotate(s->v0, 32);
+        s->v1 = map_rotate(s->v1, 13) ^ s->v0;
+        s->v0 = map_rotate(s->v0, 32);
         s->v2 += s->v3;
-        s->v3 = rotate(s->v3, 16) ^ s->v2;
+        s->v3 = map_rotate(s->v3, 16) ^ s->v2;
         s->v0 += s->v3;
-        s->v3 = rotate(s->v3, 21) ^ s->v0;
+        s->v3 = map_rotate(s->v3, 21) ^ s->v0;
         s->v2 += s->v1;
-        s->v1 = rotate(s->v1, 17) ^ s->v2;
-        s->v2 = rotate(s->v2, 32);
+        s->v1 = map_rotate(s->v1, 17) ^ s->v2;
+        s->v2 = map_rotate(s->v2, 32);
 }
 
 static void sip_word(struct sip *s, uint64_t word)
@@ -95,7 +95,7 @@ void map_release(struct map *m)
 }
 
 /* The slot of the key, or the empty one where it belongs. */
-static size_t find(const struct map *m, struct text key, uint32_t hash)
+static size_t map_find(const struct map *m, struct text key, uint32_t hash)
 {
         size_t mask = m->cap - 1, i = hash & mask;
         while (m->slot[i].value && !(m->slot[i].hash == hash && text_equal(slot_key(&m->slot[i]), key)))
@@ -103,7 +103,7 @@ static size_t find(const struct map *m, struct text key, uint32_t hash)
         return i;
 }
 
-static void grow(struct map *m)
+static void map_grow(struct map *m)
 {
         struct map bigger = {.count = m->count, .cap = m->cap ? 2 * m->cap : MAP_LEAST};
         bigger.slot = mem_new_array(bigger.cap, sizeof *bigger.slot);
@@ -121,16 +121,16 @@ static void grow(struct map *m)
 
 void *map_get(const struct map *m, struct text key)
 {
-        return m->count ? m->slot[find(m, key, slot_hash(key))].value : NULL;
+        return m->count ? m->slot[map_find(m, key, slot_hash(key))].value : NULL;
 }
 
 void *map_put(struct map *m, struct text key, void *value)
 {
         assert(value && key.len <= UINT32_MAX);
         if (m->count >= m->cap / 4 * 3)
-                grow(m);
+                map_grow(m);
         uint32_t hash = slot_hash(key);
-        struct map_slot *s = &m->slot[find(m, key, hash)];
+        struct map_slot *s = &m->slot[map_find(m, key, hash)];
         void *old = s->value;
         m->count += !old;
         *s = (struct map_slot){key.p, value, (uint32_t)key.len, hash};
@@ -141,7 +141,7 @@ void *map_drop(struct map *m, struct text key)
 {
         if (m->count == 0)
                 return NULL;
-        size_t mask = m->cap - 1, hole = find(m, key, slot_hash(key));
+        size_t mask = m->cap - 1, hole = map_find(m, key, slot_hash(key));
         void *old = m->slot[hole].value;
         if (!old)
                 return NULL;

@@ -15,7 +15,7 @@ static _Noreturn void out_of_memory(void)
         abort();
 }
 
-static size_t product(size_t count, size_t size)
+static size_t mem_product(size_t count, size_t size)
 {
         size_t bytes;
         if (__builtin_mul_overflow(count, size, &bytes))
@@ -23,7 +23,7 @@ static size_t product(size_t count, size_t size)
         return bytes;
 }
 
-static void *checked(void *p)
+static void *mem_checked(void *p)
 {
         if (!p)
                 out_of_memory();
@@ -32,22 +32,22 @@ static void *checked(void *p)
 
 void *mem_new(size_t size)
 {
-        return checked(calloc(1, size ? size : 1));
+        return mem_checked(calloc(1, size ? size : 1));
 }
 
 void *mem_new_array(size_t count, size_t size)
 {
-        return mem_new(product(count, size));
+        return mem_new(mem_product(count, size));
 }
 
 void *mem_resize(void *p, size_t count, size_t size)
 {
-        size_t bytes = product(count, size);
+        size_t bytes = mem_product(count, size);
         if (bytes == 0) {
                 free(p);
                 return NULL;
         }
-        return checked(realloc(p, bytes));
+        return mem_checked(realloc(p, bytes));
 }
 
 char *mem_string(const char *s)
@@ -57,7 +57,7 @@ char *mem_string(const char *s)
 
 char *mem_string_n(const char *p, size_t len)
 {
-        char *copy = checked(malloc(len + 1));
+        char *copy = mem_checked(malloc(len + 1));
         if (len)
                 memcpy(copy, p, len);
         copy[len] = '\0';
@@ -71,7 +71,7 @@ char *mem_printf(const char *fmt, ...)
         char *text = NULL;
         int len = vasprintf(&text, fmt, args);
         va_end(args);
-        return checked(len < 0 ? NULL : text);
+        return mem_checked(len < 0 ? NULL : text);
 }
 
 void mem_free(void *p)
@@ -104,7 +104,7 @@ static size_t align_up(size_t n)
 
 static struct arena_block *block_new(size_t cap, struct arena_block *prev)
 {
-        struct arena_block *b = checked(malloc(sizeof *b + cap));
+        struct arena_block *b = mem_checked(malloc(sizeof *b + cap));
         *b = (struct arena_block){.prev = prev, .cap = cap};
         return b;
 }
@@ -208,7 +208,7 @@ struct slab {
         size_t bytes;
 };
 
-static size_t class_of(size_t size)
+static size_t mem_class_of(size_t size)
 {
         if (size <= SLAB_FINE)
                 return size ? (size - 1) / SLAB_STEP : 0;
@@ -225,7 +225,7 @@ static size_t class_size(size_t class)
 
 size_t slab_round(size_t size)
 {
-        return size > SLAB_MOST ? size : class_size(class_of(size));
+        return size > SLAB_MOST ? size : class_size(mem_class_of(size));
 }
 
 struct slab *slab_new(void)
@@ -254,7 +254,7 @@ void slab_free(struct slab *s)
 static void *large_take(struct slab *s, size_t size)
 {
         struct slab_large *l = size > SIZE_MAX / 2 ? NULL : malloc(sizeof *l + size);
-        l = checked(l);
+        l = mem_checked(l);
         l->ring = (struct ring){.prev = &s->large, .next = s->large.next};
         l->ring.next->prev = l->ring.prev->next = &l->ring;
         s->bytes += sizeof *l + size;
@@ -272,7 +272,7 @@ static void large_give(struct slab *s, void *p, size_t size)
 
 static void chunk_add(struct slab *s, size_t class)
 {
-        struct slab_chunk *c = checked(malloc(sizeof *c + SLAB_CHUNK));
+        struct slab_chunk *c = mem_checked(malloc(sizeof *c + SLAB_CHUNK));
         c->next = s->chunk;
         s->chunk = c;
         s->fresh[class] = c->data;
@@ -284,7 +284,7 @@ void *slab_take(struct slab *s, size_t size)
 {
         if (size > SLAB_MOST)
                 return large_take(s, size);
-        size_t class = class_of(size), block = class_size(class);
+        size_t class = mem_class_of(size), block = class_size(class);
         struct slab_block *idle = s->idle[class];
         if (idle) {
                 s->idle[class] = idle->next;
@@ -307,7 +307,7 @@ void slab_give(struct slab *s, void *p, size_t size)
                 return;
         }
         struct slab_block *b = p;
-        size_t class = class_of(size);
+        size_t class = mem_class_of(size);
         b->next = s->idle[class];
         s->idle[class] = b;
 }

@@ -133,14 +133,14 @@ static void make_ready(struct queue *q, struct entry *e)
 
 /* --- keys --- */
 
-static struct entry *find(const struct queue *q, void *key)
+static struct entry *queue_find(const struct queue *q, void *key)
 {
         return map_get(&q->held, name_of(&key));
 }
 
 static struct entry *find_or_add(struct queue *q, void *key)
 {
-        struct entry *e = find(q, key);
+        struct entry *e = queue_find(q, key);
         if (e || q->held.count >= q->max)
                 return e;
         e = MEM_NEW(struct entry);
@@ -149,7 +149,7 @@ static struct entry *find_or_add(struct queue *q, void *key)
         return e;
 }
 
-static void drop(struct queue *q, struct entry *e)
+static void queue_drop(struct queue *q, struct entry *e)
 {
         map_drop(&q->held, name_of(&e->key));
         mem_free(e);
@@ -184,7 +184,7 @@ int queue_add_after(struct queue *q, void *key, struct mono now, int64_t delay_m
         return 0;
 }
 
-static void wake(struct queue *q, struct mono now)
+static void queue_wake(struct queue *q, struct mono now)
 {
         while (q->waiting && q->heap[0]->due_ns <= now.ns)
                 make_ready(q, q->heap[0]);
@@ -192,7 +192,7 @@ static void wake(struct queue *q, struct mono now)
 
 void *queue_take(struct queue *q, struct mono now)
 {
-        wake(q, now);
+        queue_wake(q, now);
         struct entry *e = q->line.next;
         if (e == &q->line)
                 return NULL;
@@ -209,12 +209,12 @@ static void end_work(struct queue *q, struct entry *e)
         if (e->ready)
                 line_add(q, e);
         else if (!e->place)
-                drop(q, e);
+                queue_drop(q, e);
 }
 
 void queue_done(struct queue *q, void *key)
 {
-        struct entry *e = find(q, key);
+        struct entry *e = queue_find(q, key);
         if (!e)
                 return;
         assert(e->in_work);
@@ -223,7 +223,7 @@ void queue_done(struct queue *q, void *key)
 }
 
 /* Somewhere in the upper half of the delay, so that keys which failed together do not come back together. */
-static int64_t jitter(struct queue *q, int64_t delay_ms)
+static int64_t queue_jitter(struct queue *q, int64_t delay_ms)
 {
         q->draws++;
         uint64_t random = map_hash((struct text){(const char *)&q->draws, sizeof q->draws});
@@ -237,12 +237,12 @@ static int64_t back_off(struct queue *q, struct entry *e)
                 delay_ms = delay_ms > q->most_ms / 2 ? q->most_ms : 2 * delay_ms;
         if (delay_ms < q->most_ms)
                 e->failures++;
-        return jitter(q, delay_ms);
+        return queue_jitter(q, delay_ms);
 }
 
 void queue_retry(struct queue *q, void *key, struct mono now, int64_t at_least_ms)
 {
-        struct entry *e = find(q, key);
+        struct entry *e = queue_find(q, key);
         if (!e)
                 return;
         assert(e->in_work);
@@ -254,13 +254,13 @@ void queue_retry(struct queue *q, void *key, struct mono now, int64_t at_least_m
 
 void queue_forget(struct queue *q, void *key)
 {
-        struct entry *e = find(q, key);
+        struct entry *e = queue_find(q, key);
         if (!e)
                 return;
         heap_remove(q, e);
         if (e->ready && !e->in_work)
                 line_remove(e);
-        drop(q, e);
+        queue_drop(q, e);
 }
 
 int64_t queue_wait_ms(const struct queue *q, struct mono now)

@@ -11,7 +11,7 @@ enum { DAY_S = 86400, HOUR_S = 3600, OFFSET_HOURS_MOST = 24, TIME_HOURS_MOST = 1
 /* --- reading --- */
 
 /* An abbreviation: three letters or more, or anything of letters, digits and signs in <>. Its text is not kept. */
-static bool scan_name(const char **p)
+static bool tz_scan_name(const char **p)
 {
         const char *begin = *p;
         if (**p == '<') {
@@ -81,13 +81,13 @@ int rule_parse(const char *p, struct rule *ret)
 {
         struct rule r = {0};
         int32_t west;
-        if (!scan_name(&p) || !scan_time(&p, OFFSET_HOURS_MOST, &west))
+        if (!tz_scan_name(&p) || !scan_time(&p, OFFSET_HOURS_MOST, &west))
                 return ERR_INVALID;
         r.std_s = r.dst_s = -west;
         if (*p) {
                 r.has_dst = true;
                 r.dst_s = r.std_s + HOUR_S;
-                if (!scan_name(&p))
+                if (!tz_scan_name(&p))
                         return ERR_INVALID;
                 if (*p != ',') {
                         if (!scan_time(&p, OFFSET_HOURS_MOST, &west))

@@ -58,7 +58,7 @@ size_t utf8_cut(const char *p, size_t len, size_t max)
 }
 
 /* End it before the character that a cut went through. */
-static void trim(char *s)
+static void utf8_trim(char *s)
 {
         size_t len = strlen(s);
         for (size_t back = 1; back <= len && back < 4; back++) {
@@ -73,7 +73,7 @@ static void trim(char *s)
 
 void utf8_mend(char *s)
 {
-        trim(s);
+        utf8_trim(s);
         for (size_t len = strlen(s), step; len > 0; s += step, len -= step) {
                 step = utf8_length(s, len);
                 if (step == 0) {

@@ -45,9 +45,9 @@ struct reader {
         json_t *root;  /* of the document, once it is read */
 };
 
-static int fail(struct reader *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int yaml_fail(struct reader *r, yaml_mark_t at, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-static int fail(struct reader *r, yaml_mark_t at, const char *fmt, ...)
+static int yaml_fail(struct reader *r, yaml_mark_t at, const char *fmt, ...)
 {
         char why[256];
         va_list args;
@@ -135,7 +135,7 @@ static json_t *real_number(const char *s)
 }
 
 /* A number, or NULL. Underscores between digits are for people's eyes. */
-static json_t *number(const char *s)
+static json_t *yaml_number(const char *s)
 {
         if (!strchr("+-.0123456789", *s))
                 return NULL;
@@ -156,7 +156,7 @@ json_t *yaml_plain(const char *s)
                 return json_true();
         if (is_one_of(s, false_words))
                 return json_false();
-        json_t *value = number(s);
+        json_t *value = yaml_number(s);
         return value ? value : json_string(s);
 }
 
@@ -185,7 +185,7 @@ static int anchor_add(struct reader *r, const char *name, json_t *value, struct 
         if (!name)
                 return 0;
         if (r->anchors == YAML_ANCHORS_MAX)
-                return fail(r, at, "more than %d anchors", YAML_ANCHORS_MAX);
+                return yaml_fail(r, at, "more than %d anchors", YAML_ANCHORS_MAX);
         r->anchor[r->anchors++] = (struct anchor){mem_string(name), json_incref(value), extent};
         return 0;
 }
@@ -200,7 +200,7 @@ static void anchors_release(struct reader *r)
 }
 
 /* Put a whole value where it belongs; takes the reference. */
-static int put(struct reader *r, json_t *value, struct extent extent, yaml_mark_t at)
+static int yaml_put(struct reader *r, json_t *value, struct extent extent, yaml_mark_t at)
 {
         if (r->depth == 0) {
                 r->root = value;
@@ -219,12 +219,12 @@ static int put(struct reader *r, json_t *value, struct extent extent, yaml_mark_
                 in->key = NULL;
         } else {
                 json_decref(value);
-                return fail(r, at, "a key must be a text, not a collection or an alias");
+                return yaml_fail(r, at, "a key must be a text, not a collection or an alias");
         }
-        return rc < 0 ? fail(r, at, "the value cannot be held") : 0;
+        return rc < 0 ? yaml_fail(r, at, "the value cannot be held") : 0;
 }
 
-static bool wants_key(const struct reader *r)
+static bool yaml_wants_key(const struct reader *r)
 {
         const struct frame *in = &r->frame[r->depth ? r->depth - 1 : 0];
         return r->depth > 0 && json_is_object(in->value) && !in->key;
@@ -234,30 +234,30 @@ static int take_key(struct reader *r, const char *key, bool plain, yaml_mark_t a
 {
         struct frame *in = &r->frame[r->depth - 1];
         if (plain && strcmp(key, "<<") == 0)
-                return fail(r, at, "merge keys ('<<') are not supported: write the members out");
+                return yaml_fail(r, at, "merge keys ('<<') are not supported: write the members out");
         if (json_object_get(in->value, key))
-                return fail(r, at, "key '%.64s' is there twice", key);
+                return yaml_fail(r, at, "key '%.64s' is there twice", key);
         in->key = mem_string(key);
         return 0;
 }
 
-static int on_scalar(struct reader *r, const yaml_event_t *e)
+static int yaml_on_scalar(struct reader *r, const yaml_event_t *e)
 {
         const char *s = (const char *)e->data.scalar.value, *tag = (const char *)e->data.scalar.tag;
         const char *anchor = (const char *)e->data.scalar.anchor;
         bool plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
         if (strlen(s) != e->data.scalar.length)
-                return fail(r, e->start_mark, "a text holds the character U+0000");
-        if (wants_key(r))
-                return anchor ? fail(r, e->start_mark, "a key may have no anchor")
+                return yaml_fail(r, e->start_mark, "a text holds the character U+0000");
+        if (yaml_wants_key(r))
+                return anchor ? yaml_fail(r, e->start_mark, "a key may have no anchor")
                               : take_key(r, s, plain, e->start_mark);
         bool text = tag && (strcmp(tag, YAML_STR_TAG) == 0 || strcmp(tag, "!") == 0);
         if (!text && plain && is_one_of(s, no_numbers))
-                return fail(r, e->start_mark, "'%s' is not a number that JSON has", s);
+                return yaml_fail(r, e->start_mark, "'%s' is not a number that JSON has", s);
         json_t *value = text || (!plain && !tag) ? json_string(s) : yaml_plain(s);
         if (!value || (!text && !tag_fits(tag, value))) {
                 json_decref(value);
-                return fail(r, e->start_mark, "'%.64s' is not of the type '%.64s'", s, tag ? tag : "text");
+                return yaml_fail(r, e->start_mark, "'%.64s' is not of the type '%.64s'", s, tag ? tag : "text");
         }
         struct extent one = {.nodes = 1};
         int rc = anchor_add(r, anchor, value, one, e->start_mark);
@@ -265,36 +265,36 @@ static int on_scalar(struct reader *r, const yaml_event_t *e)
                 json_decref(value);
                 return rc;
         }
-        return put(r, value, one, e->start_mark);
+        return yaml_put(r, value, one, e->start_mark);
 }
 
-static int on_alias(struct reader *r, const yaml_event_t *e)
+static int yaml_on_alias(struct reader *r, const yaml_event_t *e)
 {
         const char *name = (const char *)e->data.alias.anchor;
         int i = r->anchors - 1;
         while (i >= 0 && strcmp(r->anchor[i].name, name) != 0)
                 i--;
         if (i < 0)
-                return fail(r, e->start_mark, "alias '%.64s' has no anchor before it", name);
+                return yaml_fail(r, e->start_mark, "alias '%.64s' has no anchor before it", name);
         const struct anchor *a = &r->anchor[i];
         r->copied += a->extent.nodes;
         if (r->copied > YAML_COPIED_MAX)
-                return fail(r, e->start_mark, "aliases make more than %d values", YAML_COPIED_MAX);
+                return yaml_fail(r, e->start_mark, "aliases make more than %d values", YAML_COPIED_MAX);
         if (r->depth + a->extent.height > YAML_DEPTH_MAX)
-                return fail(r, e->start_mark, "values are nested more than %d deep", YAML_DEPTH_MAX);
-        return put(r, json_deep_copy(a->value), a->extent, e->start_mark);
+                return yaml_fail(r, e->start_mark, "values are nested more than %d deep", YAML_DEPTH_MAX);
+        return yaml_put(r, json_deep_copy(a->value), a->extent, e->start_mark);
 }
 
-static int on_begin(struct reader *r, const yaml_event_t *e, json_t *value, const yaml_char_t *tag,
-                    const yaml_char_t *anchor)
+static int yaml_on_begin(struct reader *r, const yaml_event_t *e, json_t *value, const yaml_char_t *tag,
+                         const yaml_char_t *anchor)
 {
         int rc = 0;
         if (r->depth == YAML_DEPTH_MAX)
-                rc = fail(r, e->start_mark, "values are nested more than %d deep", YAML_DEPTH_MAX);
-        else if (wants_key(r))
-                rc = fail(r, e->start_mark, "a key must be a text, not a collection or an alias");
+                rc = yaml_fail(r, e->start_mark, "values are nested more than %d deep", YAML_DEPTH_MAX);
+        else if (yaml_wants_key(r))
+                rc = yaml_fail(r, e->start_mark, "a key must be a text, not a collection or an alias");
         else if (!tag_fits((const char *)tag, value))
-                rc = fail(r, e->start_mark, "tag '%.64s' is not known here", (const char *)tag);
+                rc = yaml_fail(r, e->start_mark, "tag '%.64s' is not known here", (const char *)tag);
         if (rc < 0) {
                 json_decref(value);
                 return rc;
@@ -304,7 +304,7 @@ static int on_begin(struct reader *r, const yaml_event_t *e, json_t *value, cons
         return 0;
 }
 
-static int on_end(struct reader *r)
+static int yaml_on_end(struct reader *r)
 {
         struct frame done = r->frame[--r->depth];
         int rc = anchor_add(r, done.anchor, done.value, done.extent, done.begin);
@@ -313,12 +313,12 @@ static int on_end(struct reader *r)
                 json_decref(done.value);
                 return rc;
         }
-        return put(r, done.value, done.extent, done.begin);
+        return yaml_put(r, done.value, done.extent, done.begin);
 }
 
 /* --- documents --- */
 
-static int on_event(struct reader *r, const yaml_event_t *e)
+static int yaml_on_event(struct reader *r, const yaml_event_t *e)
 {
         switch (e->type) {
         case YAML_DOCUMENT_START_EVENT:
@@ -326,28 +326,29 @@ static int on_event(struct reader *r, const yaml_event_t *e)
                 r->copied = 0;
                 return 0;
         case YAML_SCALAR_EVENT:
-                return on_scalar(r, e);
+                return yaml_on_scalar(r, e);
         case YAML_ALIAS_EVENT:
-                return on_alias(r, e);
+                return yaml_on_alias(r, e);
         case YAML_MAPPING_START_EVENT:
-                return on_begin(r, e, json_object(), e->data.mapping_start.tag, e->data.mapping_start.anchor);
+                return yaml_on_begin(r, e, json_object(), e->data.mapping_start.tag, e->data.mapping_start.anchor);
         case YAML_SEQUENCE_START_EVENT:
-                return on_begin(r, e, json_array(), e->data.sequence_start.tag, e->data.sequence_start.anchor);
+                return yaml_on_begin(r, e, json_array(), e->data.sequence_start.tag, e->data.sequence_start.anchor);
         case YAML_MAPPING_END_EVENT:
         case YAML_SEQUENCE_END_EVENT:
-                return on_end(r);
+                return yaml_on_end(r);
         default:
                 return 0;
         }
 }
 
-static int parser_failed(struct reader *r)
+static int yaml_parser_failed(struct reader *r)
 {
         const yaml_parser_t *p = &r->parser;
         const char *what = p->problem ? p->problem : "unknown trouble";
         if (p->error == YAML_READER_ERROR)
                 return err_set(r->err, ERR_INVALID, "byte %zu: %s", p->problem_offset, what);
-        return p->context ? fail(r, p->problem_mark, "%s %s", what, p->context) : fail(r, p->problem_mark, "%s", what);
+        return p->context ? yaml_fail(r, p->problem_mark, "%s %s", what, p->context)
+                          : yaml_fail(r, p->problem_mark, "%s", what);
 }
 
 /* The next document's value into r->root, which is NULL at the end of the stream. */
@@ -357,9 +358,9 @@ static int next_document(struct reader *r)
         for (;;) {
                 yaml_event_t event;
                 if (!yaml_parser_parse(&r->parser, &event))
-                        return parser_failed(r);
+                        return yaml_parser_failed(r);
                 yaml_event_type_t type = event.type;
-                int rc = on_event(r, &event);
+                int rc = yaml_on_event(r, &event);
                 yaml_event_delete(&event);
                 if (rc < 0)
                         return rc;
@@ -435,7 +436,7 @@ json_t *yaml_read(const char *text, size_t len, struct err *err)
         if (next_document(r) < 0)
                 return NULL;
         if (r->root) {
-                fail(r, at, "more than one document, where one is read");
+                yaml_fail(r, at, "more than one document, where one is read");
                 return NULL;
         }
         return STEAL(&first);

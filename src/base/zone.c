@@ -42,7 +42,7 @@ static int64_t big_s64(const unsigned char *p)
         return (int64_t)((uint64_t)big_u32(p) << 32 | big_u32(p + 4));
 }
 
-static const char *header_read(const unsigned char *p, size_t len, struct header *ret)
+static const char *zone_header_read(const unsigned char *p, size_t len, struct header *ret)
 {
         if (len < HEADER_BYTES || memcmp(p, "TZif", 4) != 0)
                 return "it is no time zone file";
@@ -109,7 +109,7 @@ static const char *file_decode(struct zone *z, const char *bytes, size_t len)
 {
         const unsigned char *p = (const unsigned char *)bytes;
         struct header h;
-        const char *why = header_read(p, len, &h);
+        const char *why = zone_header_read(p, len, &h);
         if (why)
                 return why;
         size_t old = HEADER_BYTES + block_bytes(&h, 4);
@@ -117,7 +117,7 @@ static const char *file_decode(struct zone *z, const char *bytes, size_t len)
                 return "it is cut short";
         p += old;
         len -= old;
-        why = header_read(p, len, &h);
+        why = zone_header_read(p, len, &h);
         if (why)
                 return why;
         if (h.leap > 0)
@@ -206,7 +206,7 @@ int32_t zone_offset(const struct zone *z, int64_t at_s)
         return passed == 0 ? z->first_s : z->offset_s[passed - 1];
 }
 
-static bool next_change(const struct zone *z, int64_t after_s, struct rule_change *ret)
+static bool zone_next_change(const struct zone *z, int64_t after_s, struct rule_change *ret)
 {
         size_t passed = changes_until(z, after_s);
         if (passed == z->count)
@@ -223,7 +223,7 @@ int zone_instants(const struct zone *z, int64_t local_s, int64_t ret[static 2])
         int32_t offset = zone_offset(z, from);
         while (found < 2) {
                 struct rule_change change = {INT64_MAX, offset};
-                next_change(z, from, &change);
+                zone_next_change(z, from, &change);
                 int64_t at = local_s - offset;
                 if (at >= from && at < change.at_s)
                         ret[found++] = at;

@@ -30,7 +30,7 @@ static struct record_set set_read(struct cache *w, const char *containers)
         return set;
 }
 
-static const struct record_row *row_of(const struct record_set *set, const char *container)
+static const struct record_row *applied_row_of(const struct record_set *set, const char *container)
 {
         for (int i = 0; i < set->rows; i++)
                 if (set->row[i].container == container)
@@ -57,7 +57,7 @@ void pod_canary_end(struct cache *w, struct target *t)
 
 const struct record_row *pod_canary_resting(const struct target *t, const char *container)
 {
-        return t->apply_state.pod_canary ? row_of(&t->apply_state.pod_canary->rest, container) : NULL;
+        return t->apply_state.pod_canary ? applied_row_of(&t->apply_state.pod_canary->rest, container) : NULL;
 }
 
 void target_set_applied(struct cache *w, struct target *t, char *containers, bool in_place)
@@ -74,5 +74,5 @@ void target_set_applied(struct cache *w, struct target *t, char *containers, boo
 
 const struct record_row *target_setting(const struct target *t, const char *container)
 {
-        return row_of(&t->apply_state.set, container);
+        return applied_row_of(&t->apply_state.set, container);
 }

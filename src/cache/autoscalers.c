@@ -50,7 +50,7 @@ static void autoscaler_free(struct cache *w, struct autoscaler *s)
 }
 
 /* Names hold no '/'. */
-static struct text key_of(struct cache *w, const struct autoscaler_kind *k, struct text ns, struct text name)
+static struct text autoscaler_key_of(struct cache *w, const struct autoscaler_kind *k, struct text ns, struct text name)
 {
         bool hpa = k == &autoscaler_hpa;
         AUTO(mem_free)
@@ -61,7 +61,7 @@ static struct text key_of(struct cache *w, const struct autoscaler_kind *k, stru
 static struct autoscaler *autoscaler_get(struct cache *w, const struct autoscaler_kind *k,
                                          const struct object_view *meta)
 {
-        struct text key = key_of(w, k, meta->ns, meta->name);
+        struct text key = autoscaler_key_of(w, k, meta->ns, meta->name);
         struct autoscaler *s = map_get(&w->autoscalers, key);
         if (s)
                 return s;
@@ -76,14 +76,14 @@ static struct autoscaler *autoscaler_get(struct cache *w, const struct autoscale
 }
 
 /* NULL where there is none. */
-static const char *interned(struct cache *w, struct text t)
+static const char *autoscaler_interned(struct cache *w, struct text t)
 {
         return t.len ? intern_text(w->names, t) : NULL;
 }
 
 static void set_owner(struct cache *w, const struct owner_ref *from, struct controller_owner *to)
 {
-        *to = (struct controller_owner){.kind = interned(w, from->kind)};
+        *to = (struct controller_owner){.kind = autoscaler_interned(w, from->kind)};
         if (!to->kind)
                 return;
         to->api_version = intern_text(w->names, from->api_version);
@@ -99,8 +99,8 @@ static void set_metrics(struct cache *w, const struct autoscaler_view *v, struct
                         .source = v->metric[i].source,
                         .resource = v->metric[i].resource,
                         .target = v->metric[i].target,
-                        .container = interned(w, v->metric[i].container),
-                        .name = interned(w, v->metric[i].name),
+                        .container = autoscaler_interned(w, v->metric[i].container),
+                        .name = autoscaler_interned(w, v->metric[i].name),
                         .percent = v->metric[i].percent,
                 };
         s->metrics = v->metrics;
@@ -132,7 +132,7 @@ static int set_records(struct cache *w, struct text annotation, struct autoscale
 }
 
 /* Names are interned: equal ones are the same. */
-static bool is_same(const struct autoscaler *a, const struct autoscaler *b)
+static bool autoscaler_is_same(const struct autoscaler *a, const struct autoscaler *b)
 {
         bool same = a->target_group == b->target_group && a->target_kind == b->target_kind && a->target_name &&
                     strcmp(a->target_name, b->target_name) == 0 && a->applier == b->applier &&
@@ -156,29 +156,30 @@ static void autoscaler_set(struct cache *w, const struct autoscaler_view *v, str
         s->target_group = intern_text(w->names, group);
         s->target_kind = intern_text(w->names, v->target.kind);
         s->target_name = mem_string_n(v->target.name.p, v->target.name.len);
-        s->applier = interned(w, v->applier);
-        s->writer = interned(w, v->writer);
+        s->applier = autoscaler_interned(w, v->applier);
+        s->writer = autoscaler_interned(w, v->writer);
         set_owner(w, &v->meta.owner, &s->owner);
         set_metrics(w, v, s);
         s->broken = false;
         s->records = set_records(w, v->meta.annotation.targets, s, true);
         int applied = set_records(w, v->meta.annotation.targets_applied, s, false);
         s->records = applied > s->records ? applied : s->records;
-        w->changed |= !is_same(&was, s);
+        w->changed |= !autoscaler_is_same(&was, s);
         autoscaler_clear(w, &was);
 }
 
-static int decode(struct cache *w, const struct autoscaler_kind *k, struct text json, struct autoscaler_view *view,
-                  struct err *err)
+static int autoscaler_decode(struct cache *w, const struct autoscaler_kind *k, struct text json,
+                             struct autoscaler_view *view, struct err *err)
 {
         return k == &autoscaler_hpa ? decode_hpa(json, w->field_manager, &w->scratch, view, err)
                                     : decode_scaled_object(json, w->field_manager, &w->scratch, view, err);
 }
 
-static int upsert(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t epoch, struct err *err)
+static int autoscaler_upsert(struct cache *w, const struct autoscaler_kind *k, struct text json, uint32_t epoch,
+                             struct err *err)
 {
         struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
-        int rc = decode(w, k, json, view, err);
+        int rc = autoscaler_decode(w, k, json, view, err);
         if (rc == 0) {
                 struct autoscaler *s = autoscaler_get(w, k, &view->meta);
                 s->epoch = epoch;
@@ -193,8 +194,9 @@ int autoscaler_answer(struct cache *w, const struct autoscaler_kind *k, struct t
                       struct err *err)
 {
         struct autoscaler_view *view = arena_new(&w->scratch, sizeof *view);
-        int rc = decode(w, k, json, view, err);
-        struct autoscaler *s = rc == 0 ? map_get(&w->autoscalers, key_of(w, k, view->meta.ns, view->meta.name)) : NULL;
+        int rc = autoscaler_decode(w, k, json, view, err);
+        struct autoscaler *s =
+                rc == 0 ? map_get(&w->autoscalers, autoscaler_key_of(w, k, view->meta.ns, view->meta.name)) : NULL;
         if (rc == 0 && !s)
                 rc = err_set(err, ERR_NOTFOUND, "%s '%.*s' is gone", k->kind, TEXT_ARG(view->meta.name));
         if (s && s->events == events)
@@ -203,11 +205,11 @@ int autoscaler_answer(struct cache *w, const struct autoscaler_kind *k, struct t
         return rc;
 }
 
-static void drop(struct cache *w, const struct autoscaler_kind *k, struct text json)
+static void autoscaler_drop(struct cache *w, const struct autoscaler_kind *k, struct text json)
 {
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                struct autoscaler *s = map_drop(&w->autoscalers, key_of(w, k, view.ns, view.name));
+                struct autoscaler *s = map_drop(&w->autoscalers, autoscaler_key_of(w, k, view.ns, view.name));
                 if (s)
                         autoscaler_free(w, s);
                 w->changed = true;
@@ -215,7 +217,7 @@ static void drop(struct cache *w, const struct autoscaler_kind *k, struct text j
         arena_reset(&w->scratch);
 }
 
-static void sweep(struct cache *w, const struct autoscaler_kind *k, uint32_t epoch)
+static void autoscaler_sweep(struct cache *w, const struct autoscaler_kind *k, uint32_t epoch)
 {
         struct autoscaler *s;
         for (size_t at = 0; (s = map_each(&w->autoscalers, &at));)
@@ -228,32 +230,32 @@ static void sweep(struct cache *w, const struct autoscaler_kind *k, uint32_t epo
 
 int hpa_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
-        return upsert(w, &autoscaler_hpa, json, epoch, err);
+        return autoscaler_upsert(w, &autoscaler_hpa, json, epoch, err);
 }
 
 void hpa_remove(struct cache *w, struct text json)
 {
-        drop(w, &autoscaler_hpa, json);
+        autoscaler_drop(w, &autoscaler_hpa, json);
 }
 
 void hpa_swept(struct cache *w, uint32_t epoch)
 {
-        sweep(w, &autoscaler_hpa, epoch);
+        autoscaler_sweep(w, &autoscaler_hpa, epoch);
 }
 
 int scaled_object_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
 {
-        return upsert(w, &autoscaler_scaled_object, json, epoch, err);
+        return autoscaler_upsert(w, &autoscaler_scaled_object, json, epoch, err);
 }
 
 void scaled_object_remove(struct cache *w, struct text json)
 {
-        drop(w, &autoscaler_scaled_object, json);
+        autoscaler_drop(w, &autoscaler_scaled_object, json);
 }
 
 void scaled_object_swept(struct cache *w, uint32_t epoch)
 {
-        sweep(w, &autoscaler_scaled_object, epoch);
+        autoscaler_sweep(w, &autoscaler_scaled_object, epoch);
 }
 
 void autoscalers_release(struct cache *w)

@@ -54,7 +54,7 @@ static uint32_t pod_digest(const struct pod *p)
         return (uint32_t)digest_bytes(0, p->uid, sizeof p->uid);
 }
 
-static void remember(struct guard_state *g, const struct pod *p)
+static void guard_state_remember(struct guard_state *g, const struct pod *p)
 {
         for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
                 if (g->had[i].pod == pod_digest(p)) {
@@ -74,7 +74,7 @@ struct guard_state *guard_state_survey(const struct target *t)
                 if (!p->running)
                         continue;
                 if (p->restarts)
-                        remember(g, p);
+                        guard_state_remember(g, p);
                 if (pod_is_unheard(p)) /* whether it is ready nobody knows */
                         continue;
                 g->before.count++;
@@ -95,7 +95,7 @@ void guard_state_begin(struct target *t, struct guard_state *seen)
 }
 
 /* Of one that is beyond those remembered, as many as it has: it may have had them all. */
-static uint16_t restarts_before(const struct guard_state *g, const struct pod *p)
+static uint16_t guard_state_restarts_before(const struct guard_state *g, const struct pod *p)
 {
         uint32_t digest = pod_digest(p);
         for (int i = 0; i < g->hads && i < GUARD_PODS_MAX; i++)
@@ -106,7 +106,7 @@ static uint16_t restarts_before(const struct guard_state *g, const struct pod *p
 
 void guard_state_add_by_limit(struct guard_state *g, const struct pod *p, int64_t untold)
 {
-        int64_t since = (int64_t)p->restarts - restarts_before(g, p) - 1;
+        int64_t since = (int64_t)p->restarts - guard_state_restarts_before(g, p) - 1;
         if (untold > since)
                 untold = since > 0 ? since : 0;
         g->by_limit += 1 + untold;
@@ -119,8 +119,8 @@ void guard_state_hear(struct target *t)
         int64_t change_s = whole_second(g->change_ms) / SECOND_MS;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (p->running && p->ours && p->ended_s && p->ended_s < change_s &&
-                    p->restarts != restarts_before(g, p))
-                        remember(g, p);
+                    p->restarts != guard_state_restarts_before(g, p))
+                        guard_state_remember(g, p);
 }
 
 int64_t guard_state_restarts(const struct target *t)
@@ -129,7 +129,7 @@ int64_t guard_state_restarts(const struct target *t)
         int64_t sum = 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 bool counts = p->running && p->ours && p->restarts && !pod_is_unheard(p) && !pod_tells_of_kill(p);
-                uint16_t before = counts ? restarts_before(g, p) : p->restarts;
+                uint16_t before = counts ? guard_state_restarts_before(g, p) : p->restarts;
                 sum += p->restarts > before ? p->restarts - before : 0;
         }
         return sum > g->by_limit ? sum - g->by_limit : 0;

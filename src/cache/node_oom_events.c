@@ -16,7 +16,7 @@ struct node_oom_event {
         int64_t ahead_ms; /* the last told of those that are: a node's clock that is ahead tells of its kills, too */
 };
 
-static void forget(struct cache *w, struct node_oom_event *s)
+static void node_oom_event_forget(struct cache *w, struct node_oom_event *s)
 {
         map_drop(&w->node_oom_events, text_of(s->node));
         mem_free(s->node);
@@ -36,7 +36,7 @@ static struct node_oom_event *node_oom_event_get(struct cache *w, struct text no
         struct node_oom_event *s = map_get(&w->node_oom_events, node), *old;
         for (size_t at = 0; !s && w->node_oom_events.count >= NODES_MAX && (old = map_each(&w->node_oom_events, &at));)
                 if (may_go(w, old, latest))
-                        forget(w, old);
+                        node_oom_event_forget(w, old);
         if (s || w->node_oom_events.count >= NODES_MAX)
                 return s;
         s = MEM_NEW(struct node_oom_event);
@@ -97,6 +97,6 @@ void node_oom_events_release(struct cache *w)
 {
         struct node_oom_event *s;
         for (size_t at = 0; (s = map_each(&w->node_oom_events, &at));)
-                forget(w, s);
+                node_oom_event_forget(w, s);
         map_release(&w->node_oom_events);
 }

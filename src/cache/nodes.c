@@ -3,14 +3,14 @@
  */
 #include "cache/cache.h"
 
-static bool is_kept(const struct node *n)
+static bool node_is_kept(const struct node *n)
 {
         return n->known || n->first;
 }
 
-static void forget(struct cache *w, struct node *n)
+static void node_forget(struct cache *w, struct node *n)
 {
-        if (is_kept(n))
+        if (node_is_kept(n))
                 return;
         map_drop(&w->nodes, text_of(n->name));
         intern_drop(w->names, n->name);
@@ -46,7 +46,7 @@ void node_give(struct cache *w, struct pod *p)
         *p->on_node = p->next_on_node;
         if (p->next_on_node)
                 p->next_on_node->on_node = p->on_node;
-        forget(w, p->node);
+        node_forget(w, p->node);
 }
 
 /* Its pods are there for a minute or more after it: nobody hears of them. */
@@ -56,7 +56,7 @@ static void node_unknown(struct cache *w, struct node *n)
         n->known = false;
         n->turned_ms = 0;
         n->allocatable = (struct amount){0};
-        forget(w, n);
+        node_forget(w, n);
 }
 
 int node_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)

@@ -112,8 +112,8 @@ void other_autoscalers_release(struct cache *w)
 enum { KEY_MAX = 1024 };
 
 /* "ns/group/Kind/name", as a workload's key. None is that long: cut, it is no workload's. */
-static struct text key_of(const char *ns, struct text group, const char *kind, const char *name,
-                          char out[static KEY_MAX])
+static struct text other_autoscaler_key_of(const char *ns, struct text group, const char *kind, const char *name,
+                                           char out[static KEY_MAX])
 {
         int len = snprintf(out, KEY_MAX, "%s/%.*s/%s/%s", ns, TEXT_ARG(group), kind, name);
         return (struct text){out, len < KEY_MAX ? (size_t)len : KEY_MAX - 1};
@@ -125,7 +125,8 @@ static void index_other_autoscalers(struct cache *w, struct map *ret)
         struct other_autoscaler *r;
         char key[KEY_MAX];
         for (size_t at = 0; (r = map_each(&w->other_autoscalers, &at));) {
-                struct text about = key_of(r->ns, text_of(r->target_group), r->target_kind, r->target_name, key);
+                struct text about =
+                        other_autoscaler_key_of(r->ns, text_of(r->target_group), r->target_kind, r->target_name, key);
                 const struct other_autoscaler *other = map_get(ret, about);
                 if (other && strcmp(other->name, r->name) < 0)
                         continue;
@@ -144,7 +145,7 @@ static const struct other_autoscaler *other_autoscaler_of_owner(const struct map
         if (!o->kind)
                 return NULL;
         key_split(text_of(o->api_version), &group, &version);
-        return map_get(about, key_of(wl->ns, group, o->kind, o->name, key));
+        return map_get(about, other_autoscaler_key_of(wl->ns, group, o->kind, o->name, key));
 }
 
 static const struct other_autoscaler *other_autoscaler_of(const struct map *about, const struct workload *wl)

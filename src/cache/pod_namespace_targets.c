@@ -58,7 +58,7 @@ static bool labels_keep(struct labels *l, const struct label_pair *pair, size_t 
         return true;
 }
 
-static void more_clear(struct cache *w, struct pod_more *more)
+static void dimension_more_clear(struct cache *w, struct pod_more *more)
 {
         labels_release(&more->labels);
         record_set_release(w, &more->original);
@@ -69,7 +69,7 @@ static void more_clear(struct cache *w, struct pod_more *more)
 void pod_more_free(struct cache *w, struct pod *p)
 {
         if (p->more)
-                more_clear(w, p->more);
+                dimension_more_clear(w, p->more);
         mem_free(p->more);
         p->more = NULL;
 }
@@ -95,7 +95,7 @@ void pod_more_read(struct cache *w, struct pod *p, const struct object_view *met
                 if (p->more && p->more->alone) { /* adopted */
                         static const struct our_annotations none;
                         records_read(w, p->more, &none); /* its likeness shares them until the next settle */
-                        more_clear(w, p->more);
+                        dimension_more_clear(w, p->more);
                         w->changed = true;
                 }
         } else {
@@ -242,7 +242,7 @@ static struct target *settle_single(struct cache *w, struct pod *p)
 }
 
 /* By its topmost workload; where none is known, by its own labels. */
-static bool is_part(struct cache *w, const struct pod *p, const struct profile *by)
+static bool dimension_is_part(struct cache *w, const struct pod *p, const struct profile *by)
 {
         const struct workload *top = p->owner && !p->owner->gone ? p->owner : NULL;
         while (top && top->owner && !top->owner->gone)
@@ -268,7 +268,7 @@ static bool is_part(struct cache *w, const struct pod *p, const struct profile *
 static void settle_pod(struct cache *w, struct pod *p, struct target *whole)
 {
         struct target *single = settle_single(w, p);
-        if (whole && !is_part(w, p, whole->profile))
+        if (whole && !dimension_is_part(w, p, whole->profile))
                 whole = NULL;
         if (!p->more && !single && !whole)
                 return;
@@ -279,7 +279,7 @@ static void settle_pod(struct cache *w, struct pod *p, struct target *whole)
         more->whole = whole;
 }
 
-static bool is_asked_for(const struct cache *w, bool ret[static DIMENSIONS])
+static bool dimension_is_asked_for(const struct cache *w, bool ret[static DIMENSIONS])
 {
         const struct profile *p;
         for (size_t at = 0; (p = map_each(&w->profiles, &at));)
@@ -293,7 +293,7 @@ void dimension_settle(struct cache *w)
         bool asked[DIMENSIONS] = {false};
         struct workload *wl;
         struct ns *ns;
-        if (!is_asked_for(w, asked))
+        if (!dimension_is_asked_for(w, asked))
                 return;
         for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
                 settle_namespace(w, ns);

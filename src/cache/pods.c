@@ -243,7 +243,7 @@ static struct pod_container *evicted_container(struct pod *p, struct text messag
 
 /* A kubelet that evicts may leave out the container's status: then the last one, or what was counted before, tells of
  * its restarts. */
-static int64_t restarts_before(const struct pod_container *c)
+static int64_t pod_restarts_before(const struct pod_container *c)
 {
         const struct pod_ends e = pod_ended(c);
         return c->has_status || e.kills_counted < 0 ? e.restarts : e.kills_counted;
@@ -256,7 +256,7 @@ static void note_eviction(struct pod_container *c, struct wall at)
         if (c->evicted && !c->kills && !c->has_status) /* nothing but what was counted of it numbers its ends */
                 return;
         c->evicted = true;
-        int64_t number = restarts_before(c) + 1;
+        int64_t number = pod_restarts_before(c) + 1;
         const struct pod_kill *newest = c->kills ? &c->kills->kill[c->kills->count - 1] : NULL;
         if (!newest || (!newest->latest && newest->number != number))
                 note_kill(c, number, &(struct kill_view){.at = at, .exit_code = KILL_EXIT_UNTOLD}, true);
@@ -291,7 +291,7 @@ void pod_sampled(struct pod_container *c, struct wall at, const struct pod_metri
         c->sampled_s = seconds_of(at.ms);
 }
 
-static uint32_t stopped(const struct container_status_view *s)
+static uint32_t pod_stopped(const struct container_status_view *s)
 {
         int64_t at_ms = s->now.at.ms > s->last.at.ms ? s->now.at.ms : s->last.at.ms;
         if (!s->stopped)
@@ -314,10 +314,10 @@ static void container_set(struct cache *w, struct pod_container *c, const struct
         if (!s)
                 return;
         c->has_status = true;
-        if (c->ends || restarts_told(s) || stopped(s)) {
+        if (c->ends || restarts_told(s) || pod_stopped(s)) {
                 pod_ends(c)->restarts = restarts_told(s);
                 pod_ends(c)->began_s = seconds_of(s->running_since.ms);
-                pod_ends(c)->stopped_s = stopped(s);
+                pod_ends(c)->stopped_s = pod_stopped(s);
         }
         container_kill(c, s);
 }

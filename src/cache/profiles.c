@@ -224,7 +224,7 @@ static bool profile_matches(const struct profile *p, const struct profile_subjec
                             (by && profile_selects(p->spec, text_of(p->ns), &other)));
 }
 
-static struct profile_rank rank_of(const struct profile *p)
+static struct profile_rank profile_rank_of(const struct profile *p)
 {
         return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
@@ -262,7 +262,7 @@ struct profile *profile_choose(struct cache *w, const struct profile_subject *s,
                 if (!profile_matches(p, s, by))
                         continue;
                 struct profile *loser = best;
-                if (!best || profile_beats(rank_of(p), rank_of(best)))
+                if (!best || profile_beats(profile_rank_of(p), profile_rank_of(best)))
                         best = p;
                 else
                         loser = p;

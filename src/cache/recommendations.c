@@ -63,7 +63,7 @@ static struct amount amount_of(const json_t *container, enum resource r, const c
         return a;
 }
 
-static bool is_word(const json_t *object, const char *key, const char *word)
+static bool published_is_word(const json_t *object, const char *key, const char *word)
 {
         const char *s = json_string_value(json_object_get(object, key));
         return s && strcmp(s, word) == 0;
@@ -74,10 +74,13 @@ static bool is_learned(const json_t *container, enum resource r)
 {
         const json_t *of = json_object_get(container, resource_name(r));
         struct amount original = amount_of(container, r, "original"), target = amount_of(container, r, "target");
-        if (!target.set || (original.set && target.value >= original.value) || is_word(of, "reason", "Static"))
+        if (!target.set || (original.set && target.value >= original.value) ||
+            published_is_word(of, "reason", "Static"))
                 return false;
-        bool young = is_word(container, "state", "NoData") || is_word(container, "state", "Learning");
-        return !young || is_word(of, "reason", "Learning"); /* the last good value of a history that was lost */
+        bool young =
+                published_is_word(container, "state", "NoData") || published_is_word(container, "state", "Learning");
+        return !young ||
+               published_is_word(of, "reason", "Learning"); /* the last good value of a history that was lost */
 }
 
 static enum state state_of(const char *name)
@@ -88,7 +91,7 @@ static enum state state_of(const char *name)
         return STATE_NO_DATA;
 }
 
-static int64_t time_of(const json_t *object, const char *key)
+static int64_t published_time_of(const json_t *object, const char *key)
 {
         const char *text = json_string_value(json_object_get(object, key));
         struct wall at = {0};
@@ -112,7 +115,7 @@ static void conditions_set(struct cache *w, struct published *p, const json_t *c
                         .type = intern_text(w->names, text_of(type ? type : "")),
                         .reason = intern_text(w->names, text_of(reason ? reason : "")),
                         .status = status && strcmp(status, "True") == 0,
-                        .since_ms = time_of(c, "lastTransitionTime"),
+                        .since_ms = published_time_of(c, "lastTransitionTime"),
                 };
         }
 }
@@ -124,7 +127,7 @@ static void applied_set(struct published *p, const json_t *applied)
         p->applied = mem_string(containers);
         const char *mode = json_string_value(json_object_get(applied, "mode"));
         p->in_place = mode && strcmp(mode, apply_mode_writes(APPLY_IN_PLACE)) == 0;
-        p->applied_ms = containers ? time_of(applied, "time") : 0;
+        p->applied_ms = containers ? published_time_of(applied, "time") : 0;
         free(containers);
 }
 
@@ -136,7 +139,7 @@ static void resting_set(struct published *p, const json_t *rest)
         free(text);
 }
 
-static enum reason reason_of(const json_t *of)
+static enum reason published_reason_of(const json_t *of)
 {
         const char *name = json_string_value(json_object_get(of, "reason"));
         for (int r = 0; name && r < REASONS; r++)
@@ -145,7 +148,7 @@ static enum reason reason_of(const json_t *of)
         return REASON_NONE;
 }
 
-static struct snapshot_numbers numbers_of(const json_t *container, enum resource r)
+static struct snapshot_numbers published_numbers_of(const json_t *container, enum resource r)
 {
         return (struct snapshot_numbers){
                 .original = snapshot_amount_of(amount_of(container, r, "original")),
@@ -155,7 +158,7 @@ static struct snapshot_numbers numbers_of(const json_t *container, enum resource
                 .lower = snapshot_amount_of(amount_of(container, r, "lower")),
                 .upper = snapshot_amount_of(amount_of(container, r, "upper")),
                 .applied = -1,
-                .reason = (uint8_t)reason_of(json_object_get(container, resource_name(r))),
+                .reason = (uint8_t)published_reason_of(json_object_get(container, resource_name(r))),
                 .learned = is_learned(container, r),
         };
 }
@@ -168,15 +171,15 @@ static void row_set(struct cache *w, struct published_amount *row, const json_t 
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 row->target[r] = amount_of(container, r, "target");
                 row->learned[r] = is_learned(container, r);
-                row->shown[r] = numbers_of(container, r);
+                row->shown[r] = published_numbers_of(container, r);
         }
 }
 
 static void counters_set(struct published *p, const json_t *status)
 {
         p->samples = json_integer_value(json_object_get(status, "samples"));
-        p->since_ms = time_of(status, "since");
-        p->last_ms = time_of(status, "lastSample");
+        p->since_ms = published_time_of(status, "since");
+        p->last_ms = published_time_of(status, "lastSample");
         p->confidence_percent = (int)json_integer_value(json_object_get(status, "confidencePercent"));
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 const char *text =
@@ -205,8 +208,8 @@ static void guard_set(struct published *p, const json_t *guard)
         p->guard = MEM_NEW(struct published_guard);
         *p->guard = (struct published_guard){
                 .cause = known,
-                .fired_ms = time_of(guard, "time"),
-                .until_ms = time_of(guard, "until"),
+                .fired_ms = published_time_of(guard, "time"),
+                .until_ms = published_time_of(guard, "until"),
                 .why = mem_string(json_string_value(json_object_get(guard, "message"))),
         };
 }
@@ -263,7 +266,7 @@ void published_set_status(struct cache *w, struct published *p, const json_t *st
                 settings_set(p, json_object_get(json_object_get(status, "applied"), "containers"));
 }
 
-static struct text string_of(const json_t *object, const char *key)
+static struct text published_string_of(const json_t *object, const char *key)
 {
         const char *s = json_string_value(json_object_get(object, key));
         return text_of(s ? s : "");
@@ -272,11 +275,11 @@ static struct text string_of(const json_t *object, const char *key)
 static void refs_set(struct cache *w, struct published *p, const json_t *spec)
 {
         const json_t *profile = json_object_get(spec, "profileRef"), *target = json_object_get(spec, "targetRef");
-        struct text name = string_of(target, "name");
-        p->profile_kind = intern_text(w->names, string_of(profile, "kind"));
-        p->profile_name = intern_text(w->names, string_of(profile, "name"));
-        p->target_api_version = intern_text(w->names, string_of(target, "apiVersion"));
-        p->target_kind = intern_text(w->names, string_of(target, "kind"));
+        struct text name = published_string_of(target, "name");
+        p->profile_kind = intern_text(w->names, published_string_of(profile, "kind"));
+        p->profile_name = intern_text(w->names, published_string_of(profile, "name"));
+        p->target_api_version = intern_text(w->names, published_string_of(target, "apiVersion"));
+        p->target_kind = intern_text(w->names, published_string_of(target, "kind"));
         p->target_name = mem_string_n(name.p, name.len);
 }
 

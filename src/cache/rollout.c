@@ -6,7 +6,7 @@
 #include "cache/cache.h"
 #include "core/rollout.h"
 
-static bool is_phased(const struct workload *wl)
+static bool rollout_is_phased(const struct workload *wl)
 {
         return (wl->kind->flags & KIND_PHASED) && workload_more(wl)->phase;
 }
@@ -24,8 +24,8 @@ static bool own_done(const struct workload *wl)
                 .updated = wl->updated,
                 .available = wl->available,
                 .told = kind_find(text_of(wl->kind->group), text_of(wl->kind->kind)) != NULL,
-                .phased = is_phased(wl),
-                .healthy = is_phased(wl) && strcmp(workload_more(wl)->phase, "Healthy") == 0,
+                .phased = rollout_is_phased(wl),
+                .healthy = rollout_is_phased(wl) && strcmp(workload_more(wl)->phase, "Healthy") == 0,
         };
         return rollout_is_done(&r);
 }
@@ -40,7 +40,7 @@ static const char *own_blocked(const struct workload *wl)
 {
         if (wl->kind->flags & KIND_BY_RUNS)
                 return NULL;
-        if (wl->paused || (is_phased(wl) && strcmp(workload_more(wl)->phase, "Paused") == 0))
+        if (wl->paused || (rollout_is_phased(wl) && strcmp(workload_more(wl)->phase, "Paused") == 0))
                 return "the rollout is paused";
         if (wl->on_delete)
                 return "its strategy is OnDelete: pods would change only as they are deleted";
@@ -50,20 +50,20 @@ static const char *own_blocked(const struct workload *wl)
                 return "its rollout stops at a partition";
         if (wl->deadline_exceeded)
                 return "its last rollout is past its deadline";
-        if (is_phased(wl) && strcmp(workload_more(wl)->phase, "Degraded") == 0)
+        if (rollout_is_phased(wl) && strcmp(workload_more(wl)->phase, "Degraded") == 0)
                 return "its last rollout failed or was aborted: its phase is Degraded";
         return own_done(wl) ? NULL : "a rollout is under way";
 }
 
 /* One that is scaled to 0 and whose template others run rolls nothing out by itself. */
-static bool is_idle(const struct workload *wl)
+static bool rollout_is_idle(const struct workload *wl)
 {
         return workload_more(wl)->stand_in.kind && wl->replicas == 0;
 }
 
 const char *rollout_blocked(const struct workload *wl, bool named)
 {
-        const char *own = is_idle(wl) ? NULL : own_blocked(wl);
+        const char *own = rollout_is_idle(wl) ? NULL : own_blocked(wl);
         const char *why = own ? own : workload_more(wl)->stand_in.blocked;
         if (why)
                 return why;

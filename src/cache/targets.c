@@ -72,7 +72,7 @@ static char *put_part(char *at, struct text part, char end)
 }
 
 /* "ns/group/Kind/name" in scratch; by hand, because a start makes some hundred thousand. */
-static struct text key_of(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
+static struct text target_key_of(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
 {
         size_t len = ns.len + group.len + kind.len + name.len + 3;
         char *key = arena_new(&w->scratch, len + 1);
@@ -102,7 +102,7 @@ static struct target *target_new(struct cache *w, struct text key, struct text n
 
 struct target *target_get(struct cache *w, struct text ns, struct text group, struct text kind, struct text name)
 {
-        struct text key = key_of(w, ns, group, kind, name);
+        struct text key = target_key_of(w, ns, group, kind, name);
         struct target *t = map_get(&w->targets, key);
         if (!t)
                 t = target_new(w, key, ns, group, kind, name);

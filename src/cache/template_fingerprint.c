@@ -7,7 +7,7 @@
 
 static uint64_t digest_value(struct json *j, uint64_t hash);
 
-static bool ours(struct text key)
+static bool fingerprint_ours(struct text key)
 {
         static const char prefix[] = "halflife.dev/";
         return key.len >= sizeof prefix - 1 && memcmp(key.p, prefix, sizeof prefix - 1) == 0;
@@ -19,7 +19,7 @@ static uint64_t digest_object(struct json *j, bool resources)
         uint64_t sum = 0;
         struct text key;
         while (json_key(j, &key)) {
-                if ((resources && text_is(key, "requests")) || ours(key)) {
+                if ((resources && text_is(key, "requests")) || fingerprint_ours(key)) {
                         json_skip(j);
                         continue;
                 }
@@ -54,7 +54,7 @@ static uint64_t digest_value(struct json *j, uint64_t hash)
 }
 
 /* Walk a JSON pointer of plain names ("/spec/template"). */
-static bool descend(struct json *j, const char *path)
+static bool fingerprint_descend(struct json *j, const char *path)
 {
         while (*path == '/') {
                 const char *name = path + 1, *end = strchr(name, '/');
@@ -79,7 +79,7 @@ uint64_t template_fingerprint(struct text object, const char *template_path)
 {
         struct json j;
         json_init(&j, object.p, object.len);
-        if (!descend(&j, template_path))
+        if (!fingerprint_descend(&j, template_path))
                 return 0;
         return digest_value(&j, 0);
 }

@@ -7,7 +7,7 @@
 
 #include "cache/cache.h"
 
-static char *workload_key(struct cache *w, const char *group, const char *kind, struct text ns, struct text name)
+static char *cache_workload_key(struct cache *w, const char *group, const char *kind, struct text ns, struct text name)
 {
         size_t size = ns.len + strlen(group) + strlen(kind) + name.len + 4;
         char *key = arena_new(&w->scratch, size);
@@ -56,7 +56,7 @@ struct workload_more *workload_more_made(struct workload *wl)
 }
 
 /* But for what others say: that stands until the next settle. */
-static void more_clear(struct cache *w, struct workload *wl)
+static void workload_more_clear(struct cache *w, struct workload *wl)
 {
         if (!wl->more)
                 return;
@@ -92,7 +92,7 @@ static void workload_clear(struct cache *w, struct workload *wl)
         intern_drop(w->names, wl->owner_ref.api_version);
         intern_drop(w->names, wl->owner_ref.kind);
         intern_drop(w->names, wl->owner_ref.name);
-        more_clear(w, wl);
+        workload_more_clear(w, wl);
         wl->container = NULL;
         wl->foreign = NULL;
         wl->containers = wl->foreigns = 0;
@@ -146,7 +146,7 @@ static struct workload *workload_new(struct cache *w, struct watched_kind *k, co
 {
         struct workload *wl = MEM_NEW(struct workload);
         wl->kind = k;
-        wl->key = mem_string(workload_key(w, k->group, k->kind, meta->ns, meta->name));
+        wl->key = mem_string(cache_workload_key(w, k->group, k->kind, meta->ns, meta->name));
         wl->name = strrchr(wl->key, '/') + 1;
         wl->ns = ns_get(w, meta->ns)->name;
         uid_bytes(meta->uid, wl->uid);
@@ -301,7 +301,7 @@ static int workload_take(struct cache *w, struct watched_kind *k, struct text js
                 arena_reset(&w->scratch);
                 return rc;
         }
-        const char *key = workload_key(w, k->group, k->kind, view->meta.ns, view->meta.name);
+        const char *key = cache_workload_key(w, k->group, k->kind, view->meta.ns, view->meta.name);
         struct workload *wl = map_get(&w->workloads, text_of(key));
         uint8_t uid[UID_BYTES];
         uid_bytes(view->meta.uid, uid);
@@ -345,7 +345,7 @@ void workload_remove(struct cache *w, struct watched_kind *k, struct text json)
         struct object_view view;
         if (decode_object(json, &w->scratch, &view, NULL) == 0) {
                 struct workload *wl =
-                        map_get(&w->workloads, text_of(workload_key(w, k->group, k->kind, view.ns, view.name)));
+                        map_get(&w->workloads, text_of(cache_workload_key(w, k->group, k->kind, view.ns, view.name)));
                 if (wl)
                         workload_drop(w, wl);
         }
@@ -405,7 +405,7 @@ static struct workload *owner_find(struct cache *w, const struct workload *wl)
 
 /* Owners that lead back to their own object are somebody's mistake: such a link is not made, so that every walk up a
  * chain ends. */
-static bool leads_to(const struct workload *from, const struct workload *to)
+static bool workload_leads_to(const struct workload *from, const struct workload *to)
 {
         while (from && from != to)
                 from = from->owner;
@@ -434,7 +434,7 @@ void workloads_settle(struct cache *w)
                 struct workload *owner = wl->owner ? NULL : owner_find(w, wl);
                 if (wl->more)
                         wl->more->stand_in = (struct stand_in){0};
-                if (!owner || leads_to(owner, wl))
+                if (!owner || workload_leads_to(owner, wl))
                         continue;
                 wl->owner = owner;
                 owner->children++;

@@ -42,7 +42,7 @@ struct adopting {
         int64_t timeout_ms;
 };
 
-static int read_arguments(struct adopting *a, int argc, char **argv, struct err *err)
+static int adopt_read_arguments(struct adopting *a, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         int rc = options_parse(spec, OPTS, argc, argv, a->given, &words, err);
@@ -69,13 +69,13 @@ static char *path_of_new(const struct adopting *a)
         return path_of("halflife.dev", "v1alpha1", a->ns, "recommendations", a->new.recommendation, NULL);
 }
 
-static const char *note(const json_t *object, const char *key)
+static const char *adopt_note(const json_t *object, const char *key)
 {
         return json_string_value(
                 json_object_get(json_object_get(json_object_get(object, "metadata"), "annotations"), key));
 }
 
-static int ask(struct adopting *a, struct err *err)
+static int adopt_ask(struct adopting *a, struct err *err)
 {
         AUTO(mem_free) char *path = path_of_new(a);
         AUTO(json_decref)
@@ -95,7 +95,7 @@ static int ask(struct adopting *a, struct err *err)
                        : rc;
 }
 
-static void fired(void *arg)
+static void adopt_fired(void *arg)
 {
         *(bool *)arg = true;
 }
@@ -104,7 +104,7 @@ static void wait_a_second(struct adopting *a)
 {
         struct loop_timer timer = {0};
         bool over = false;
-        loop_timer_set(a->session.loop, &timer, SECOND_MS, fired, &over);
+        loop_timer_set(a->session.loop, &timer, SECOND_MS, adopt_fired, &over);
         while (!over)
                 loop_turn(a->session.loop, -1);
 }
@@ -118,8 +118,8 @@ static int await_answer(struct adopting *a, char **ret_answer, struct err *err)
                 AUTO(json_decref) json_t *object = listing_ask(a->session.client, path, NULL, LISTING_ITEM_BYTES, err);
                 if (!object && err->code != ERR_RETRY)
                         return err->code;
-                if (object && !note(object, ANNOTATION_ADOPT) && note(object, ANNOTATION_ADOPTED)) {
-                        *ret_answer = mem_string(note(object, ANNOTATION_ADOPTED));
+                if (object && !adopt_note(object, ANNOTATION_ADOPT) && adopt_note(object, ANNOTATION_ADOPTED)) {
+                        *ret_answer = mem_string(adopt_note(object, ANNOTATION_ADOPTED));
                         return 0;
                 }
                 if (mono_read().ns >= until)
@@ -131,7 +131,7 @@ static int await_answer(struct adopting *a, char **ret_answer, struct err *err)
         }
 }
 
-static int adopt(struct adopting *a, struct err *err)
+static int adopt_history(struct adopting *a, struct err *err)
 {
         AUTO(mem_free) char *answer = NULL;
         int rc = session_open_given(&a->session, option_value(&a->given[OPT_KUBECONFIG]),
@@ -139,7 +139,7 @@ static int adopt(struct adopting *a, struct err *err)
         if (rc < 0)
                 return rc;
         a->ns = a->ns ? a->ns : access_namespace(a->session.access);
-        rc = ask(a, err);
+        rc = adopt_ask(a, err);
         if (rc == 0)
                 rc = await_answer(a, &answer, err);
         if (rc < 0)
@@ -155,7 +155,7 @@ int cmd_adopt(int argc, char **argv)
         struct adopting a = {0};
         struct err err = {0};
         int code = EXIT_DONE;
-        if (read_arguments(&a, argc, argv, &err) < 0) {
+        if (adopt_read_arguments(&a, argc, argv, &err) < 0) {
                 fprintf(stderr, "halflife adopt: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (a.given[OPT_HELP].count) {
@@ -164,7 +164,7 @@ int cmd_adopt(int argc, char **argv)
                         "What was learned of OLD, a workload that is gone, goes on in NEW, the one that it became "
                         "(both KIND/NAME). Half-lives must be the same. The controller does it, within a cycle.");
                 options_print(stdout, spec, OPTS);
-        } else if (adopt(&a, &err) < 0) {
+        } else if (adopt_history(&a, &err) < 0) {
                 fprintf(stderr, "halflife adopt: %s\n", terminal_tame(err.text));
                 code = EXIT_FAILED;
         }

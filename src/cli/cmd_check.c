@@ -24,7 +24,7 @@ struct checking {
 
 enum verdict { GOOD, DOUBTFUL, BAD };
 
-static void tell(struct checking *c, enum verdict v, const char *what, const char *way_out)
+static void check_tell(struct checking *c, enum verdict v, const char *what, const char *way_out)
 {
         static const char *const word[] = {"ok", "warn", "FAIL"}, *const paint[] = {"\033[32m", "\033[33m", "\033[31m"};
         c->failed += v == BAD;
@@ -35,7 +35,7 @@ static void tell(struct checking *c, enum verdict v, const char *what, const cha
         printf("\n");
 }
 
-static json_t *ask(struct checking *c, enum http_method method, const char *path, json_t *body, struct err *err)
+static json_t *check_ask(struct checking *c, enum http_method method, const char *path, json_t *body, struct err *err)
 {
         char *text = body ? json_dumps(body, 0) : NULL, *answer = NULL;
         size_t len;
@@ -55,23 +55,25 @@ static bool check_reach(struct checking *c)
 {
         char line[ERR_TEXT_MAX + 128];
         struct err err = {0};
-        AUTO(json_decref) json_t *version = ask(c, HTTP_GET, "/version", NULL, &err);
+        AUTO(json_decref) json_t *version = check_ask(c, HTTP_GET, "/version", NULL, &err);
         const char *git = json_string_value(json_object_get(version, "gitVersion"));
         if (!version) {
                 snprintf(line, sizeof line, "API server: %s", err.text);
-                tell(c, BAD, line,
-                     err.code == ERR_RETRY ? "is the server up, and its address right? --kubeconfig and --context "
-                                             "say which"
-                     : err.code == ERR_DENIED
-                             ? "--kubeconfig and --context say which server and which credentials"
-                             : "is this the API server's address? --kubeconfig and --context say which");
+                check_tell(c, BAD, line,
+                           err.code == ERR_RETRY
+                                   ? "is the server up, and its address right? --kubeconfig and --context "
+                                     "say which"
+                           : err.code == ERR_DENIED
+                                   ? "--kubeconfig and --context say which server and which credentials"
+                                   : "is this the API server's address? --kubeconfig and --context say which");
                 return false;
         }
         snprintf(line, sizeof line, "API server %s, %s", git ? git : "(no version)", access_source(c->session.access));
-        tell(c, GOOD, line, NULL);
+        check_tell(c, GOOD, line, NULL);
         if (access_warning(c->session.access))
-                tell(c, DOUBTFUL, access_warning(c->session.access),
-                     "in the kubeconfig, name the server by https:// and give its CA (certificate-authority) instead");
+                check_tell(c, DOUBTFUL, access_warning(c->session.access),
+                           "in the kubeconfig, name the server by https:// and give its CA (certificate-authority) "
+                           "instead");
         return true;
 }
 
@@ -95,22 +97,23 @@ static void check_api(struct checking *c, const char *path, const char *const pl
 {
         char line[ERR_TEXT_MAX + 128];
         struct err err = {0};
-        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err);
+        AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, path, NULL, &err);
         if (!list) {
                 snprintf(line, sizeof line, "%s: %s", what, err.text);
-                tell(c, BAD, line,
-                     err.code == ERR_DENIED ? "may not look; does the kubeconfig hold credentials of an account of "
-                                              "this cluster?"
-                                            : way_out);
+                check_tell(c, BAD, line,
+                           err.code == ERR_DENIED
+                                   ? "may not look; does the kubeconfig hold credentials of an account of "
+                                     "this cluster?"
+                                   : way_out);
                 return;
         }
         for (int i = 0; plural[i]; i++)
                 if (!has_resource(list, plural[i])) {
                         snprintf(line, sizeof line, "%s: no '%s'", what, plural[i]);
-                        tell(c, BAD, line, way_out);
+                        check_tell(c, BAD, line, way_out);
                         return;
                 }
-        tell(c, GOOD, what, NULL);
+        check_tell(c, GOOD, what, NULL);
 }
 
 static void check_apis(struct checking *c)
@@ -187,7 +190,7 @@ static const struct need needs[] = {
 enum { NEEDS = sizeof needs / sizeof needs[0] };
 
 /* 1 allowed, 0 not, < 0 could not be asked. */
-static int may(struct checking *c, const struct need *n, struct err *err)
+static int check_may(struct checking *c, const struct need *n, struct err *err)
 {
         char resource[64];
         const char *slash = strchr(n->resource, '/');
@@ -204,7 +207,7 @@ static int may(struct checking *c, const struct need *n, struct err *err)
         json_t *review = json_pack("{s:s, s:s, s:{s:o}}", "apiVersion", "authorization.k8s.io/v1", "kind",
                                    "SelfSubjectAccessReview", "spec", "resourceAttributes", attributes);
         AUTO(json_decref)
-        json_t *answer = ask(c, HTTP_POST, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, err);
+        json_t *answer = check_ask(c, HTTP_POST, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, err);
         if (!answer)
                 return err->code;
         return json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
@@ -219,7 +222,7 @@ static void check_permissions(struct checking *c)
                 struct err err = {0};
                 if ((needs[i].when == TO_WRITE && never) || (needs[i].when == TO_SERVE && !serves))
                         continue;
-                int allowed = may(c, &needs[i], &err);
+                int allowed = check_may(c, &needs[i], &err);
                 const char *dot = *needs[i].group ? "." : "";
                 if (allowed == 1) {
                         good++;
@@ -227,18 +230,19 @@ static void check_permissions(struct checking *c)
                         snprintf(line, sizeof line, "may not %s %s%s%s%s%s, needed for %s", needs[i].verb,
                                  needs[i].resource, dot, needs[i].group, needs[i].own_ns ? " in namespace " : "",
                                  needs[i].own_ns ? c->ns : "", needs[i].why);
-                        tell(c, BAD, line, "add the rule to halflife's role; manifests/base/rbac.yaml has all of them");
+                        check_tell(c, BAD, line,
+                                   "add the rule to halflife's role; manifests/base/rbac.yaml has all of them");
                 } else {
                         snprintf(line, sizeof line, "permissions: %s", err.text);
-                        tell(c, BAD, line,
-                             "every account may ask this, but for the anonymous one: does the kubeconfig hold "
-                             "credentials?");
+                        check_tell(c, BAD, line,
+                                   "every account may ask this, but for the anonymous one: does the kubeconfig hold "
+                                   "credentials?");
                         return;
                 }
         }
         char line[64];
         snprintf(line, sizeof line, "%d permissions granted", good);
-        tell(c, GOOD, line, NULL);
+        check_tell(c, GOOD, line, NULL);
 }
 
 /* --- custom metrics --- */
@@ -253,7 +257,8 @@ static bool may_name(struct checking *c, const char *verb, const char *group, co
                           "kind", "SelfSubjectAccessReview", "spec", "resourceAttributes", "verb", verb, "group", group,
                           "resource", resource, "namespace", ns, "name", name);
         AUTO(json_decref)
-        json_t *answer = ask(c, HTTP_POST, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, &err);
+        json_t *answer =
+                check_ask(c, HTTP_POST, "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", review, &err);
         return json_is_true(json_object_get(json_object_get(answer, "status"), "allowed"));
 }
 
@@ -274,7 +279,7 @@ static void check_custom_permissions(struct checking *c)
                         continue;
                 snprintf(line, sizeof line, "may not %s %s '%s', needed for custom metrics", row[i].verb,
                          row[i].resource, row[i].name);
-                tell(c, BAD, line, "kubectl apply -k manifests/overlays/custom-metrics has the rules");
+                check_tell(c, BAD, line, "kubectl apply -k manifests/overlays/custom-metrics has the rules");
         }
 }
 
@@ -290,14 +295,14 @@ static void check_custom_metrics(struct checking *c)
                                         &err);
         snprintf(line, sizeof line, "custom metrics API: %s", rc < 0 ? err.text : "leads to halflife");
         if (rc == ERR_CONFLICT)
-                tell(c, BAD, line, "halflife run refuses to start so");
+                check_tell(c, BAD, line, "halflife run refuses to start so");
         else if (rc < 0)
-                tell(c, BAD, line, "until whose it is can be seen, nothing is served");
+                check_tell(c, BAD, line, "until whose it is can be seen, nothing is served");
         else if (ours == 0)
-                tell(c, DOUBTFUL, "custom metrics API: no APIService leads to halflife",
-                     "kubectl apply -k manifests/overlays/custom-metrics");
+                check_tell(c, DOUBTFUL, "custom metrics API: no APIService leads to halflife",
+                           "kubectl apply -k manifests/overlays/custom-metrics");
         else
-                tell(c, GOOD, line, NULL);
+                check_tell(c, GOOD, line, NULL);
         check_custom_permissions(c);
 }
 
@@ -310,7 +315,7 @@ struct named_kind {
 };
 
 /* What manifests/base grants, and the list above has asked for. */
-static bool is_built_in(const char *group)
+static bool check_is_built_in(const char *group)
 {
         return strcmp(group, "apps") == 0 || strcmp(group, "batch") == 0;
 }
@@ -331,14 +336,14 @@ static void note_kind(struct named_kind *all, int *count, const json_t *target, 
                         all[i].patched |= patched;
                         return;
                 }
-        if (*count < NAMED_MAX && !is_built_in(k.group))
+        if (*count < NAMED_MAX && !check_is_built_in(k.group))
                 all[(*count)++] = k;
 }
 
 static void note_kinds(struct checking *c, const char *path, struct named_kind *all, int *count)
 {
         struct err err = {0};
-        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
+        AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
         size_t i, j;
         json_t *profile, *target;
         json_array_foreach(json_object_get(list, "items"), i, profile)
@@ -354,7 +359,7 @@ static bool find_plural(struct checking *c, struct named_kind *k)
 {
         struct err err = {0};
         AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", k->group, k->version);
-        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err);
+        AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, path, NULL, &err);
         size_t i;
         json_t *row;
         json_array_foreach(json_object_get(list, "resources"), i, row)
@@ -372,7 +377,7 @@ static bool may_all(struct checking *c, const struct named_kind *k)
         static const char *const verbs[] = {"get", "list", "watch", "patch"};
         struct err err = {0};
         for (int i = 0; i < 3 + k->patched; i++)
-                if (may(c, &(struct need){.group = k->group, .resource = k->plural, .verb = verbs[i]}, &err) != 1)
+                if (check_may(c, &(struct need){.group = k->group, .resource = k->plural, .verb = verbs[i]}, &err) != 1)
                         return false;
         return true;
 }
@@ -403,16 +408,16 @@ static void check_kinds(struct checking *c)
                 if (!find_plural(c, k)) {
                         snprintf(line, sizeof line, "a profile names %s of %s/%s, which the server does not have",
                                  k->kind, k->group, k->version);
-                        tell(c, DOUBTFUL, line,
-                             "it is asked for again each cycle: install its CRD, or mend the profile");
+                        check_tell(c, DOUBTFUL, line,
+                                   "it is asked for again each cycle: install its CRD, or mend the profile");
                 } else if (!may_all(c, k)) {
                         snprintf(line, sizeof line, "may not read%s %s.%s, which a profile names",
                                  k->patched ? " and patch" : "", k->plural, k->group);
-                        tell(c, BAD, line, "apply this:");
+                        check_tell(c, BAD, line, "apply this:");
                         print_rule(k);
                 } else {
                         snprintf(line, sizeof line, "kind %s.%s of a profile", k->plural, k->group);
-                        tell(c, GOOD, line, NULL);
+                        check_tell(c, GOOD, line, NULL);
                 }
         }
 }
@@ -422,7 +427,7 @@ static void check_kinds(struct checking *c)
 static bool any_of(struct checking *c, const char *path, const char *member, const char *value)
 {
         struct err err = {0};
-        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
+        AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, path, NULL, &err); /* none: it was told above */
         size_t i;
         json_t *profile;
         json_array_foreach(json_object_get(list, "items"), i, profile)
@@ -455,16 +460,16 @@ static void check_autoscalers(struct checking *c)
                 return;
         for (size_t i = 0; i < sizeof needed / sizeof needed[0]; i++) {
                 char line[256];
-                if (may(c, &needed[i], &err) == 1)
+                if (check_may(c, &needed[i], &err) == 1)
                         continue;
                 snprintf(line, sizeof line, "may not %s %s.%s, needed for apply.hpa Retune", needed[i].verb,
                          needed[i].resource, needed[i].group);
-                tell(c, BAD, line,
-                     "until then they are held; add manifests/components/retune, or kubectl apply -k "
-                     "manifests/overlays/retune");
+                check_tell(c, BAD, line,
+                           "until then they are held; add manifests/components/retune, or kubectl apply -k "
+                           "manifests/overlays/retune");
                 return;
         }
-        tell(c, GOOD, "autoscalers of a profile with apply.hpa Retune", NULL);
+        check_tell(c, GOOD, "autoscalers of a profile with apply.hpa Retune", NULL);
 }
 
 /* --- pods that are resized --- */
@@ -479,19 +484,19 @@ static void check_in_place(struct checking *c)
         char line[128];
         if (!any_applies(c, "mode", "InPlace"))
                 return;
-        AUTO(json_decref) json_t *list = ask(c, HTTP_GET, "/api/v1", NULL, &err);
+        AUTO(json_decref) json_t *list = check_ask(c, HTTP_GET, "/api/v1", NULL, &err);
         if (list && !has_resource(list, "pods/resize"))
-                tell(c, DOUBTFUL, "a profile has apply.mode InPlace, and this server cannot resize pods",
-                     "Kubernetes 1.33 or newer can; until then only new pods come with what is set");
+                check_tell(c, DOUBTFUL, "a profile has apply.mode InPlace, and this server cannot resize pods",
+                           "Kubernetes 1.33 or newer can; until then only new pods come with what is set");
         for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
-                if (c->settings.number[SET_APPLY] == 1 || may(c, &wanted[i], &err) == 1)
+                if (c->settings.number[SET_APPLY] == 1 || check_may(c, &wanted[i], &err) == 1)
                         continue;
                 snprintf(line, sizeof line, "may not %s %s, needed for %s", wanted[i].verb, wanted[i].resource,
                          wanted[i].why);
-                tell(c, BAD, line, "kubectl apply -k manifests/overlays/in-place grants it");
+                check_tell(c, BAD, line, "kubectl apply -k manifests/overlays/in-place grants it");
                 return;
         }
-        tell(c, GOOD, "pods are resized in place, as a profile wants", NULL);
+        check_tell(c, GOOD, "pods are resized in place, as a profile wants", NULL);
 }
 
 /* --- the database --- */
@@ -518,18 +523,19 @@ static bool is_writable(const char *file)
 }
 
 /* Damaged: the texts of the store tell what is wrong, the README what becomes of it. */
-static void tell_refused(struct checking *c, const struct err *err)
+static void check_tell_refused(struct checking *c, const struct err *err)
 {
         char line[ERR_TEXT_MAX + 64];
         snprintf(line, sizeof line, "database: %s", err->text);
         if (err->code == ERR_DAMAGED)
-                tell(c, DOUBTFUL, line,
-                     "halflife run sets it aside and carries over what is readable; keep a copy to look into it");
+                check_tell(c, DOUBTFUL, line,
+                           "halflife run sets it aside and carries over what is readable; keep a copy to look into it");
         else
-                tell(c, BAD, line,
-                     err->code == ERR_DENIED ? "make the file and its folder writable for this user, or set --database "
-                                               "FILE"
-                                             : "until then halflife run learns in memory only");
+                check_tell(c, BAD, line,
+                           err->code == ERR_DENIED
+                                   ? "make the file and its folder writable for this user, or set --database "
+                                     "FILE"
+                                   : "until then halflife run learns in memory only");
 }
 
 static void tell_facts(struct checking *c, const char *file, const struct store_facts *f)
@@ -555,7 +561,7 @@ static void tell_facts(struct checking *c, const char *file, const struct store_
                 snprintf(way_out, sizeof way_out,
                          "halflife run takes the checkpoint before, or learns those histories anew; keep a copy to "
                          "look into it");
-        tell(c, *way_out ? DOUBTFUL : GOOD, line, way_out);
+        check_tell(c, *way_out ? DOUBTFUL : GOOD, line, way_out);
 }
 
 static void check_database(struct checking *c)
@@ -565,19 +571,19 @@ static void check_database(struct checking *c)
         struct err err = {0};
         const char *file = c->settings.text[SET_DATABASE];
         if (!file) {
-                tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
+                check_tell(c, DOUBTFUL, "no database: what is learned is lost at a restart", "set --database FILE");
         } else if (!is_writable(file)) {
                 bool folder = has_folder(file);
                 snprintf(line, sizeof line, "database '%s' cannot be written%s", file,
                          folder ? "" : ": its folder does not exist");
-                tell(c, BAD, line,
-                     folder ? "make the folder writable for this user, or set --database FILE"
-                            : "make the folder, or set --database FILE");
+                check_tell(c, BAD, line,
+                           folder ? "make the folder writable for this user, or set --database FILE"
+                                  : "make the folder, or set --database FILE");
         } else if (store_inspect(file, &facts, &err) < 0) {
-                tell_refused(c, &err);
+                check_tell_refused(c, &err);
         } else if (!facts.exists) {
                 snprintf(line, sizeof line, "database '%s' is made by the first halflife run", file);
-                tell(c, GOOD, line, NULL);
+                check_tell(c, GOOD, line, NULL);
         } else {
                 tell_facts(c, file, &facts);
         }
@@ -592,21 +598,22 @@ static void check_prometheus(struct checking *c)
         size_t containers;
         const char *url = c->settings.text[SET_PROMETHEUS_URL];
         if (!url && c->settings.number[SET_USAGE_SOURCE] == 1)
-                tell(c, BAD, "usage is to be read from Prometheus, and nothing says where it is",
-                     "set --prometheus-url");
+                check_tell(c, BAD, "usage is to be read from Prometheus, and nothing says where it is",
+                           "set --prometheus-url");
         if (!url)
                 return;
         if (recorded_count(c->session.loop, &c->settings, &containers, &err) < 0) {
                 snprintf(line, sizeof line, "%s", err.text);
-                tell(c, BAD, line,
-                     err.code == ERR_DENIED ? "give --prometheus-token-file, or --prometheus-user and its password"
-                                            : "is --prometheus-url right, and the Prometheus up?");
+                check_tell(c, BAD, line,
+                           err.code == ERR_DENIED
+                                   ? "give --prometheus-token-file, or --prometheus-user and its password"
+                                   : "is --prometheus-url right, and the Prometheus up?");
         } else if (containers == 0) {
                 snprintf(line, sizeof line, "Prometheus %s knows of no container's usage", url);
-                tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");
+                check_tell(c, DOUBTFUL, line, "are --prometheus-names and --prometheus-matchers right?");
         } else {
                 snprintf(line, sizeof line, "Prometheus %s, usage of %zu containers", url, containers);
-                tell(c, GOOD, line, NULL);
+                check_tell(c, GOOD, line, NULL);
         }
 }
 
@@ -638,7 +645,7 @@ int cmd_check(int argc, char **argv)
                 return EXIT_MISUSED;
         }
         if (session_open(&c.session, c.settings.text[SET_KUBECONFIG], c.settings.text[SET_CONTEXT], &err) < 0) {
-                tell(&c, BAD, err.text, "");
+                check_tell(&c, BAD, err.text, "");
         } else {
                 c.ns = c.settings.text[SET_NAMESPACE] ? c.settings.text[SET_NAMESPACE]
                                                       : access_namespace(c.session.access);

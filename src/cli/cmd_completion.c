@@ -37,7 +37,7 @@ int cmd_completion(int argc, char **argv)
 
 /* --- names from the cluster: one page, quietly, and soon or not at all --- */
 
-static json_t *ask(struct session *s, const char *path)
+static json_t *completion_ask(struct session *s, const char *path)
 {
         AUTO(mem_free) char *body = NULL, *query = mem_printf("limit=%d", NAMES_MAX);
         size_t len = 0;
@@ -78,7 +78,7 @@ static void tell_all(const struct complete_where *w, bool workloads, complete_to
                 char *path = workloads ? path_of("halflife.dev", "v1alpha1", w->ns ? w->ns : access_namespace(s.access),
                                                  "recommendations", NULL, NULL)
                                        : path_of("", "v1", NULL, "namespaces", NULL, NULL);
-                AUTO(json_decref) json_t *list = ask(&s, path);
+                AUTO(json_decref) json_t *list = completion_ask(&s, path);
                 const json_t *items = json_object_get(list, "items");
                 for (size_t i = 0; i < json_array_size(items) && i < NAMES_MAX; i++)
                         (workloads ? tell_workload : tell_namespace)(json_array_get(items, i), told, to);

@@ -66,7 +66,7 @@ struct explaining {
         bool json;
 };
 
-static const char *value_of(const struct explaining *x, int option)
+static const char *explain_value_of(const struct explaining *x, int option)
 {
         return option_value(&x->given[option]);
 }
@@ -75,17 +75,17 @@ static const char *value_of(const struct explaining *x, int option)
 
 static int check_choices(const struct explaining *x, struct err *err)
 {
-        const char *output = value_of(x, OPT_OUTPUT), *resource = x->q.resource;
+        const char *output = explain_value_of(x, OPT_OUTPUT), *resource = x->q.resource;
         if (output && strcmp(output, "text") != 0 && strcmp(output, "json") != 0)
                 return err_set(err, ERR_INVALID, "output '%s' is not one of text, json", output);
         if (resource && strcmp(resource, "cpu") != 0 && strcmp(resource, "memory") != 0)
                 return err_set(err, ERR_INVALID, "resource '%s' is not one of cpu, memory", resource);
-        if (value_of(x, OPT_SERVER) && value_of(x, OPT_DATABASE))
+        if (explain_value_of(x, OPT_SERVER) && explain_value_of(x, OPT_DATABASE))
                 return err_set(err, ERR_INVALID, "--server and --database exclude each other");
-        return value_of(x, OPT_SERVER) ? remote_check(value_of(x, OPT_SERVER), err) : 0;
+        return explain_value_of(x, OPT_SERVER) ? remote_check(explain_value_of(x, OPT_SERVER), err) : 0;
 }
 
-static int read_arguments(struct explaining *x, int argc, char **argv, struct err *err)
+static int explain_read_arguments(struct explaining *x, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         bool ascii = false;
@@ -98,14 +98,14 @@ static int read_arguments(struct explaining *x, int argc, char **argv, struct er
                 return err_set(err, ERR_INVALID, "one workload is wanted, KIND/NAME such as deploy/web, not %d",
                                words.count);
         x->q = (struct inquiry){
-                .ns = value_of(x, OPT_NAMESPACE),
-                .container = value_of(x, OPT_CONTAINER),
-                .resource = value_of(x, OPT_RESOURCE),
-                .percentile = value_of(x, OPT_PERCENTILE),
-                .half_life = value_of(x, OPT_HALF_LIFE),
-                .multiplier = value_of(x, OPT_MULTIPLIER),
+                .ns = explain_value_of(x, OPT_NAMESPACE),
+                .container = explain_value_of(x, OPT_CONTAINER),
+                .resource = explain_value_of(x, OPT_RESOURCE),
+                .percentile = explain_value_of(x, OPT_PERCENTILE),
+                .half_life = explain_value_of(x, OPT_HALF_LIFE),
+                .multiplier = explain_value_of(x, OPT_MULTIPLIER),
         };
-        x->json = value_of(x, OPT_OUTPUT) && strcmp(value_of(x, OPT_OUTPUT), "json") == 0;
+        x->json = explain_value_of(x, OPT_OUTPUT) && strcmp(explain_value_of(x, OPT_OUTPUT), "json") == 0;
         terminal_read(stdout, &x->terminal);
         x->terminal.utf8 = x->terminal.utf8 && !ascii;
         rc = check_choices(x, err);
@@ -114,9 +114,9 @@ static int read_arguments(struct explaining *x, int argc, char **argv, struct er
 
 /* --- of whom it is asked --- */
 
-static int open_session(const struct explaining *x, struct session *s, struct err *err)
+static int explain_open_session(const struct explaining *x, struct session *s, struct err *err)
 {
-        return session_open_given(s, value_of(x, OPT_KUBECONFIG), value_of(x, OPT_CONTEXT), err);
+        return session_open_given(s, explain_value_of(x, OPT_KUBECONFIG), explain_value_of(x, OPT_CONTEXT), err);
 }
 
 /* Without a kubeconfig it works as well, but for one that was named: then the namespace is "default", and there is no
@@ -126,17 +126,17 @@ static int ask_server(struct explaining *x, struct err *err)
         struct session s;
         struct remote r = {0};
         AUTO(mem_free) char *token = NULL;
-        int rc = remote_token(value_of(x, OPT_TOKEN_FILE), &token, err);
+        int rc = remote_token(explain_value_of(x, OPT_TOKEN_FILE), &token, err);
         if (rc < 0)
                 return rc;
-        bool known = open_session(x, &s, err) == 0;
-        if (!known && (value_of(x, OPT_KUBECONFIG) || value_of(x, OPT_CONTEXT))) {
+        bool known = explain_open_session(x, &s, err) == 0;
+        if (!known && (explain_value_of(x, OPT_KUBECONFIG) || explain_value_of(x, OPT_CONTEXT))) {
                 session_release(&s);
                 return err->code;
         }
         if (!x->q.ns)
                 x->q.ns = known ? access_namespace(s.access) : "default";
-        rc = remote_open(&r, value_of(x, OPT_SERVER), value_of(x, OPT_SERVER_CA),
+        rc = remote_open(&r, explain_value_of(x, OPT_SERVER), explain_value_of(x, OPT_SERVER_CA),
                          token   ? token
                          : known ? access_bearer(s.access)
                                  : NULL,
@@ -144,7 +144,7 @@ static int ask_server(struct explaining *x, struct err *err)
         if (rc == 0)
                 rc = evidence_ask(&r, &x->q, &x->evidence, err);
         if (rc < 0)
-                err_wrap(err, "server '%s'", value_of(x, OPT_SERVER));
+                err_wrap(err, "server '%s'", explain_value_of(x, OPT_SERVER));
         remote_release(&r);
         session_release(&s);
         x->q.ns = NULL;
@@ -215,11 +215,11 @@ static int ask_cluster(struct explaining *x, struct err *err)
 {
         struct session s;
         AUTO(mem_free) char *token = NULL, *ns = NULL;
-        const char *ours = value_of(x, OPT_HALFLIFE_NAMESPACE);
-        int rc = remote_token(value_of(x, OPT_TOKEN_FILE), &token, err);
+        const char *ours = explain_value_of(x, OPT_HALFLIFE_NAMESPACE);
+        int rc = remote_token(explain_value_of(x, OPT_TOKEN_FILE), &token, err);
         if (rc < 0)
                 return rc;
-        rc = open_session(x, &s, err);
+        rc = explain_open_session(x, &s, err);
         if (rc == 0) {
                 ns = mem_string(x->q.ns ? x->q.ns : access_namespace(s.access));
                 x->q.ns = ns;
@@ -245,16 +245,16 @@ static int ask_cluster(struct explaining *x, struct err *err)
         return rc;
 }
 
-static int ask(struct explaining *x, struct err *err)
+static int explain_ask(struct explaining *x, struct err *err)
 {
-        if (value_of(x, OPT_DATABASE))
-                return evidence_read(value_of(x, OPT_DATABASE), &x->q, &x->evidence, err);
-        return value_of(x, OPT_SERVER) ? ask_server(x, err) : ask_cluster(x, err);
+        if (explain_value_of(x, OPT_DATABASE))
+                return evidence_read(explain_value_of(x, OPT_DATABASE), &x->q, &x->evidence, err);
+        return explain_value_of(x, OPT_SERVER) ? ask_server(x, err) : ask_cluster(x, err);
 }
 
 /* --- the answer --- */
 
-static void print_json(const struct evidence *e)
+static void explain_print_json(const struct evidence *e)
 {
         json_t *all = json_object();
         const struct {
@@ -271,11 +271,11 @@ static void print_json(const struct evidence *e)
         json_decref(all);
 }
 
-static void print(const struct explaining *x)
+static void explain_print_answer(const struct explaining *x)
 {
         const struct evidence *e = &x->evidence;
         if (x->json)
-                print_json(e);
+                explain_print_json(e);
         else if (e->explain)
                 explain_print(stdout, e, &x->terminal);
         else
@@ -286,7 +286,7 @@ static void print(const struct explaining *x)
         }
 }
 
-static void print_help(void)
+static void explain_print_help(void)
 {
         printf("usage: %s explain [option]... KIND/NAME\n\n"
                "Why a workload is to request what it is: the histogram behind each number, and the steps from there "
@@ -300,14 +300,14 @@ int cmd_explain(int argc, char **argv)
         struct explaining x = {0};
         struct err err = {0};
         int code = EXIT_DONE;
-        if (read_arguments(&x, argc, argv, &err) < 0)
+        if (explain_read_arguments(&x, argc, argv, &err) < 0)
                 code = EXIT_MISUSED;
         else if (x.given[OPT_HELP].count)
-                print_help();
-        else if (ask(&x, &err) < 0)
+                explain_print_help();
+        else if (explain_ask(&x, &err) < 0)
                 code = EXIT_FAILED;
         else
-                print(&x);
+                explain_print_answer(&x);
         if (code != EXIT_DONE)
                 fprintf(stderr, "halflife explain: %s\n", terminal_tame(err.text));
         evidence_release(&x.evidence);

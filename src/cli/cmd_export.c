@@ -70,22 +70,22 @@ struct exporting {
         size_t workloads, refused;
 };
 
-static const char *value_of(const struct exporting *x, int option)
+static const char *export_value_of(const struct exporting *x, int option)
 {
         return option_value(&x->given[option]);
 }
 
 /* --- arguments --- */
 
-static int read_arguments(struct exporting *x, int argc, char **argv, struct err *err)
+static int export_read_arguments(struct exporting *x, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         bool all = false;
         int rc = options_parse(spec, OPTS, argc, argv, x->given, &words, err);
         if (rc < 0 || x->given[OPT_HELP].count)
                 return rc;
-        x->ns = value_of(x, OPT_NAMESPACE);
-        x->labels = value_of(x, OPT_SELECTOR);
+        x->ns = export_value_of(x, OPT_NAMESPACE);
+        x->labels = export_value_of(x, OPT_SELECTOR);
         rc = option_switch(&x->given[OPT_ALL], &all, err);
         if (rc < 0)
                 return rc;
@@ -94,22 +94,22 @@ static int read_arguments(struct exporting *x, int argc, char **argv, struct err
                                words.word[0]);
         if (all == (x->ns != NULL))
                 return err_set(err, ERR_INVALID, "say of which: -n NAMESPACE, or --all for all namespaces");
-        if (value_of(x, OPT_DATABASE) && (x->labels || value_of(x, OPT_SERVER)))
+        if (export_value_of(x, OPT_DATABASE) && (x->labels || export_value_of(x, OPT_SERVER)))
                 return err_set(err, ERR_INVALID, "a database knows no labels, and no --server: leave out --%s",
                                x->labels ? "selector" : "server");
-        const char *file = value_of(x, OPT_OUTPUT);
+        const char *file = export_value_of(x, OPT_OUTPUT);
         if (file && (strcmp(file, "json") == 0 || strcmp(file, "yaml") == 0))
                 return err_set(err, ERR_INVALID,
                                "--output is a file's name here, and there is one format: for a file "
                                "called '%s' write ./%s",
                                file, file);
-        return value_of(x, OPT_SERVER) ? remote_check(value_of(x, OPT_SERVER), err) : 0;
+        return export_value_of(x, OPT_SERVER) ? remote_check(export_value_of(x, OPT_SERVER), err) : 0;
 }
 
 /* --- what is written --- */
 
 /* Not before there is something, so that who fails has written nothing. */
-static int begin(struct exporting *x, struct err *err)
+static int export_begin(struct exporting *x, struct err *err)
 {
         if (x->begun)
                 return 0;
@@ -119,19 +119,19 @@ static int begin(struct exporting *x, struct err *err)
 
 static int put_row(struct exporting *x, const struct transfer_row *row, struct err *err)
 {
-        int rc = begin(x, err);
+        int rc = export_begin(x, err);
         return rc < 0 ? rc : transfer_put(&x->writer, row, err);
 }
 
 /* --- of a halflife --- */
 
-static const char *text_at(const json_t *object, const char *key)
+static const char *export_text_at(const json_t *object, const char *key)
 {
         const char *s = json_string_value(json_object_get(object, key));
         return s ? s : "";
 }
 
-static size_t read_hex(const char *text, uint8_t *out, size_t most)
+static size_t export_read_hex(const char *text, uint8_t *out, size_t most)
 {
         size_t len = 0;
         for (; text[0] && text[1] && len < most; text += 2) {
@@ -148,8 +148,8 @@ static int put_container(struct exporting *x, struct transfer_row *row, const js
         uint8_t packed[USAGE_PACK_MAX];
         double room[2 * HISTOGRAM_BUCKETS];
         const json_t *sources = json_object_get(container, "sources");
-        size_t len = read_hex(text_at(container, "history"), packed, sizeof packed);
-        row->key.container = text_of(text_at(container, "name"));
+        size_t len = export_read_hex(export_text_at(container, "history"), packed, sizeof packed);
+        row->key.container = text_of(export_text_at(container, "name"));
         row->sources = 0;
         for (size_t i = 0; i < json_array_size(sources) && row->sources < TRANSFER_SOURCES; i++) {
                 const char *source = json_string_value(json_array_get(sources, i));
@@ -163,7 +163,7 @@ static int put_container(struct exporting *x, struct transfer_row *row, const js
         return row->usage.samples > 0 ? put_row(x, row, err) : 0;
 }
 
-static bool names_fit(const struct store_key *k)
+static bool export_names_fit(const struct store_key *k)
 {
         enum { NAME_MOST = 253 };
         return k->ns.len > 0 && k->ns.len <= NAME_MOST && k->group.len <= NAME_MOST && k->kind.len > 0 &&
@@ -173,11 +173,12 @@ static bool names_fit(const struct store_key *k)
 /* One that went meanwhile has none any more. */
 static int put_workload(struct exporting *x, const json_t *metadata, struct err *err)
 {
-        struct transfer_row row = {
-                .key = {text_of(text_at(metadata, "namespace")), kind_group(text_of(text_at(metadata, "apiVersion"))),
-                        text_of(text_at(metadata, "kind")), text_of(text_at(metadata, "name")), TEXT("")}};
+        struct transfer_row row = {.key = {text_of(export_text_at(metadata, "namespace")),
+                                           kind_group(text_of(export_text_at(metadata, "apiVersion"))),
+                                           text_of(export_text_at(metadata, "kind")),
+                                           text_of(export_text_at(metadata, "name")), TEXT("")}};
         const struct store_key *k = &row.key;
-        if (!names_fit(k))
+        if (!export_names_fit(k))
                 return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no workload");
         AUTO(mem_free)
         char *word = mem_printf("%.*s%s%.*s", TEXT_ARG(k->kind), k->group.len ? "." : "", TEXT_ARG(k->group));
@@ -189,8 +190,8 @@ static int put_workload(struct exporting *x, const json_t *metadata, struct err 
         int rc = 0;
         if (!answer)
                 return err->code == ERR_NOTFOUND ? 0 : err->code;
-        row.key.group = text_of(text_at(answer, "group")); /* of one that is gone there may be no apiVersion */
-        if (!names_fit(&row.key))
+        row.key.group = text_of(export_text_at(answer, "group")); /* of one that is gone there may be no apiVersion */
+        if (!export_names_fit(&row.key))
                 return err_set(err, ERR_INVALID, "what answers there is no halflife: it names no group");
         if (!json_is_array(json_object_get(answer, "containers")))
                 return err_set(err, ERR_INVALID, "what answers there is no halflife: its answer has no containers");
@@ -240,7 +241,7 @@ static int put_all(struct exporting *x, struct err *err)
                 if (rc < 0)
                         return rc;
                 mem_free(token);
-                token = mem_string(text_at(page, "continue"));
+                token = mem_string(export_text_at(page, "continue"));
                 if (!*token)
                         return 0;
                 if (kept && strcmp(token, kept) == 0)
@@ -280,19 +281,19 @@ static int none_known(const struct exporting *x, struct err *err)
                        ns ? " of namespace '" : "", ns ? ns : "", ns ? "'" : "", program_name());
 }
 
-static int ask(struct exporting *x, struct err *err)
+static int export_ask(struct exporting *x, struct err *err)
 {
         struct session s = {0};
         AUTO(mem_free) char *token = NULL;
-        const char *server = value_of(x, OPT_SERVER), *ours = value_of(x, OPT_HALFLIFE_NAMESPACE);
-        int rc = remote_token(value_of(x, OPT_TOKEN_FILE), &token, err);
+        const char *server = export_value_of(x, OPT_SERVER), *ours = export_value_of(x, OPT_HALFLIFE_NAMESPACE);
+        int rc = remote_token(export_value_of(x, OPT_TOKEN_FILE), &token, err);
         if (rc < 0)
                 return rc;
-        rc = session_open_given(&s, value_of(x, OPT_KUBECONFIG), value_of(x, OPT_CONTEXT), err);
-        if (rc < 0 && server && !value_of(x, OPT_KUBECONFIG) && !value_of(x, OPT_CONTEXT))
+        rc = session_open_given(&s, export_value_of(x, OPT_KUBECONFIG), export_value_of(x, OPT_CONTEXT), err);
+        if (rc < 0 && server && !export_value_of(x, OPT_KUBECONFIG) && !export_value_of(x, OPT_CONTEXT))
                 rc = 0; /* who is asked by his address needs none */
         if (rc == 0 && server)
-                rc = remote_open(&x->remote, server, value_of(x, OPT_SERVER_CA),
+                rc = remote_open(&x->remote, server, export_value_of(x, OPT_SERVER_CA),
                                  token      ? token
                                  : s.access ? access_bearer(s.access)
                                             : NULL,
@@ -326,7 +327,7 @@ struct loading {
         struct loaded other; /* stands for all that are not asked for */
 };
 
-static struct text copy(char **at, struct text from)
+static struct text export_copy(char **at, struct text from)
 {
         struct text to = {memcpy(*at, from.p, from.len), from.len};
         *at += from.len;
@@ -342,10 +343,10 @@ static void name_namespace(struct loading *l, struct text ns)
                 l->elsewhere[l->named++] = mem_string_n(ns.p, ns.len);
 }
 
-static void *take_target(void *arg, const struct store_key *key)
+static void *export_take_target(void *arg, const struct store_key *key)
 {
         struct loading *l = arg;
-        if (!names_fit(key))
+        if (!export_names_fit(key))
                 return &l->other;
         if (l->x->ns && !text_is(key->ns, l->x->ns)) {
                 name_namespace(l, key->ns);
@@ -353,10 +354,10 @@ static void *take_target(void *arg, const struct store_key *key)
         }
         struct loaded *t = mem_new(sizeof *t + key->ns.len + key->group.len + key->kind.len + key->name.len + 1);
         char *at = t->text;
-        t->key = (struct store_key){.ns = copy(&at, key->ns),
-                                    .group = copy(&at, key->group),
-                                    .kind = copy(&at, key->kind),
-                                    .name = copy(&at, key->name)};
+        t->key = (struct store_key){.ns = export_copy(&at, key->ns),
+                                    .group = export_copy(&at, key->group),
+                                    .kind = export_copy(&at, key->kind),
+                                    .name = export_copy(&at, key->name)};
         t->next = l->all;
         l->all = t;
         l->x->workloads++;
@@ -373,8 +374,8 @@ static void take_record(void *arg, void *target, struct text record, struct wall
                 t->imported = json_incref(json_object_get(o, "imported"));
 }
 
-static void take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                       const struct store_watermark *doors, size_t count)
+static void export_take_usage(void *arg, void *target, struct text container, const struct usage *u,
+                              const struct store_watermark *doors, size_t count)
 {
         struct loading *l = arg;
         const struct loaded *t = target;
@@ -396,17 +397,17 @@ static void take_usage(void *arg, void *target, struct text container, const str
         (void)put_row(l->x, &row, &l->x->failed);
 }
 
-static void pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
+static void export_pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         (void)arg, (void)target, (void)container, (void)kill;
 }
 
-static void pass_note(void *arg, struct text name, struct text value)
+static void export_pass_note(void *arg, struct text name, struct text value)
 {
         (void)arg, (void)name, (void)value;
 }
 
-static void take_refused(void *arg, void *target, struct text container, const struct err *why)
+static void export_take_refused(void *arg, void *target, struct text container, const struct err *why)
 {
         struct loading *l = arg;
         const struct loaded *t = target;
@@ -438,19 +439,20 @@ static int no_such_namespace(const struct loading *l, struct err *err)
         for (size_t i = 0; i < l->named; i++)
                 (void)buf_printf(&names, "%s%s", i ? ", " : "", l->elsewhere[i]);
         err_set(err, ERR_NOTFOUND, "no workload of namespace '%s' is in '%s'%s%.*s%s", l->x->ns,
-                value_of(l->x, OPT_DATABASE), l->named ? ", but of " : ", nor of any other", TEXT_ARG(buf_text(&names)),
-                l->named == NAMED_MOST ? ", ..." : "");
+                export_value_of(l->x, OPT_DATABASE), l->named ? ", but of " : ", nor of any other",
+                TEXT_ARG(buf_text(&names)), l->named == NAMED_MOST ? ", ..." : "");
         buf_release(&names);
         return err->code;
 }
 
-static int load(struct exporting *x, struct err *err)
+static int export_load(struct exporting *x, struct err *err)
 {
         struct loading l = {.x = x};
-        const struct store_reader reader = {take_target, take_record,  take_usage, pass_kill,
-                                            pass_note,   take_refused, &l};
+        const struct store_reader reader = {
+                export_take_target,  take_record, export_take_usage, export_pass_kill, export_pass_note,
+                export_take_refused, &l};
         struct store *s;
-        int rc = store_open_reader(value_of(x, OPT_DATABASE), &s, err);
+        int rc = store_open_reader(export_value_of(x, OPT_DATABASE), &s, err);
         if (rc < 0)
                 return rc;
         rc = store_load(s, &reader, err);
@@ -467,12 +469,12 @@ static int load(struct exporting *x, struct err *err)
 
 /* --- the file --- */
 
-static int write_all(struct exporting *x, FILE *to, struct err *err)
+static int export_write_all(struct exporting *x, FILE *to, struct err *err)
 {
         x->to = to;
-        int rc = value_of(x, OPT_DATABASE) ? load(x, err) : ask(x, err);
+        int rc = export_value_of(x, OPT_DATABASE) ? export_load(x, err) : export_ask(x, err);
         if (rc == 0)
-                rc = begin(x, err);
+                rc = export_begin(x, err);
         return rc == 0 ? transfer_end(&x->writer, err) : rc;
 }
 
@@ -490,7 +492,7 @@ static int write_file(struct exporting *x, const char *path, struct err *err)
         FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
         if (!to)
                 return err_set(err, ERR_IO, "'%s': %s", path, strerror(errno));
-        rc = write_all(x, to, err);
+        rc = export_write_all(x, to, err);
         if (rc == 0 && fsync(fd) < 0)
                 rc = err_set(err, ERR_IO, "write: %s", strerror(errno));
         if (fclose(to) != 0 && rc == 0)
@@ -502,10 +504,10 @@ static int write_file(struct exporting *x, const char *path, struct err *err)
         return rc;
 }
 
-static int export(struct exporting *x, struct err *err)
+static int export_histories(struct exporting *x, struct err *err)
 {
-        const char *path = value_of(x, OPT_OUTPUT);
-        int rc = path ? write_file(x, path, err) : write_all(x, stdout, err);
+        const char *path = export_value_of(x, OPT_OUTPUT);
+        int rc = path ? write_file(x, path, err) : export_write_all(x, stdout, err);
         if (rc < 0 && !path && x->begun)
                 fprintf(stderr, "what was printed is not whole, and import will refuse it\n");
         if (rc == 0)
@@ -519,7 +521,7 @@ int cmd_export(int argc, char **argv)
         struct exporting x = {0};
         struct err err = {0};
         int code = EXIT_DONE;
-        if (read_arguments(&x, argc, argv, &err) < 0) {
+        if (export_read_arguments(&x, argc, argv, &err) < 0) {
                 fprintf(stderr, "halflife export: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (x.given[OPT_HELP].count) {
@@ -528,7 +530,7 @@ int cmd_export(int argc, char **argv)
                         "What was learned, as text that import reads into another cluster, or under another namespace. "
                         "Wants -n or --all. It changes nothing, and holds no more than names and histograms.");
                 options_print(stdout, spec, OPTS);
-        } else if (export(&x, &err) < 0) {
+        } else if (export_histories(&x, &err) < 0) {
                 fprintf(stderr, "halflife export: %s\n", terminal_tame(err.text));
                 code = EXIT_FAILED;
         }

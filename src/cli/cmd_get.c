@@ -138,7 +138,7 @@ static char *cell_of(const struct getting *g, const json_t *item, const struct c
         return mem_string(text ? text : "");
 }
 
-static bool shown(const struct getting *g, const struct column *c)
+static bool get_shown(const struct getting *g, const struct column *c)
 {
         return !c->wide || g->output == OUTPUT_WIDE;
 }
@@ -147,11 +147,11 @@ static int columns_shown(const struct getting *g)
 {
         int n = 1 + !g->ns;
         for (int i = 0; i < COLUMNS; i++)
-                n += shown(g, &columns[i]);
+                n += get_shown(g, &columns[i]);
         return n;
 }
 
-static void header(struct getting *g)
+static void get_header(struct getting *g)
 {
         if (g->output == OUTPUT_NAME) {
                 table_init(&g->table, 1);
@@ -162,12 +162,12 @@ static void header(struct getting *g)
                 table_add(&g->table, mem_string("NAMESPACE"));
         table_add(&g->table, mem_string("NAME"));
         for (int i = 0; i < COLUMNS; i++)
-                if (shown(g, &columns[i]))
+                if (get_shown(g, &columns[i]))
                         table_add(&g->table, mem_string(columns[i].title));
 }
 
 /* Anybody may answer at that address: what has no name is no Recommendation. */
-static int row(void *arg, json_t *item, struct err *err)
+static int get_row(void *arg, json_t *item, struct err *err)
 {
         struct getting *g = arg;
         const json_t *meta = json_object_get(item, "metadata");
@@ -187,7 +187,7 @@ static int row(void *arg, json_t *item, struct err *err)
                 table_add(&g->table, mem_string(json_string_value(json_object_get(meta, "namespace"))));
         table_add(&g->table, mem_string(json_string_value(json_object_get(meta, "name"))));
         for (int i = 0; i < COLUMNS; i++)
-                if (shown(g, &columns[i]))
+                if (get_shown(g, &columns[i]))
                         table_add(&g->table, cell_of(g, item, &columns[i]));
         return 0;
 }
@@ -198,7 +198,7 @@ static int get_one(struct getting *g, struct err *err)
 {
         AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", g->name, NULL);
         AUTO(json_decref) json_t *item = listing_ask(g->session.client, path, NULL, LISTING_ITEM_BYTES, err);
-        return item ? row(g, item, err) : err->code;
+        return item ? get_row(g, item, err) : err->code;
 }
 
 static void start_over(void *arg)
@@ -207,17 +207,17 @@ static void start_over(void *arg)
         table_release(&g->table);
         json_array_clear(g->items);
         g->found = 0;
-        header(g);
+        get_header(g);
 }
 
 static int get_all(struct getting *g, struct err *err)
 {
         AUTO(mem_free) char *path = path_of("halflife.dev", "v1alpha1", g->ns, "recommendations", NULL, NULL);
-        const struct listing all = {path, option_value(&g->given[OPT_SELECTOR]), start_over, row, g};
+        const struct listing all = {path, option_value(&g->given[OPT_SELECTOR]), start_over, get_row, g};
         return listing_read(g->session.client, &all, err);
 }
 
-static int tell(const struct getting *g, struct err *err)
+static int get_tell(const struct getting *g, struct err *err)
 {
         struct err why = *err;
         if (why.code != ERR_NOTFOUND || !g->name || session_no_kinds(err))
@@ -243,7 +243,7 @@ static void print_items(const struct getting *g)
         json_decref(list);
 }
 
-static void print(const struct getting *g)
+static void get_print(const struct getting *g)
 {
         if (g->output == OUTPUT_JSON || g->output == OUTPUT_YAML)
                 print_items(g);
@@ -257,7 +257,7 @@ static void print(const struct getting *g)
 }
 
 /* KIND/NAME, the Recommendation's own name, or that as -o name tells it. */
-static int read_name(struct getting *g, const char *word, struct err *err)
+static int get_read_name(struct getting *g, const char *word, struct err *err)
 {
         static const char own[] = "recommendation.halflife.dev/";
         g->name = strncmp(word, own, sizeof own - 1) == 0 ? word + sizeof own - 1 : word;
@@ -268,7 +268,7 @@ static int read_name(struct getting *g, const char *word, struct err *err)
         return rc;
 }
 
-static int read_arguments(struct getting *g, int argc, char **argv, struct err *err)
+static int get_read_arguments(struct getting *g, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         bool all = false;
@@ -285,7 +285,7 @@ static int read_arguments(struct getting *g, int argc, char **argv, struct err *
                 return err_set(err, ERR_INVALID, "output '%s' is not one of table, wide, json, yaml, name", output);
         if (words.count > 1)
                 return err_set(err, ERR_INVALID, "one name at most, not '%s' as well", words.word[1]);
-        rc = words.count ? read_name(g, words.word[0], err) : 0;
+        rc = words.count ? get_read_name(g, words.word[0], err) : 0;
         if (rc < 0)
                 return rc;
         if (g->name && all)
@@ -298,7 +298,7 @@ int cmd_get(int argc, char **argv)
 {
         struct getting g = {.items = json_array(), .now_ms = now_read().wall.ms};
         struct err err = {0};
-        int all = read_arguments(&g, argc, argv, &err);
+        int all = get_read_arguments(&g, argc, argv, &err);
         int code = EXIT_DONE;
         if (all < 0) {
                 fprintf(stderr, "halflife get: %s\n", err.text);
@@ -315,13 +315,13 @@ int cmd_get(int argc, char **argv)
         } else {
                 if (!all && !g.ns)
                         g.ns = access_namespace(g.session.access);
-                header(&g);
+                get_header(&g);
                 if ((g.name ? get_one : get_all)(&g, &err) < 0) {
-                        tell(&g, &err);
+                        get_tell(&g, &err);
                         fprintf(stderr, "halflife get: %s\n", terminal_tame(err.text));
                         code = EXIT_FAILED;
                 } else {
-                        print(&g);
+                        get_print(&g);
                 }
         }
         table_release(&g.table);

@@ -122,7 +122,7 @@ static int read_vpa(struct import_command *c, const struct option_words *words, 
         return rc;
 }
 
-static int read_file(struct import_command *c, const struct option_words *words, struct err *err)
+static int import_read_file(struct import_command *c, const struct option_words *words, struct err *err)
 {
         static const int vpas[] = {OPT_ALL, OPT_SELECTOR, OPT_CPU_HALF_LIFE, OPT_MEMORY_HALF_LIFE};
         c->file = words->word[0];
@@ -143,7 +143,7 @@ static int read_file(struct import_command *c, const struct option_words *words,
         return 0;
 }
 
-static int read_arguments(struct import_command *c, int argc, char **argv, struct err *err)
+static int import_read_arguments(struct import_command *c, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         int rc = options_parse(spec, OPTS, argc, argv, c->given, &words, err);
@@ -156,12 +156,12 @@ static int read_arguments(struct import_command *c, int argc, char **argv, struc
                 rc = read_durations(c, err);
         if (rc < 0)
                 return rc;
-        return strcmp(words.word[0], "vpa") == 0 ? read_vpa(c, &words, err) : read_file(c, &words, err);
+        return strcmp(words.word[0], "vpa") == 0 ? read_vpa(c, &words, err) : import_read_file(c, &words, err);
 }
 
 /* --- doing --- */
 
-static int take_row(void *arg, const struct transfer_row *row, struct err *err)
+static int import_take_row(void *arg, const struct transfer_row *row, struct err *err)
 {
         struct import_command *c = arg;
         struct mapping *m = NULL, itself = {.from = row->key.ns, .to = row->key.ns};
@@ -191,7 +191,7 @@ static int check_names(const struct import_command *c, struct err *err)
 /* First it is looked at as a whole, so that nothing comes of half a file. */
 static int import_file(struct import_command *c, struct err *err)
 {
-        const struct transfer_reader reader = {take_row, c};
+        const struct transfer_reader reader = {import_take_row, c};
         struct stat is;
         int64_t rows = 0;
         FILE *from = fopen(c->file, "re");
@@ -219,7 +219,7 @@ static int import_file(struct import_command *c, struct err *err)
         return rc;
 }
 
-static int import(struct import_command *c, struct err *err)
+static int import_histories(struct import_command *c, struct err *err)
 {
         struct importing *im = &c->work;
         int rc = session_open_given(&im->session, option_value(&c->given[OPT_KUBECONFIG]),
@@ -232,7 +232,7 @@ static int import(struct import_command *c, struct err *err)
         return rc < 0 ? session_advise(err) : 0;
 }
 
-static void print_help(void)
+static void import_print_help(void)
 {
         printf("usage: %s import [option]... FILE\n       %s import [option]... vpa [KIND/NAME]...\n\n", program_name(),
                program_name());
@@ -247,13 +247,13 @@ int cmd_import(int argc, char **argv)
         struct import_command c = {.work = {.timeout_ms = 3 * MINUTE_MS}, .vpa.half_life_ms = {DAY_MS, DAY_MS}};
         struct err err = {0};
         int code = EXIT_DONE;
-        if (read_arguments(&c, argc, argv, &err) < 0) {
+        if (import_read_arguments(&c, argc, argv, &err) < 0) {
                 fprintf(stderr, "halflife import: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (c.given[OPT_HELP].count) {
-                print_help();
+                import_print_help();
         } else {
-                int rc = import(&c, &err);
+                int rc = import_histories(&c, &err);
                 if (rc < 0)
                         fprintf(stderr, "halflife import: %s\n", terminal_tame(err.text));
                 if (rc == 0 || c.work.joined || c.work.known || c.work.refused || c.work.left)

@@ -80,7 +80,7 @@ struct rendering {
 
 /* --- arguments --- */
 
-static int read_arguments(struct rendering *r, int argc, char **argv, struct err *err)
+static int render_read_arguments(struct rendering *r, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         int rc = options_parse(spec, OPTS, argc, argv, r->given, &words, err);
@@ -103,7 +103,7 @@ static int read_arguments(struct rendering *r, int argc, char **argv, struct err
         return 0;
 }
 
-static void print_help(void)
+static void render_print_help(void)
 {
         printf("usage: %s render -f FILE [option]...\n\n"
                "Manifests in, the same manifests out with the requests to deploy with: the same bytes but for requests "
@@ -141,15 +141,16 @@ static void rendering_release(struct rendering *r)
 
 /* --- by the cluster --- */
 
-static const char *value_of(const struct rendering *r, int option)
+static const char *render_value_of(const struct rendering *r, int option)
 {
         return option_value(&r->given[option]);
 }
 
-static int open_session(struct rendering *r, struct err *err)
+static int render_open_session(struct rendering *r, struct err *err)
 {
-        int rc = session_open_given(&r->session, value_of(r, OPT_KUBECONFIG), value_of(r, OPT_CONTEXT), err);
-        r->ns = value_of(r, OPT_NAMESPACE);
+        int rc = session_open_given(&r->session, render_value_of(r, OPT_KUBECONFIG), render_value_of(r, OPT_CONTEXT),
+                                    err);
+        r->ns = render_value_of(r, OPT_NAMESPACE);
         if (!r->ns)
                 r->ns = rc == 0 ? access_namespace(r->session.access) : "default";
         return rc;
@@ -164,7 +165,7 @@ static bool is_namespace(struct text t)
         return sane;
 }
 
-static int look(struct rendering *r, const struct render *all, struct snapshot **ret, struct err *err)
+static int render_look(struct rendering *r, const struct render *all, struct snapshot **ret, struct err *err)
 {
         struct text found[GLANCE_NAMESPACES + 1];
         const char *ns[GLANCE_NAMESPACES + 1];
@@ -211,7 +212,7 @@ static int take_results(struct rendering *r, const struct render *all, struct er
 static int render_here(struct rendering *r, struct err *err)
 {
         struct snapshot *v = NULL;
-        int rc = open_session(r, err);
+        int rc = render_open_session(r, err);
         if (rc < 0)
                 return rc;
         const struct render_options o = {.ns = text_of(r->ns)};
@@ -221,7 +222,7 @@ static int render_here(struct rendering *r, struct err *err)
                         r->failed = r->in.item[i].path;
                         return err->code;
                 }
-        rc = look(r, all, &v, err);
+        rc = render_look(r, all, &v, err);
         if (rc == 0) {
                 v = v ? v : snapshot_new(); /* nothing in them is of interest */
                 render_run(all, v);
@@ -235,14 +236,14 @@ static int render_here(struct rendering *r, struct err *err)
 
 /* --- by a server --- */
 
-static bool ends_in(const char *s, const char *ending)
+static bool render_ends_in(const char *s, const char *ending)
 {
         size_t len = strlen(s), tail = strlen(ending);
         return len >= tail && strcmp(s + len - tail, ending) == 0;
 }
 
-static int ask(struct remote *remote, const char *ns, bool dry_run, bool json, struct text text, char **ret,
-               size_t *ret_len, struct err *err)
+static int render_ask(struct remote *remote, const char *ns, bool dry_run, bool json, struct text text, char **ret,
+                      size_t *ret_len, struct err *err)
 {
         AUTO(mem_free) char *escaped = path_escape(ns);
         AUTO(mem_free) char *path = mem_printf("/api/v1/namespaces/%s/render%s", escaped, dry_run ? "?dryRun" : "");
@@ -273,9 +274,9 @@ static int ask_of(struct rendering *r, struct remote *remote, size_t i, const ch
         const struct input *m = &r->in.item[i];
         AUTO(mem_free) char *list = NULL;
         AUTO(mem_free) char *text = NULL;
-        bool json = ends_in(m->path, ".json");
+        bool json = render_ends_in(m->path, ".json");
         size_t len;
-        int rc = ask(remote, ns, true, json, m->text, &list, &len, err);
+        int rc = render_ask(remote, ns, true, json, m->text, &list, &len, err);
         if (rc < 0)
                 return rc;
         AUTO(json_decref) json_t *rows = json_loadb(list, len, 0, NULL);
@@ -284,7 +285,7 @@ static int ask_of(struct rendering *r, struct remote *remote, size_t i, const ch
         if (!take_rows(r->report[i], rows, ns))
                 return 0;
         r->changed = true;
-        rc = ask(remote, ns, false, json, buf_text(&r->out[i]), &text, &len, err);
+        rc = render_ask(remote, ns, false, json, buf_text(&r->out[i]), &text, &len, err);
         buf_reset(&r->out[i]);
         return rc < 0 ? rc : buf_add(&r->out[i], text, len);
 }
@@ -320,8 +321,8 @@ static int ask_one(struct rendering *r, struct remote *remote, size_t i, struct 
 static int ask_all(struct rendering *r, const char *token, struct err *err)
 {
         struct remote remote = {0};
-        const char *url = value_of(r, OPT_SERVER);
-        int rc = remote_open(&remote, url, value_of(r, OPT_SERVER_CA), token, err);
+        const char *url = render_value_of(r, OPT_SERVER);
+        int rc = remote_open(&remote, url, render_value_of(r, OPT_SERVER_CA), token, err);
         bool open = rc == 0;
         for (size_t i = 0; rc == 0 && i < r->in.count; i++) {
                 rc = ask_one(r, &remote, i, err);
@@ -337,11 +338,11 @@ static int ask_all(struct rendering *r, const char *token, struct err *err)
 static int render_there(struct rendering *r, struct err *err)
 {
         AUTO(mem_free) char *token = NULL;
-        int rc = remote_token(value_of(r, OPT_TOKEN_FILE), &token, err);
+        int rc = remote_token(render_value_of(r, OPT_TOKEN_FILE), &token, err);
         if (rc < 0)
                 return rc;
-        bool known = open_session(r, err) == 0;
-        if (!known && (value_of(r, OPT_KUBECONFIG) || value_of(r, OPT_CONTEXT)))
+        bool known = render_open_session(r, err) == 0;
+        if (!known && (render_value_of(r, OPT_KUBECONFIG) || render_value_of(r, OPT_CONTEXT)))
                 return err->code;
         return ask_all(r, token ? token : known ? access_bearer(r->session.access) : NULL, err);
 }
@@ -361,7 +362,7 @@ static void say_place(const char *path, unsigned line, const char *text, const c
         fprintf(stderr, "halflife render: %s\n", terminal_tame(say));
 }
 
-static int fail(const struct rendering *r, int code, struct err *err)
+static int render_fail(const struct rendering *r, int code, struct err *err)
 {
         if (r->failed)
                 say_place(r->failed, 0, err->text, "");
@@ -388,7 +389,7 @@ static void warn_of(const char *path, const json_t *row)
         say_place(path, (unsigned)json_integer_value(json_object_get(row, "line")), detail, "left as it is: ");
 }
 
-static void warn(const struct rendering *r)
+static void render_warn(const struct rendering *r)
 {
         for (size_t i = 0; i < r->in.count; i++) {
                 size_t k;
@@ -398,7 +399,7 @@ static void warn(const struct rendering *r)
 }
 
 /* The line to put before a text behind another one; NULL: it begins with one. Directives (%) follow "..." alone. */
-static const char *parting(struct text t)
+static const char *render_parting(struct text t)
 {
         if (t.len >= 3 && memcmp(t.p, "---", 3) == 0)
                 return NULL;
@@ -420,8 +421,8 @@ static void print_manifests(const struct rendering *r)
                         putchar('\n');
                 if (i && t.len >= 3 && memcmp(t.p, bom, 3) == 0)
                         t = (struct text){t.p + 3, t.len - 3};
-                if (i && parting(t))
-                        puts(parting(t));
+                if (i && render_parting(t))
+                        puts(render_parting(t));
                 fwrite(t.p, 1, t.len, stdout);
         }
 }
@@ -439,7 +440,7 @@ static void print_diffs(const struct rendering *r)
 static const char *const titles[] = {"PLACE", "NAMESPACE", "OBJECT", "CONTAINER", "RESOURCE", "FROM", "TO", "REASON"};
 enum { COLUMNS = sizeof titles / sizeof titles[0] };
 
-static const char *field(const json_t *of, const char *key, const char *absent)
+static const char *render_field(const json_t *of, const char *key, const char *absent)
 {
         const char *text = json_string_value(json_object_get(of, key));
         return text ? text : absent;
@@ -447,13 +448,13 @@ static const char *field(const json_t *of, const char *key, const char *absent)
 
 static void add_object(struct table *t, const char *path, const json_t *row)
 {
-        const char *kind = field(row, "kind", NULL), *name = field(row, "name", "");
+        const char *kind = render_field(row, "kind", NULL), *name = render_field(row, "name", "");
         table_add(t, mem_printf("%s:%lld", path, (long long)json_integer_value(json_object_get(row, "line"))));
-        table_add(t, mem_string(field(row, "namespace", "")));
+        table_add(t, mem_string(render_field(row, "namespace", "")));
         table_add(t, kind ? mem_printf("%s/%s", kind, name) : mem_string(""));
 }
 
-static void add_row(struct table *t, const char *path, const json_t *row)
+static void render_add_row(struct table *t, const char *path, const json_t *row)
 {
         size_t i;
         json_t *change;
@@ -462,16 +463,16 @@ static void add_row(struct table *t, const char *path, const json_t *row)
                 add_object(t, path, row);
                 for (int k = 0; k < 4; k++)
                         table_add(t, mem_string(""));
-                table_add(t, mem_printf("%s: %s", field(row, "reason", ""), field(row, "detail", "")));
+                table_add(t, mem_printf("%s: %s", render_field(row, "reason", ""), render_field(row, "detail", "")));
         }
         json_array_foreach((json_t *)(uintptr_t)changes, i, change)
         {
                 add_object(t, path, row);
-                table_add(t, mem_string(field(change, "container", "")));
-                table_add(t, mem_string(field(change, "resource", "")));
-                table_add(t, mem_string(field(change, "from", "none")));
-                table_add(t, mem_string(field(change, "to", "none")));
-                table_add(t, mem_string(field(change, "reason", "")));
+                table_add(t, mem_string(render_field(change, "container", "")));
+                table_add(t, mem_string(render_field(change, "resource", "")));
+                table_add(t, mem_string(render_field(change, "from", "none")));
+                table_add(t, mem_string(render_field(change, "to", "none")));
+                table_add(t, mem_string(render_field(change, "reason", "")));
         }
 }
 
@@ -485,7 +486,7 @@ static void print_table(const struct rendering *r)
         for (size_t i = 0; i < r->in.count; i++) {
                 size_t k;
                 json_t *row;
-                json_array_foreach(r->report[i], k, row) add_row(&t, r->in.item[i].path, row);
+                json_array_foreach(r->report[i], k, row) render_add_row(&t, r->in.item[i].path, row);
                 rows += json_array_size(r->report[i]);
         }
         if (rows)
@@ -495,15 +496,15 @@ static void print_table(const struct rendering *r)
         table_release(&t);
 }
 
-static int render(struct rendering *r, struct err *err)
+static int render_manifests(struct rendering *r, struct err *err)
 {
         int rc = read_manifests(r, err);
         if (rc == 0)
                 rc = r->given[OPT_SERVER].count ? render_there(r, err) : render_here(r, err);
         if (rc < 0)
-                return fail(r, EXIT_FAILED, err);
+                return render_fail(r, EXIT_FAILED, err);
         if (!r->dry_run)
-                warn(r);
+                render_warn(r);
         (r->dry_run ? print_table : r->diff ? print_diffs : print_manifests)(r);
         return r->exit_code && r->changed ? EXIT_CHANGES : EXIT_DONE;
 }
@@ -513,12 +514,12 @@ int cmd_render(int argc, char **argv)
         struct rendering r = {0};
         struct err err = {0};
         int code = EXIT_DONE;
-        if (read_arguments(&r, argc, argv, &err) < 0)
-                code = fail(&r, EXIT_MISUSED, &err);
+        if (render_read_arguments(&r, argc, argv, &err) < 0)
+                code = render_fail(&r, EXIT_MISUSED, &err);
         else if (r.given[OPT_HELP].count)
-                print_help();
+                render_print_help();
         else
-                code = render(&r, &err);
+                code = render_manifests(&r, &err);
         rendering_release(&r);
         return code;
 }

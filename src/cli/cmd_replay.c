@@ -62,7 +62,7 @@ struct arguments {
         bool weekly_peak, compare, entities, json;
 };
 
-static void print_help(void)
+static void replay_print_help(void)
 {
         printf("usage: %s replay [option]... FILE|- ...\n\n"
                "Runs usage traces (" TRACE_HEADER "; a missing value is empty; rows sorted\n"
@@ -80,7 +80,7 @@ static void print_help(void)
 
 /* --- arguments --- */
 
-static int read_time(const char *name, const char *value, int most_h, int64_t *ret_ms, struct err *err)
+static int replay_read_time(const char *name, const char *value, int most_h, int64_t *ret_ms, struct err *err)
 {
         int64_t ms;
         if (duration_parse(value, strlen(value), &ms) < 0 || ms < MINUTE_MS || ms > (int64_t)most_h * HOUR_MS)
@@ -97,8 +97,8 @@ static int read_times(struct arguments *a, struct err *err)
         raise_policy_defaults(&a->raise);
         a->raise.enabled = after != NULL;
         a->deploy_every_ms = DAY_MS;
-        int rc = every ? read_time("deploy-every", every, 8760, &a->deploy_every_ms, err) : 0;
-        return rc == 0 && after ? read_time("raise", after, 24, &a->raise.after_ms, err) : rc;
+        int rc = every ? replay_read_time("deploy-every", every, 8760, &a->deploy_every_ms, err) : 0;
+        return rc == 0 && after ? replay_read_time("raise", after, 24, &a->raise.after_ms, err) : rc;
 }
 
 static int read_output(const char *value, bool *ret_json, struct err *err)
@@ -109,7 +109,7 @@ static int read_output(const char *value, bool *ret_json, struct err *err)
         return err_set(err, ERR_INVALID, "output '%s' is not one of table, json", value);
 }
 
-static int read_arguments(int argc, char **argv, struct arguments *a, struct err *err)
+static int replay_read_arguments(int argc, char **argv, struct arguments *a, struct err *err)
 {
         *a = (struct arguments){0};
         int rc = options_parse(option, OPTS, argc, argv, a->given, &a->files, err);
@@ -135,7 +135,7 @@ static int read_arguments(int argc, char **argv, struct arguments *a, struct err
 /* --- the trace --- */
 
 /* Plain text comes through as it is. A file cut short is told at its end. */
-static ssize_t read_file(void *arg, void *buf, size_t size)
+static ssize_t replay_read_file(void *arg, void *buf, size_t size)
 {
         gzFile gz = arg;
         int n = gzread(gz, buf, (unsigned)size), failed = Z_OK;
@@ -153,7 +153,7 @@ struct file {
         struct trace trace;
 };
 
-static void tell_refused(const struct file *f, int64_t nth, const char *why)
+static void replay_tell_refused(const struct file *f, int64_t nth, const char *why)
 {
         if (nth <= TOLD_MOST)
                 fprintf(stderr, "%s:%lld: %s\n", f->path, (long long)f->trace.line, why);
@@ -175,12 +175,12 @@ static int take_next(struct replay *r, struct file *f, struct err *err)
         if (rc == ERR_INVALID) {
                 r->rows++;
                 r->refused++;
-                tell_refused(f, r->refused, err->text);
+                replay_tell_refused(f, r->refused, err->text);
                 return 1;
         }
         rc = replay_row(r, &row, &why);
         if (rc == ERR_INVALID)
-                tell_refused(f, r->refused, why);
+                replay_tell_refused(f, r->refused, why);
         if (rc == ERR_TOOBIG)
                 return err_set(err, rc, "line %lld: more than %d entities: split the trace", (long long)f->trace.line,
                                REPLAY_ENTITIES);
@@ -227,7 +227,7 @@ static int read_trace(struct replay *r, const char *path, struct err *err)
         gzFile gz = open_trace(path, err);
         if (!gz)
                 return ERR_IO;
-        trace_init(&f.trace, read_file, gz);
+        trace_init(&f.trace, replay_read_file, gz);
         int rc = read_rows(r, &f, err);
         trace_release(&f.trace);
         gzclose(gz);
@@ -260,7 +260,7 @@ static int add_policies(struct replay *r, const struct arguments *a, struct err 
         return rc;
 }
 
-static void answer(const struct replay *r, const struct arguments *a, int nth, struct replay_compare *table)
+static void replay_answer(const struct replay *r, const struct arguments *a, int nth, struct replay_compare *table)
 {
         AUTO(mem_free) char *name = trace_name(a->files.word[nth]);
         const char *shown = a->files.count > 1 ? name : NULL;
@@ -284,12 +284,12 @@ static int run_trace(const struct arguments *a, int nth, struct replay_compare *
         if (rc == 0 && (rc = read_trace(&r, a->files.word[nth], err)) < 0)
                 err_wrap(err, "trace '%s'", a->files.word[nth]);
         if (rc == 0)
-                answer(&r, a, nth, table);
+                replay_answer(&r, a, nth, table);
         replay_release(&r);
         return rc;
 }
 
-static int run(const struct arguments *a, struct err *err)
+static int replay_run(const struct arguments *a, struct err *err)
 {
         struct replay_compare table = {0};
         int rc = 0, done = 0;
@@ -304,7 +304,7 @@ static int run(const struct arguments *a, struct err *err)
         return rc;
 }
 
-static int fail(int code, struct err *err)
+static int replay_fail(int code, struct err *err)
 {
         fprintf(stderr, "halflife replay: %s\n", terminal_tame(err->text));
         return code;
@@ -314,11 +314,11 @@ int cmd_replay(int argc, char **argv)
 {
         struct arguments a;
         struct err err = {0};
-        if (read_arguments(argc, argv, &a, &err) < 0)
-                return fail(EXIT_MISUSED, &err);
+        if (replay_read_arguments(argc, argv, &a, &err) < 0)
+                return replay_fail(EXIT_MISUSED, &err);
         if (a.given[OPT_HELP].count) {
-                print_help();
+                replay_print_help();
                 return EXIT_DONE;
         }
-        return run(&a, &err) < 0 ? fail(EXIT_FAILED, &err) : EXIT_DONE;
+        return replay_run(&a, &err) < 0 ? replay_fail(EXIT_FAILED, &err) : EXIT_DONE;
 }

@@ -75,7 +75,7 @@ static int read_numbers(struct restore_command *c, struct err *err)
         return 0;
 }
 
-static int read_arguments(struct restore_command *c, int argc, char **argv, struct err *err)
+static int restore_read_arguments(struct restore_command *c, int argc, char **argv, struct err *err)
 {
         struct option_words words;
         int rc = options_parse(spec, OPTS, argc, argv, c->given, &words, err);
@@ -99,7 +99,7 @@ static int read_arguments(struct restore_command *c, int argc, char **argv, stru
 
 /* --- telling --- */
 
-static void wipe(const struct restore_command *c)
+static void restore_wipe(const struct restore_command *c)
 {
         if (c->progress)
                 fputs("\r\033[K", stderr);
@@ -110,7 +110,7 @@ static void on_ended(struct restoring *r, const struct restore_target *t)
         const struct restore_command *c = r->arg;
         if (c->json || (t->result == RESULT_UNCHANGED && r->scope.words == 0))
                 return;
-        wipe(c);
+        restore_wipe(c);
         restore_print(stdout, t, r->dry_run);
         fflush(stdout);
 }
@@ -154,10 +154,10 @@ static struct sum sum_up(const struct restoring *r)
         return s;
 }
 
-static void tell(const struct restore_command *c, const struct sum *s)
+static void restore_tell(const struct restore_command *c, const struct sum *s)
 {
         const struct restoring *r = &c->work;
-        wipe(c);
+        restore_wipe(c);
         fflush(stdout); /* the lines first, wherever both go */
         if (r->no_crds)
                 fprintf(stderr, "halflife's kinds are not installed: nothing could be held\n");
@@ -178,7 +178,7 @@ static void tell(const struct restore_command *c, const struct sum *s)
                 fprintf(stderr, "the same command again goes on from here\n");
 }
 
-static void print_json(const struct restoring *r)
+static void restore_print_json(const struct restoring *r)
 {
         json_t *results = json_array(), *all = json_pack("{s:b, s:o}", "dryRun", r->dry_run, "workloads", results);
         for (size_t i = 0; i < r->targets; i++)
@@ -190,7 +190,7 @@ static void print_json(const struct restoring *r)
 
 /* --- doing --- */
 
-static void on_signal(void *arg, int signo)
+static void restore_on_signal(void *arg, int signo)
 {
         struct restoring *r = arg;
         (void)signo;
@@ -200,7 +200,7 @@ static void on_signal(void *arg, int signo)
 }
 
 /* What came before the hold was heard of is found when all is done, and put back as well. */
-static int work(struct restoring *r, struct err *err)
+static int restore_work(struct restoring *r, struct err *err)
 {
         enum { PASSES = 3 };
         int rc = restore_find(r, err);
@@ -217,7 +217,7 @@ static int work(struct restoring *r, struct err *err)
         return rc;
 }
 
-static int restore(struct restore_command *c, struct err *err)
+static int restore_workloads(struct restore_command *c, struct err *err)
 {
         struct restoring *r = &c->work;
         struct terminal terminal;
@@ -225,16 +225,16 @@ static int restore(struct restore_command *c, struct err *err)
                                     option_value(&c->given[OPT_CONTEXT]), err);
         if (rc < 0)
                 return rc;
-        (void)loop_signal(r->session.loop, SIGINT, on_signal, r);
-        (void)loop_signal(r->session.loop, SIGTERM, on_signal, r);
+        (void)loop_signal(r->session.loop, SIGINT, restore_on_signal, r);
+        (void)loop_signal(r->session.loop, SIGTERM, restore_on_signal, r);
         restore_scope_settle(&r->scope, &r->session);
         terminal_read(stderr, &terminal);
         c->progress = terminal.moves;
         r->ended = on_ended;
         r->looked = on_looked;
         r->arg = c;
-        rc = work(r, err);
-        wipe(c);
+        rc = restore_work(r, err);
+        restore_wipe(c);
         return rc < 0 ? session_advise(err) : 0;
 }
 
@@ -244,7 +244,7 @@ int cmd_restore(int argc, char **argv)
         struct err err = {0};
         int code = EXIT_DONE;
         restoring_init(&c.work);
-        if (read_arguments(&c, argc, argv, &err) < 0) {
+        if (restore_read_arguments(&c, argc, argv, &err) < 0) {
                 fprintf(stderr, "halflife restore: %s\n", err.text);
                 code = EXIT_MISUSED;
         } else if (c.given[OPT_HELP].count) {
@@ -255,14 +255,14 @@ int cmd_restore(int argc, char **argv)
                         "begins when its pods run. Needs the API server alone. halflife resume lifts the holds.");
                 options_print(stdout, spec, OPTS);
         } else {
-                int rc = restore(&c, &err);
+                int rc = restore_workloads(&c, &err);
                 struct sum s = sum_up(&c.work);
                 if (c.json && (rc == 0 || c.work.targets > 0))
-                        print_json(&c.work);
+                        restore_print_json(&c.work);
                 if (rc < 0)
                         fprintf(stderr, "halflife restore: %s\n", terminal_tame(err.text));
                 if (rc == 0)
-                        tell(&c, &s);
+                        restore_tell(&c, &s);
                 code = rc < 0 || s.of[RESULT_FAILED] || s.of[RESULT_NONE] ? EXIT_FAILED : EXIT_DONE;
         }
         restoring_release(&c.work);

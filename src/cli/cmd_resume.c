@@ -29,7 +29,7 @@ const struct option_spec *cmd_resume_options(int *ret_count)
         return spec;
 }
 
-static int lift(struct restoring *r, struct err *err)
+static int resume_lift(struct restoring *r, struct err *err)
 {
         int lifted = 0, rc = restore_find_recommendations(r, err);
         for (size_t i = 0; rc >= 0 && i < r->targets; i++) {
@@ -144,7 +144,7 @@ int cmd_resume(int argc, char **argv)
                         rc = reset_fuse(&r, &fuse, &err);
                 } else if (rc == 0) {
                         restore_scope_settle(&r.scope, &r.session);
-                        rc = lift(&r, &err);
+                        rc = resume_lift(&r, &err);
                 }
                 if (rc < 0)
                         (void)session_advise(&err);

@@ -163,7 +163,7 @@ static void keep_fixed(const struct settings *old, struct settings *fresh)
         }
 }
 
-static void reload(struct running *r)
+static void run_reload(struct running *r)
 {
         struct settings fresh;
         struct err err = {0};
@@ -192,7 +192,7 @@ static void look_at_config(struct running *r)
 {
         bool first = r->config_changed.tv_sec == 0;
         if (has_changed(r->settings.text[SET_CONFIG], &r->config_changed) && !first)
-                reload(r);
+                run_reload(r);
 }
 
 static void look_at_learner_ca(struct running *r)
@@ -218,11 +218,11 @@ static void look_at_files(void *arg)
         loop_timer_set(r->loop, &r->files_timer, FILES_LOOK_MS, look_at_files, r);
 }
 
-static void on_signal(void *arg, int signo)
+static void run_on_signal(void *arg, int signo)
 {
         struct running *r = arg;
         if (signo == SIGHUP) {
-                reload(r);
+                run_reload(r);
                 return;
         }
         controller_stop(r->controller);
@@ -231,7 +231,7 @@ static void on_signal(void *arg, int signo)
 /* --- the command --- */
 
 /* Both take all settings, so that they may share a file; each is told of those that it heeds. */
-static bool heeds(const struct running *r, int setting)
+static bool run_heeds(const struct running *r, int setting)
 {
         if (setting >= SET_USAGE_SOURCE && setting <= SET_PROMETHEUS_KEY)
                 return !r->replica;
@@ -256,12 +256,12 @@ static bool heeds(const struct running *r, int setting)
         }
 }
 
-static void usage(FILE *to, const struct running *r, const struct option_spec *spec)
+static void run_usage(FILE *to, const struct running *r, const struct option_spec *spec)
 {
         struct option_spec heeded[SETTINGS + 1];
         int count = 0;
         for (int i = 0; i <= SETTINGS; i++)
-                if (i == SETTINGS || heeds(r, i))
+                if (i == SETTINGS || run_heeds(r, i))
                         heeded[count++] = spec[i];
         fprintf(to, "usage: %s %s [option]...\n\n%s", program_name(), r->command,
                 r->replica ? "Answers reads, render and admission from the Recommendations that another halflife "
@@ -278,7 +278,7 @@ static void usage(FILE *to, const struct running *r, const struct option_spec *s
         options_print(to, heeded, count);
 }
 
-static int start(struct running *r, struct access **ret_access, struct err *err)
+static int run_start(struct running *r, struct access **ret_access, struct err *err)
 {
         struct access_options where = {.kubeconfig = r->settings.text[SET_KUBECONFIG],
                                        .context = r->settings.text[SET_CONTEXT]};
@@ -295,12 +295,12 @@ static int start(struct running *r, struct access **ret_access, struct err *err)
         r->loop = loop_new();
         /* Before the first thread starts: threads inherit the mask, and a signal goes to any that does not block it. */
         for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
-                if (loop_signal(r->loop, signals[i], on_signal, r) < 0)
+                if (loop_signal(r->loop, signals[i], run_on_signal, r) < 0)
                         return err_set(err, ERR_IO, "take signal %d: %m", signals[i]);
         return controller_new(r->loop, *ret_access, &o, &r->controller, err);
 }
 
-static int run(struct running r, int argc, char **argv)
+static int run_controller(struct running r, int argc, char **argv)
 {
         struct option_spec spec[SETTINGS + 1];
         struct option_words words;
@@ -310,7 +310,7 @@ static int run(struct running r, int argc, char **argv)
         spec[SETTINGS] = help_option;
         int rc = options_parse(spec, SETTINGS + 1, argc, argv, r.given, &words, &err);
         if (rc == 0 && r.given[SETTINGS].count) {
-                usage(stdout, &r, spec);
+                run_usage(stdout, &r, spec);
                 return EXIT_DONE;
         }
         if (rc < 0 || (words.count && err_set(&err, ERR_INVALID, "takes no words, not '%s'", words.word[0])) ||
@@ -322,7 +322,7 @@ static int run(struct running r, int argc, char **argv)
         make_identity(r.identity, sizeof r.identity);
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, and is told as one */
-        rc = start(&r, &access, &err);
+        rc = run_start(&r, &access, &err);
         if (rc == 0) {
                 log_info("halflife runs", KV("version", version_text()), KV("access", access_source(access)),
                          KV("identity", r.identity));
@@ -345,10 +345,10 @@ static int run(struct running r, int argc, char **argv)
 
 int cmd_run(int argc, char **argv)
 {
-        return run((struct running){.command = "run"}, argc, argv);
+        return run_controller((struct running){.command = "run"}, argc, argv);
 }
 
 int cmd_serve(int argc, char **argv)
 {
-        return run((struct running){.command = "serve", .replica = true}, argc, argv);
+        return run_controller((struct running){.command = "serve", .replica = true}, argc, argv);
 }

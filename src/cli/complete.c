@@ -23,7 +23,7 @@ struct completing {
         bool files;
 };
 
-static void offer(struct completing *c, const char *word, const char *help)
+static void complete_offer(struct completing *c, const char *word, const char *help)
 {
         if (strncmp(word, c->begun, strlen(c->begun)) != 0)
                 return;
@@ -38,7 +38,7 @@ static void offer_each(struct completing *c, const char *list)
         while (*list) {
                 size_t len = strcspn(list, "|");
                 snprintf(word, sizeof word, "%.*s", (int)len, list);
-                offer(c, word, NULL);
+                complete_offer(c, word, NULL);
                 list += len + (list[len] == '|');
         }
 }
@@ -89,7 +89,7 @@ static const struct option_spec *wants_next(const struct completing *c, const ch
 }
 
 /* The value of an option in front of the word begun; NULL: not given. bash has "=" as a word of its own. */
-static const char *given(const struct completing *c, const char *name)
+static const char *complete_given(const struct completing *c, const char *name)
 {
         const char *value = NULL;
         int last = c->words - 1;
@@ -107,31 +107,32 @@ static const char *given(const struct completing *c, const char *name)
         return value;
 }
 
-static struct complete_where where(const struct completing *c)
+static struct complete_where complete_place(const struct completing *c)
 {
-        return (struct complete_where){given(c, "kubeconfig"), given(c, "context"), given(c, "namespace")};
+        return (struct complete_where){complete_given(c, "kubeconfig"), complete_given(c, "context"),
+                                       complete_given(c, "namespace")};
 }
 
-static char *tame(const char *name)
+static char *complete_tame(const char *name)
 {
         return terminal_tame(mem_string(name));
 }
 
-static void take_namespace(void *to, const char *kind, const char *name)
+static void complete_take_namespace(void *to, const char *kind, const char *name)
 {
-        AUTO(mem_free) char *plain = tame(name);
+        AUTO(mem_free) char *plain = complete_tame(name);
         (void)kind;
-        offer(to, plain, NULL);
+        complete_offer(to, plain, NULL);
 }
 
 static void complete_value(struct completing *c, const struct option_spec *o)
 {
         const char *values = few_of(c->command->name, o->name);
-        struct complete_where w = where(c);
+        struct complete_where w = complete_place(c);
         if (values)
                 offer_each(c, values);
         else if (strcmp(o->name, "namespace") == 0 || strcmp(o->name, "halflife-namespace") == 0)
-                c->names->namespaces(&w, take_namespace, c);
+                c->names->namespaces(&w, complete_take_namespace, c);
         else
                 c->files = strcmp(o->value, "FILE") == 0;
 }
@@ -139,7 +140,7 @@ static void complete_value(struct completing *c, const struct option_spec *o)
 /* --- words --- */
 
 /* "deployment/web"; where a kind was typed already, in the way it was typed. */
-static void take_workload(void *to, const char *kind, const char *name)
+static void complete_take_workload(void *to, const char *kind, const char *name)
 {
         struct completing *c = to;
         const char *slash = strchr(c->begun, '/');
@@ -149,7 +150,7 @@ static void take_workload(void *to, const char *kind, const char *name)
         for (char *p = spelled; !(row && row == is) && *p; p++)
                 *p = (char)tolower((unsigned char)*p);
         AUTO(mem_free) char *word = mem_printf("%s/%s", spelled, name);
-        offer(c, terminal_tame(word), NULL);
+        complete_offer(c, terminal_tame(word), NULL);
 }
 
 static void complete_option(struct completing *c)
@@ -160,9 +161,9 @@ static void complete_option(struct completing *c)
                 for (int k = 1; k < c->words - 1; k++)
                         again |= find_option(c, c->word[k]) == &c->option[i];
                 if (!again || c->option[i].many)
-                        offer(c, name, c->option[i].help);
+                        complete_offer(c, name, c->option[i].help);
         }
-        offer(c, "--help", "what the command does and takes");
+        complete_offer(c, "--help", "what the command does and takes");
 }
 
 /* A file of histories; or "vpa", and behind it the workloads of VPAs. */
@@ -170,16 +171,16 @@ static void complete_histories(struct completing *c, const struct complete_where
 {
         for (int i = 1; i < c->words - 1; i++)
                 if (strcmp(c->word[i], "vpa") == 0) {
-                        c->names->workloads(w, take_workload, c);
+                        c->names->workloads(w, complete_take_workload, c);
                         return;
                 }
-        offer(c, "vpa", "checkpoints of VerticalPodAutoscalers");
+        complete_offer(c, "vpa", "checkpoints of VerticalPodAutoscalers");
         c->files = true;
 }
 
 static void complete_word(struct completing *c)
 {
-        struct complete_where w = where(c);
+        struct complete_where w = complete_place(c);
         switch (c->command->words) {
         case TAKES_FILES:
                 c->files = true;
@@ -188,7 +189,7 @@ static void complete_word(struct completing *c)
                 complete_histories(c, &w);
                 break;
         case TAKES_WORKLOADS:
-                c->names->workloads(&w, take_workload, c);
+                c->names->workloads(&w, complete_take_workload, c);
                 break;
         case TAKES_SHELLS:
                 offer_each(c, "bash|zsh|fish");
@@ -201,7 +202,7 @@ static void complete_word(struct completing *c)
 static void complete_command(struct completing *c)
 {
         for (size_t i = 0; i < commands_count; i++)
-                offer(c, commands[i].name, commands[i].help);
+                complete_offer(c, commands[i].name, commands[i].help);
 }
 
 /* "--output=w": the shell hands it over whole, or (bash) as three words. */

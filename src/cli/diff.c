@@ -39,38 +39,38 @@ struct changes {
         size_t count, cap;
 };
 
-static bool same(const struct lines *a, size_t i, const struct lines *b, size_t k)
+static bool diff_same(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         return text_equal(a->line[i], b->line[k]);
 }
 
 /* Do both go on alike from here? At their ends together, too. */
-static bool meet(const struct lines *a, size_t i, const struct lines *b, size_t k)
+static bool diff_meet(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         for (int n = 0; n < ALIKE; n++, i++, k++) {
                 if (i >= a->count || k >= b->count)
                         return i >= a->count && k >= b->count;
-                if (!same(a, i, b, k))
+                if (!diff_same(a, i, b, k))
                         return false;
         }
         return true;
 }
 
 /* The nearest place where they meet again. */
-static struct change next_change(const struct lines *a, size_t i, const struct lines *b, size_t k)
+static struct change diff_next_change(const struct lines *a, size_t i, const struct lines *b, size_t k)
 {
         for (size_t d = 1; d < LOOK_MOST; d++)
                 for (size_t put = 0; put <= d; put++)
-                        if (i + (d - put) <= a->count && k + put <= b->count && meet(a, i + (d - put), b, k + put))
+                        if (i + (d - put) <= a->count && k + put <= b->count && diff_meet(a, i + (d - put), b, k + put))
                                 return (struct change){i, d - put, k, put};
         return (struct change){i, a->count - i, k, b->count - k};
 }
 
-static void find_changes(const struct lines *a, const struct lines *b, struct changes *ret)
+static void diff_find_changes(const struct lines *a, const struct lines *b, struct changes *ret)
 {
         size_t i = 0, k = 0;
         while (i < a->count || k < b->count) {
-                if (i < a->count && k < b->count && same(a, i, b, k)) {
+                if (i < a->count && k < b->count && diff_same(a, i, b, k)) {
                         i++;
                         k++;
                         continue;
@@ -79,7 +79,7 @@ static void find_changes(const struct lines *a, const struct lines *b, struct ch
                         ret->cap = ret->cap ? ret->cap * 2 : 64;
                         ret->item = mem_resize(ret->item, ret->cap, sizeof *ret->item);
                 }
-                struct change c = next_change(a, i, b, k);
+                struct change c = diff_next_change(a, i, b, k);
                 ret->item[ret->count++] = c;
                 i += c.dropped;
                 k += c.put;
@@ -93,7 +93,7 @@ struct printing {
         bool colour;
 };
 
-static void print_line(const struct printing *p, char mark, struct text line)
+static void diff_print_line(const struct printing *p, char mark, struct text line)
 {
         const char *paint = mark == '-' ? "\033[31m" : mark == '+' ? "\033[32m" : NULL;
         bool ends = line.len > 0 && line.p[line.len - 1] == '\n';
@@ -127,14 +127,14 @@ static void print_hunk(const struct printing *p, const struct lines *a, const st
         fputs(p->colour ? " @@\033[0m\n" : " @@\n", p->to);
         for (size_t i = 0; i < n; i++) {
                 for (; at < c[i].from; at++)
-                        print_line(p, ' ', a->line[at]);
+                        diff_print_line(p, ' ', a->line[at]);
                 for (; at < c[i].from + c[i].dropped; at++)
-                        print_line(p, '-', a->line[at]);
+                        diff_print_line(p, '-', a->line[at]);
                 for (size_t k = 0; k < c[i].put; k++)
-                        print_line(p, '+', b->line[c[i].to + k]);
+                        diff_print_line(p, '+', b->line[c[i].to + k]);
         }
         for (size_t k = 0; k < tail; k++)
-                print_line(p, ' ', a->line[at + k]);
+                diff_print_line(p, ' ', a->line[at + k]);
 }
 
 static void print_hunks(const struct printing *p, const struct lines *a, const struct lines *b,
@@ -154,7 +154,7 @@ void diff_print(FILE *to, const char *path, struct text before, struct text afte
         const struct printing p = {to, colour};
         struct lines a = lines_of(before), b = lines_of(after);
         struct changes all = {0};
-        find_changes(&a, &b, &all);
+        diff_find_changes(&a, &b, &all);
         if (all.count) {
                 fprintf(to, colour ? "\033[1m--- %s\033[0m\n\033[1m+++ %s\033[0m\n" : "--- %s\n+++ %s\n", path, path);
                 print_hunks(&p, &a, &b, &all);

@@ -32,12 +32,12 @@ const char *paint_text(const struct terminal *t, enum paint p)
         return t->colour ? texts[p] : "";
 }
 
-static const char *glyph(const struct canvas *c, const char *utf8, const char *ascii)
+static const char *plot_glyph(const struct canvas *c, const char *utf8, const char *ascii)
 {
         return c->t->utf8 ? utf8 : ascii;
 }
 
-static void put(struct canvas *c, int line, int column, const char *g, enum paint p)
+static void plot_put(struct canvas *c, int line, int column, const char *g, enum paint p)
 {
         if (column < 0 || column >= c->room)
                 return;
@@ -46,7 +46,7 @@ static void put(struct canvas *c, int line, int column, const char *g, enum pain
         at->paint = p;
 }
 
-static bool blank(const struct canvas *c, int line, int column)
+static bool plot_blank(const struct canvas *c, int line, int column)
 {
         return c->cell[line][column].glyph[0] == '\0';
 }
@@ -120,7 +120,7 @@ static void put_bar(struct canvas *c, int line, int column, int full, enum paint
 {
         static const char *const eighths[] = {"", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
         if (full > 0)
-                put(c, line, column, glyph(c, eighths[full], full >= 6 ? "#" : full >= 3 ? ":" : "."), p);
+                plot_put(c, line, column, plot_glyph(c, eighths[full], full >= 6 ? "#" : full >= 3 ? ":" : "."), p);
 }
 
 static void draw_bars(struct canvas *c)
@@ -143,7 +143,7 @@ static void draw_bars(struct canvas *c)
 static void put_label(struct canvas *c, int line, int column, const char *label, enum paint p)
 {
         for (int i = 0; label[i]; i++)
-                put(c, line, column + i, (const char[]){label[i], '\0'}, p);
+                plot_put(c, line, column + i, (const char[]){label[i], '\0'}, p);
 }
 
 static bool free_run(const struct canvas *c, int line, int column, int len)
@@ -151,7 +151,7 @@ static bool free_run(const struct canvas *c, int line, int column, int len)
         if (column < 0 || column + len > c->room)
                 return false;
         for (int i = 0; i < len; i++)
-                if (!blank(c, line, column + i))
+                if (!plot_blank(c, line, column + i))
                         return false;
         return true;
 }
@@ -181,12 +181,12 @@ static int put_tick(struct canvas *c, double value, int before)
         int x = column_of(c, value), len = (int)strlen(text), at = x - len / 2 > 0 ? x - len / 2 : 0;
         if (at < before + TICK_GAP || at + len > c->room)
                 return before;
-        put(c, DRAW_ROWS, x, glyph(c, "┴", "+"), PAINT_DIM);
+        plot_put(c, DRAW_ROWS, x, plot_glyph(c, "┴", "+"), PAINT_DIM);
         put_label(c, DRAW_ROWS + 1, at, text, PAINT_DIM);
         return at + len;
 }
 
-static double start_of(const struct canvas *c, int bucket)
+static double plot_start_of(const struct canvas *c, int bucket)
 {
         return histogram_start(c->d->resource, bucket < HISTOGRAM_BUCKETS ? bucket : HISTOGRAM_BUCKETS - 1);
 }
@@ -195,10 +195,10 @@ static double start_of(const struct canvas *c, int bucket)
 static void draw_axis(struct canvas *c)
 {
         enum { TICKS = 24 };
-        double from = start_of(c, c->first), to = start_of(c, c->first + c->span - 1);
+        double from = plot_start_of(c, c->first), to = plot_start_of(c, c->first + c->span - 1);
         int end = -TICK_GAP;
         for (int x = 0; x < c->columns; x++)
-                put(c, DRAW_ROWS, x, glyph(c, "─", "-"), PAINT_DIM);
+                plot_put(c, DRAW_ROWS, x, plot_glyph(c, "─", "-"), PAINT_DIM);
         for (int n = 0; n < TICKS; n++) {
                 double value = tick_value(c->d->resource, n);
                 if (value >= from && value <= to)
@@ -209,7 +209,7 @@ static void draw_axis(struct canvas *c)
 }
 
 /* Whether a mark yet to come has its column in there. */
-static bool is_wanted(const struct canvas *c, int next, int column, int len)
+static bool plot_is_wanted(const struct canvas *c, int next, int column, int len)
 {
         for (int i = next; i < c->d->marks; i++) {
                 int x = column_of(c, c->d->mark[i].value);
@@ -226,15 +226,15 @@ static bool place_mark(struct canvas *c, int i, bool far)
         const struct mark *m = &c->d->mark[i];
         int x = column_of(c, m->value), len = (int)strlen(m->label) + 2;
         for (int line = DRAW_ROWS + 2; line < LINES; line++) {
-                bool right = free_run(c, line, x, len + 1) && !(far && is_wanted(c, i + 1, x + 1, len));
-                bool left = free_run(c, line, x - len, len + 1) && !(far && is_wanted(c, i + 1, x - len, len));
+                bool right = free_run(c, line, x, len + 1) && !(far && plot_is_wanted(c, i + 1, x + 1, len));
+                bool left = free_run(c, line, x - len, len + 1) && !(far && plot_is_wanted(c, i + 1, x - len, len));
                 if (!right && !left)
                         continue;
-                put(c, line, x, glyph(c, "▲", "^"), m->paint);
+                plot_put(c, line, x, plot_glyph(c, "▲", "^"), m->paint);
                 put_label(c, line, right ? x + 2 : x - len + 1, m->label, m->paint);
                 while (--line >= DRAW_ROWS + 2)
-                        if (blank(c, line, x))
-                                put(c, line, x, glyph(c, "┊", "|"), m->paint);
+                        if (plot_blank(c, line, x))
+                                plot_put(c, line, x, plot_glyph(c, "┊", "|"), m->paint);
                 return true;
         }
         return false;
@@ -245,19 +245,19 @@ static void draw_mark(struct canvas *c, int i)
         const struct mark *m = &c->d->mark[i];
         int x = column_of(c, m->value);
         for (int line = 0; line < DRAW_ROWS; line++)
-                if (blank(c, line, x))
-                        put(c, line, x, glyph(c, "┊", "|"), m->paint);
+                if (plot_blank(c, line, x))
+                        plot_put(c, line, x, plot_glyph(c, "┊", "|"), m->paint);
         if (!place_mark(c, i, true))
                 place_mark(c, i, false);
 }
 
 /* --- out --- */
 
-static void print_line(FILE *to, const struct canvas *c, int line)
+static void plot_print_line(FILE *to, const struct canvas *c, int line)
 {
         int last = c->room - 1;
         enum paint now = PAINT_NONE;
-        while (last >= 0 && blank(c, line, last))
+        while (last >= 0 && plot_blank(c, line, last))
                 last--;
         for (int x = 0; x <= last; x++) {
                 const struct cell *cell = &c->cell[line][x];
@@ -280,10 +280,10 @@ static void print_share(FILE *to, double share)
         fprintf(to, share < 0.0995 ? "%4.1f%%" : "%4.0f%%", share * 100);
 }
 
-static bool empty(const struct canvas *c, int line)
+static bool plot_empty(const struct canvas *c, int line)
 {
         for (int x = 0; x < c->room; x++)
-                if (!blank(c, line, x))
+                if (!plot_blank(c, line, x))
                         return false;
         return true;
 }
@@ -292,18 +292,18 @@ static void print_canvas(FILE *to, const struct canvas *c)
 {
         for (int line = 0; line < LINES; line++) {
                 bool tells = line == 0 || line == DRAW_ROWS / 2;
-                if (line > DRAW_ROWS + 1 && empty(c, line))
+                if (line > DRAW_ROWS + 1 && plot_empty(c, line))
                         break;
                 if (tells)
                         print_share(to, c->most * (DRAW_ROWS - line) / DRAW_ROWS);
                 if (line <= DRAW_ROWS)
                         fprintf(to, "%*s%s", tells ? 0 : LEFT - 1, "",
-                                tells              ? glyph(c, "┤", "+")
-                                : line < DRAW_ROWS ? glyph(c, "│", "|")
-                                                   : glyph(c, "└", "+"));
+                                tells              ? plot_glyph(c, "┤", "+")
+                                : line < DRAW_ROWS ? plot_glyph(c, "│", "|")
+                                                   : plot_glyph(c, "└", "+"));
                 else
-                        fprintf(to, "%*s", empty(c, line) ? 0 : LEFT, "");
-                print_line(to, c, line);
+                        fprintf(to, "%*s", plot_empty(c, line) ? 0 : LEFT, "");
+                plot_print_line(to, c, line);
         }
 }
 

@@ -19,7 +19,7 @@ void evidence_release(struct evidence *e)
 
 /* --- which doors --- */
 
-static void add_parameter(struct buf *b, const char *name, const char *value)
+static void evidence_add_parameter(struct buf *b, const char *name, const char *value)
 {
         if (!value)
                 return;
@@ -39,11 +39,11 @@ static json_t *ask_explain(evidence_door *get, void *arg, const struct inquiry *
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));
         begin_url(&b, q, "explain");
-        add_parameter(&b, "container", q->container);
-        add_parameter(&b, "resource", q->resource);
-        add_parameter(&b, "percentile", q->percentile);
-        add_parameter(&b, "halfLife", q->half_life);
-        add_parameter(&b, "multiplier", q->multiplier);
+        evidence_add_parameter(&b, "container", q->container);
+        evidence_add_parameter(&b, "resource", q->resource);
+        evidence_add_parameter(&b, "percentile", q->percentile);
+        evidence_add_parameter(&b, "halfLife", q->half_life);
+        evidence_add_parameter(&b, "multiplier", q->multiplier);
         return get(arg, b.data, err);
 }
 
@@ -52,13 +52,13 @@ static json_t *ask_histogram(evidence_door *get, void *arg, const struct inquiry
 {
         struct buf b __attribute__((cleanup(buf_release_auto)));
         begin_url(&b, q, "histogram");
-        add_parameter(&b, "container", container);
-        add_parameter(&b, "resource", resource);
+        evidence_add_parameter(&b, "container", container);
+        evidence_add_parameter(&b, "resource", resource);
         return get(arg, b.data, err);
 }
 
 /* A container of which nothing was learned has none to ask for. */
-static bool has_samples(const json_t *number)
+static bool evidence_has_samples(const json_t *number)
 {
         const json_t *samples = json_array_get(json_object_get(number, "steps"), 0);
         return json_integer_value(json_object_get(samples, "samples")) > 0;
@@ -73,7 +73,7 @@ int evidence_collect(evidence_door *get, void *arg, const struct inquiry *q, str
                 const json_t *container = json_array_get(containers, i);
                 const char *name = json_string_value(json_object_get(container, "name"));
                 for (enum resource r = CPU; rc == 0 && name && r < RESOURCES; r++) {
-                        if (!has_samples(json_object_get(container, resource_name(r))))
+                        if (!evidence_has_samples(json_object_get(container, resource_name(r))))
                                 continue;
                         AUTO(mem_free) char *key = mem_printf("%s/%s", name, resource_name(r));
                         json_t *h = ask_histogram(get, arg, q, name, resource_name(r), err);

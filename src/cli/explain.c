@@ -25,7 +25,7 @@ static const json_t *find_step(const json_t *number, const char *kind)
         return NULL;
 }
 
-static bool spoke(const json_t *step)
+static bool explain_spoke(const json_t *step)
 {
         return json_is_true(json_object_get(step, "spoke"));
 }
@@ -57,9 +57,9 @@ static void add_marks(struct drawing *d, const json_t *number)
         char name[16];
         snprintf(name, sizeof name, "p%d", (int)json_integer_value(json_object_get(percentile, "percentile")));
         mark_number(d, percentile, "value", PAINT_BAR, name);
-        if (spoke(kill))
+        if (explain_spoke(kill))
                 mark_number(d, kill, "value", PAINT_ABOVE, "kill");
-        if (spoke(week))
+        if (explain_spoke(week))
                 mark_number(d, week, "value", PAINT_ABOVE, "week");
         if (target != original)
                 mark_number(d, number, "target", PAINT_TARGET, "target");
@@ -81,7 +81,7 @@ static void add_bars(struct drawing *d, const json_t *histogram)
         }
 }
 
-static void draw(const struct page *p, const json_t *number, const json_t *histogram, enum resource r)
+static void explain_draw(const struct page *p, const json_t *number, const json_t *histogram, enum resource r)
 {
         struct drawing d = {.resource = r};
         double within = json_number_value(json_object_get(find_step(number, "percentile"), "to"));
@@ -127,7 +127,7 @@ static void print_rules(const struct page *p, const json_t *steps)
                 const json_t *step = json_array_get(steps, i);
                 if (!step_is(step, "rule"))
                         continue;
-                if (!spoke(step)) {
+                if (!explain_spoke(step)) {
                         buf_printf(&silent, "%s%s", silent.len ? ", " : "", word_of(step, "rule"));
                         continue;
                 }
@@ -138,7 +138,7 @@ static void print_rules(const struct page *p, const json_t *steps)
                 page_printf(p, label, "silent: %s", silent.data);
 }
 
-static const json_t *holding(const json_t *steps, const char *kind)
+static const json_t *explain_holding(const json_t *steps, const char *kind)
 {
         for (size_t i = 0; i < json_array_size(steps); i++) {
                 const json_t *step = json_array_get(steps, i);
@@ -163,7 +163,7 @@ static const char *when_applied(const json_t *steps)
 static void print_gates(const struct page *p, const json_t *number, enum resource r)
 {
         const json_t *steps = json_object_get(number, "steps");
-        const json_t *held = holding(steps, "gate"), *deploy_held = holding(steps, "deployGate");
+        const json_t *held = explain_holding(steps, "gate"), *deploy_held = explain_holding(steps, "deployGate");
         AUTO(mem_free) char *deploy = page_quantity(number, "deploy", r);
         if (held && strcmp(word_of(held, "gate"), "Rule") == 0)
                 page_printf(p, "gates", "%s", word_of(held, "words")); /* no gate holds where nothing asks to pass */
@@ -194,7 +194,8 @@ static void print_what_if(const struct page *p, const json_t *number, enum resou
                                                                         : "");
 }
 
-static void print_number(const struct page *p, const struct evidence *e, const json_t *container, enum resource r)
+static void explain_print_number(const struct page *p, const struct evidence *e, const json_t *container,
+                                 enum resource r)
 {
         const json_t *number = json_object_get(container, resource_name(r)), *steps = json_object_get(number, "steps");
         AUTO(mem_free) char *name = page_text(container, "name");
@@ -202,7 +203,7 @@ static void print_number(const struct page *p, const struct evidence *e, const j
         if (!number)
                 return;
         page_head(p, name, number, r);
-        draw(p, number, json_object_get(e->histograms, key), r);
+        explain_draw(p, number, json_object_get(e->histograms, key), r);
         print_arithmetic(p, steps, 0);
         if (!e->offline) {
                 print_rules(p, steps);
@@ -234,5 +235,5 @@ void explain_print(FILE *to, const struct evidence *e, const struct terminal *t)
                 page_printf(&p, "note", "%s", word_of(e->explain, "note"));
         for (size_t i = 0; i < json_array_size(containers); i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        print_number(&p, e, json_array_get(containers, i), r);
+                        explain_print_number(&p, e, json_array_get(containers, i), r);
 }

@@ -19,7 +19,8 @@ static void print_samples(const struct page *p, const json_t *status)
                             (long long)json_integer_value(json_object_get(status, "confidencePercent")));
 }
 
-static void print_number(const struct page *p, const json_t *status, const json_t *number, enum resource r)
+static void explain_object_print_number(const struct page *p, const json_t *status, const json_t *number,
+                                        enum resource r)
 {
         AUTO(mem_free) char *model = page_quantity(number, "model", r), *lower = page_quantity(number, "lower", r);
         AUTO(mem_free) char *upper = page_quantity(number, "upper", r), *target = page_quantity(number, "target", r);
@@ -81,7 +82,7 @@ void explain_print_object(FILE *to, const struct evidence *e, const char *contai
                             (resource && strcmp(resource, resource_name(r)) != 0))
                                 continue;
                         page_head(&p, of, number, r);
-                        print_number(&p, status, number, r);
+                        explain_object_print_number(&p, status, number, r);
                 }
         }
         fputc('\n', to);

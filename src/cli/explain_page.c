@@ -16,7 +16,7 @@ char *page_text(const json_t *object, const char *key)
         return terminal_tame(mem_string(text ? text : ""));
 }
 
-static struct amount amount_at(const json_t *object, const char *key, enum resource r)
+static struct amount explain_page_amount_at(const json_t *object, const char *key, enum resource r)
 {
         struct amount a = {0};
         (void)amount_parse(text_of(json_string_value(json_object_get(object, key))), r, &a);
@@ -25,7 +25,7 @@ static struct amount amount_at(const json_t *object, const char *key, enum resou
 
 char *page_quantity(const json_t *object, const char *key, enum resource r)
 {
-        struct amount a = amount_at(object, key, r);
+        struct amount a = explain_page_amount_at(object, key, r);
         if (!a.set)
                 return NULL;
         if (r == MEMORY && a.value >= 1 << 20 && a.value % (1 << 20) != 0)
@@ -35,7 +35,7 @@ char *page_quantity(const json_t *object, const char *key, enum resource r)
 
 double page_value(const json_t *object, const char *key, enum resource r)
 {
-        struct amount a = amount_at(object, key, r);
+        struct amount a = explain_page_amount_at(object, key, r);
         return !a.set ? -1 : r == CPU ? (double)a.value / 1000 : (double)a.value;
 }
 

@@ -31,7 +31,7 @@ static struct import_ask *ask_new(const struct store_key *k, const char *ns)
         return a;
 }
 
-static bool is_same(const struct import_ask *a, const struct import_ask *b)
+static bool import_ask_is_same(const struct import_ask *a, const struct import_ask *b)
 {
         return strcmp(a->ns, b->ns) == 0 && strcmp(a->recommendation, b->recommendation) == 0;
 }
@@ -41,21 +41,21 @@ static char *path_to(const struct import_ask *a)
         return path_of("halflife.dev", "v1alpha1", a->ns, "recommendations", a->recommendation, NULL);
 }
 
-static void print_line(const char *ns, const char *workload, const char *container, const char *what)
+static void import_ask_print_line(const char *ns, const char *workload, const char *container, const char *what)
 {
         AUTO(mem_free) char *line = mem_printf("%s %s %s: %s", ns, workload, container, what);
         puts(terminal_tame(line));
 }
 
-static void print(const struct import_ask *a, const char *container, const char *what)
+static void import_ask_print(const struct import_ask *a, const char *container, const char *what)
 {
-        print_line(a->ns, a->workload, container, what);
+        import_ask_print_line(a->ns, a->workload, container, what);
 }
 
 void import_leave(struct importing *im, const char *ns, const char *workload, const char *container, const char *why)
 {
         AUTO(mem_free) char *what = mem_printf("left: %s", why);
-        print_line(ns, workload, container, what);
+        import_ask_print_line(ns, workload, container, what);
         im->left++;
 }
 
@@ -64,12 +64,12 @@ static void print_each(const struct import_ask *a, const char *what)
         for (const char *at = a->containers.data; at && *at;) {
                 size_t len = strcspn(at, "\n");
                 AUTO(mem_free) char *name = mem_string_n(at, len);
-                print(a, name, what);
+                import_ask_print(a, name, what);
                 at += len + 1;
         }
 }
 
-static void leave(struct importing *im, const struct import_ask *a, const char *why)
+static void import_ask_leave(struct importing *im, const struct import_ask *a, const char *why)
 {
         AUTO(mem_free) char *what = mem_printf("left: %s", why);
         print_each(a, what);
@@ -78,7 +78,7 @@ static void leave(struct importing *im, const struct import_ask *a, const char *
 
 /* --- asking --- */
 
-static const char *note(const json_t *object, const char *key)
+static const char *import_ask_note(const json_t *object, const char *key)
 {
         return json_string_value(
                 json_object_get(json_object_get(json_object_get(object, "metadata"), "annotations"), key));
@@ -87,7 +87,7 @@ static const char *note(const json_t *object, const char *key)
 const char import_nobody[] = "it has no Recommendation: does a profile select it?";
 
 /* 1: it is there; 0: it is not, and that was told. */
-static int see(struct importing *im, struct import_ask *a, struct err *err)
+static int import_ask_see(struct importing *im, struct import_ask *a, struct err *err)
 {
         AUTO(mem_free) char *path = path_to(a);
         AUTO(json_decref) json_t *object = listing_ask(im->session.client, path, NULL, LISTING_ITEM_BYTES, err);
@@ -95,11 +95,11 @@ static int see(struct importing *im, struct import_ask *a, struct err *err)
                 return 1;
         if (err->code != ERR_NOTFOUND || session_no_kinds(err))
                 return err->code;
-        leave(im, a, import_nobody);
+        import_ask_leave(im, a, import_nobody);
         return 0;
 }
 
-static int patch(struct importing *im, struct import_ask *a, struct err *err)
+static int import_ask_patch(struct importing *im, struct import_ask *a, struct err *err)
 {
         AUTO(mem_free) char *path = path_to(a);
         AUTO(json_decref)
@@ -115,7 +115,7 @@ static int patch(struct importing *im, struct import_ask *a, struct err *err)
         int rc = client_wait(im->session.client, &call, NULL, NULL, err);
         free(text);
         if (rc == ERR_NOTFOUND && !session_no_kinds(err)) {
-                leave(im, a, import_nobody);
+                import_ask_leave(im, a, import_nobody);
                 return 0;
         }
         return rc < 0 ? rc : 1;
@@ -127,7 +127,7 @@ static const json_t *answer_to(const struct import_ask *a, const json_t *answer)
         return request && strcmp(request, a->request) == 0 ? json_object_get(answer, "containers") : NULL;
 }
 
-static void count(struct importing *im, const struct import_ask *a, const json_t *containers)
+static void import_ask_count(struct importing *im, const struct import_ask *a, const json_t *containers)
 {
         const char *name;
         json_t *value;
@@ -138,12 +138,12 @@ static void count(struct importing *im, const struct import_ask *a, const json_t
                 im->joined += joined;
                 im->known += known;
                 im->refused += !joined && !known;
-                print(a, name, known ? "known: its samples are there already" : what ? what : "refused");
+                import_ask_print(a, name, known ? "known: its samples are there already" : what ? what : "refused");
         }
         fflush(stdout);
 }
 
-static int no_answer(const struct importing *im, const struct import_ask *a, struct err *err)
+static int import_ask_no_answer(const struct importing *im, const struct import_ask *a, struct err *err)
 {
         return err_set(err, ERR_RETRY,
                        "%s/%s: no answer within %lld s: does a controller run, and hold the Lease? It is done when one "
@@ -152,40 +152,41 @@ static int no_answer(const struct importing *im, const struct import_ask *a, str
 }
 
 /* 1: answered, and told; 0: not yet. */
-static int look(struct importing *im, struct import_ask *a, struct err *err)
+static int import_ask_look(struct importing *im, struct import_ask *a, struct err *err)
 {
         AUTO(mem_free) char *path = path_to(a);
         AUTO(json_decref) json_t *object = listing_ask(im->session.client, path, NULL, LISTING_ITEM_BYTES, err);
         if (!object && err->code == ERR_NOTFOUND) {
-                leave(im, a, "its Recommendation went while it was asked");
+                import_ask_leave(im, a, "its Recommendation went while it was asked");
                 return 1;
         }
         if (!object && err->code != ERR_RETRY)
                 return err->code;
-        const char *asks = note(object, ANNOTATION_IMPORT), *said = note(object, ANNOTATION_IMPORTED);
+        const char *asks = import_ask_note(object, ANNOTATION_IMPORT),
+                   *said = import_ask_note(object, ANNOTATION_IMPORTED);
         AUTO(json_decref) json_t *answer = said && !asks ? json_loads(said, 0, NULL) : NULL;
         const json_t *containers = answer_to(a, answer);
         if (containers) {
-                count(im, a, containers);
+                import_ask_count(im, a, containers);
                 return 1;
         }
         if (object && (answer || !asks || strcmp(asks, a->lines.data) != 0)) {
-                leave(im, a, "somebody else's import took its place: the same command again tells");
+                import_ask_leave(im, a, "somebody else's import took its place: the same command again tells");
                 return 1;
         }
-        return mono_read().ns - a->since.ns >= im->timeout_ms * 1000000 ? no_answer(im, a, err) : 0;
+        return mono_read().ns - a->since.ns >= im->timeout_ms * 1000000 ? import_ask_no_answer(im, a, err) : 0;
 }
 
-static void fired(void *arg)
+static void import_ask_fired(void *arg)
 {
         *(bool *)arg = true;
 }
 
-static void wait_a_little(struct importing *im)
+static void import_ask_wait_a_little(struct importing *im)
 {
         struct loop_timer timer = {0};
         bool over = false;
-        loop_timer_set(im->session.loop, &timer, SECOND_MS / 2, fired, &over);
+        loop_timer_set(im->session.loop, &timer, SECOND_MS / 2, import_ask_fired, &over);
         while (!over)
                 loop_turn(im->session.loop, -1);
 }
@@ -193,9 +194,9 @@ static void wait_a_little(struct importing *im)
 /* One round over those that are asked. */
 static int look_at_all(struct importing *im, struct err *err)
 {
-        wait_a_little(im);
+        import_ask_wait_a_little(im);
         for (int i = im->asks; i-- > 0;) {
-                int rc = look(im, im->asked[i], err);
+                int rc = import_ask_look(im, im->asked[i], err);
                 if (rc < 0)
                         return rc;
                 if (rc == 0)
@@ -209,13 +210,13 @@ static int look_at_all(struct importing *im, struct err *err)
 static bool must_wait(const struct importing *im, const struct import_ask *a)
 {
         for (int i = 0; i < im->asks; i++)
-                if (is_same(im->asked[i], a))
+                if (import_ask_is_same(im->asked[i], a))
                         return true;
         return im->asks == IMPORT_AT_ONCE;
 }
 
 /* a is taken, whatever comes of it. */
-static int send(struct importing *im, struct import_ask *a, struct err *err)
+static int import_ask_send(struct importing *im, struct import_ask *a, struct err *err)
 {
         int rc = 0;
         while (rc == 0 && must_wait(im, a))
@@ -223,7 +224,7 @@ static int send(struct importing *im, struct import_ask *a, struct err *err)
         snprintf(a->request, sizeof a->request, "%016llx", (unsigned long long)transfer_source_named(a->lines.data));
         a->since = mono_read();
         if (rc == 0)
-                rc = im->dry_run ? see(im, a, err) : patch(im, a, err);
+                rc = im->dry_run ? import_ask_see(im, a, err) : import_ask_patch(im, a, err);
         if (rc > 0 && im->dry_run) {
                 print_each(a, "would be joined");
                 im->joined += (size_t)a->count;
@@ -241,8 +242,8 @@ int import_put(struct importing *im, const struct transfer_row *row, const char 
         size_t len = transfer_print(row, line);
         struct import_ask *a = ask_new(&row->key, ns);
         int rc = 0;
-        if (im->open && (!is_same(im->open, a) || im->open->lines.len + len > IMPORT_BYTES))
-                rc = send(im, STEAL(&im->open), err);
+        if (im->open && (!import_ask_is_same(im->open, a) || im->open->lines.len + len > IMPORT_BYTES))
+                rc = import_ask_send(im, STEAL(&im->open), err);
         if (im->open || rc < 0)
                 ask_free(a);
         else
@@ -257,7 +258,7 @@ int import_put(struct importing *im, const struct transfer_row *row, const char 
 
 int import_finish(struct importing *im, struct err *err)
 {
-        int rc = im->open ? send(im, STEAL(&im->open), err) : 0;
+        int rc = im->open ? import_ask_send(im, STEAL(&im->open), err) : 0;
         while (rc == 0 && im->asks > 0)
                 rc = look_at_all(im, err);
         return rc;

@@ -17,7 +17,7 @@
 
 #define VPA_GROUP "autoscaling.k8s.io"
 
-static const char *text_at(const json_t *object, const char *a, const char *b)
+static const char *import_vpa_text_at(const json_t *object, const char *a, const char *b)
 {
         const char *s = json_string_value(json_object_get(json_object_get(object, a), b));
         return s ? s : "";
@@ -25,7 +25,7 @@ static const char *text_at(const json_t *object, const char *a, const char *b)
 
 /* --- a checkpoint --- */
 
-static int read_time(const json_t *of, const char *key, struct wall *ret, struct err *err)
+static int import_vpa_read_time(const json_t *of, const char *key, struct wall *ret, struct err *err)
 {
         const char *text = json_string_value(json_object_get(of, key));
         ret->ms = 0;
@@ -56,7 +56,7 @@ static int read_histogram(const json_t *status, const char *name, struct vpa_his
         const json_t *of = json_object_get(status, name), *total = json_object_get(of, "totalWeight");
         const char *index;
         json_t *weight;
-        int rc = read_time(of, "referenceTimestamp", &ret->reference, err);
+        int rc = import_vpa_read_time(of, "referenceTimestamp", &ret->reference, err);
         ret->total = json_number_value(total);
         if (rc == 0 && total && !json_is_number(total))
                 rc = err_set(err, ERR_INVALID, "totalWeight is no number");
@@ -79,9 +79,9 @@ int import_vpa_read(const json_t *status, struct vpa_checkpoint *ret, struct err
                                version ? version : "");
         if (samples && !json_is_integer(samples))
                 return err_set(err, ERR_INVALID, "totalSamplesCount is no whole number");
-        int rc = read_time(status, "firstSampleStart", &v.first, err);
+        int rc = import_vpa_read_time(status, "firstSampleStart", &v.first, err);
         if (rc == 0)
-                rc = read_time(status, "lastSampleStart", &v.last, err);
+                rc = import_vpa_read_time(status, "lastSampleStart", &v.last, err);
         for (int r = 0; r < RESOURCES && rc == 0; r++)
                 rc = read_histogram(status, name[r], &v.of[r], err);
         if (rc == 0)
@@ -113,7 +113,8 @@ struct reading {
 static int take_vpa(void *arg, json_t *item, struct err *err)
 {
         struct reading *r = arg;
-        const char *ns = text_at(item, "metadata", "namespace"), *name = text_at(item, "metadata", "name");
+        const char *ns = import_vpa_text_at(item, "metadata", "namespace"),
+                   *name = import_vpa_text_at(item, "metadata", "name");
         const json_t *ref = json_object_get(json_object_get(item, "spec"), "targetRef");
         const char *api = json_string_value(json_object_get(ref, "apiVersion"));
         const char *kind = json_string_value(json_object_get(ref, "kind"));
@@ -137,7 +138,7 @@ static json_t *cores_of(const json_t *recommendation)
         {
                 struct amount original = {0};
                 const char *name = json_string_value(json_object_get(one, "name"));
-                (void)amount_parse(text_of(text_at(one, "cpu", "original")), CPU, &original);
+                (void)amount_parse(text_of(import_vpa_text_at(one, "cpu", "original")), CPU, &original);
                 if (name && original.set)
                         json_object_set_new(all, name, json_real((double)original.value / 1000));
         }
@@ -148,7 +149,8 @@ static int take_rec(void *arg, json_t *item, struct err *err)
 {
         struct reading *r = arg;
         AUTO(mem_free)
-        char *key = mem_printf("%s/%s", text_at(item, "metadata", "namespace"), text_at(item, "metadata", "name"));
+        char *key = mem_printf("%s/%s", import_vpa_text_at(item, "metadata", "namespace"),
+                               import_vpa_text_at(item, "metadata", "name"));
         size_t len = strlen(key);
         (void)err;
         if (map_get(&r->recs, text_of(key)))
@@ -160,7 +162,7 @@ static int take_rec(void *arg, json_t *item, struct err *err)
         return 0;
 }
 
-static bool is_named(const struct reading *r, const struct vpa_target *v)
+static bool import_vpa_is_named(const struct reading *r, const struct vpa_target *v)
 {
         const struct import_vpa_scope *s = r->scope;
         struct text group = kind_group(text_of(v->api_version));
@@ -178,11 +180,12 @@ static const struct rec *rec_of(const struct reading *r, const char *ns, const s
         return map_get(&r->recs, text_of(key));
 }
 
-static void refuse(struct importing *im, const json_t *item, const char *why)
+static void import_vpa_refuse(struct importing *im, const json_t *item, const char *why)
 {
         AUTO(mem_free)
-        char *line = mem_printf("%s checkpoint/%s %s: refused: %s", text_at(item, "metadata", "namespace"),
-                                text_at(item, "metadata", "name"), text_at(item, "spec", "containerName"), why);
+        char *line = mem_printf("%s checkpoint/%s %s: refused: %s", import_vpa_text_at(item, "metadata", "namespace"),
+                                import_vpa_text_at(item, "metadata", "name"),
+                                import_vpa_text_at(item, "spec", "containerName"), why);
         puts(terminal_tame(line));
         im->refused++;
 }
@@ -190,7 +193,8 @@ static void refuse(struct importing *im, const json_t *item, const char *why)
 static int hand_over(struct reading *r, const json_t *item, const struct vpa_target *v, const struct rec *rec,
                      struct err *err)
 {
-        const char *ns = text_at(item, "metadata", "namespace"), *container = text_at(item, "spec", "containerName");
+        const char *ns = import_vpa_text_at(item, "metadata", "namespace"),
+                   *container = import_vpa_text_at(item, "spec", "containerName");
         double room[2 * HISTOGRAM_BUCKETS], cores = json_real_value(json_object_get(rec->cores, container));
         struct vpa_checkpoint checkpoint;
         struct transfer_row row = {.key = {text_of(ns), kind_group(text_of(v->api_version)), text_of(v->kind),
@@ -205,10 +209,10 @@ static int hand_over(struct reading *r, const json_t *item, const struct vpa_tar
         else
                 (void)vpa_usage(&checkpoint, r->scope->half_life_ms, cores, &row.usage, room, &wrong);
         if (wrong) {
-                refuse(r->im, item, wrong);
+                import_vpa_refuse(r->im, item, wrong);
                 return 0;
         }
-        AUTO(mem_free) char *source = mem_printf("vpa/%s", text_at(item, "metadata", "uid"));
+        AUTO(mem_free) char *source = mem_printf("vpa/%s", import_vpa_text_at(item, "metadata", "uid"));
         row.source[0] = transfer_source_named(source);
         return import_put(r->im, &row, ns, err);
 }
@@ -216,14 +220,14 @@ static int hand_over(struct reading *r, const json_t *item, const struct vpa_tar
 static int take_checkpoint(void *arg, json_t *item, struct err *err)
 {
         struct reading *r = arg;
-        const char *ns = text_at(item, "metadata", "namespace");
-        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, text_at(item, "spec", "vpaObjectName"));
+        const char *ns = import_vpa_text_at(item, "metadata", "namespace");
+        AUTO(mem_free) char *key = mem_printf("%s/%s", ns, import_vpa_text_at(item, "spec", "vpaObjectName"));
         const struct vpa_target *v = map_get(&r->vpas, text_of(key));
         if (!v && r->scope->words == 0 && !r->scope->labels) {
-                refuse(r->im, item, "its VerticalPodAutoscaler is gone, so nobody knows whose it is");
+                import_vpa_refuse(r->im, item, "its VerticalPodAutoscaler is gone, so nobody knows whose it is");
                 return 0;
         }
-        if (!v || !is_named(r, v))
+        if (!v || !import_vpa_is_named(r, v))
                 return 0;
         const struct rec *rec = rec_of(r, ns, v);
         if (!rec && r->scope->labels)
@@ -232,21 +236,22 @@ static int take_checkpoint(void *arg, json_t *item, struct err *err)
         if (rec)
                 return hand_over(r, item, v, rec, err);
         AUTO(mem_free) char *workload = mem_printf("%s/%s", v->kind, v->name);
-        import_leave(r->im, ns, workload, text_at(item, "spec", "containerName"), import_nobody);
+        import_leave(r->im, ns, workload, import_vpa_text_at(item, "spec", "containerName"), import_nobody);
         return 0;
 }
 
 /* --- all of them --- */
 
-static int read_all(struct reading *r, const char *group, const char *version, const char *plural, const char *labels,
-                    int (*each)(void *arg, json_t *item, struct err *err), struct err *err)
+static int import_vpa_read_all(struct reading *r, const char *group, const char *version, const char *plural,
+                               const char *labels, int (*each)(void *arg, json_t *item, struct err *err),
+                               struct err *err)
 {
         AUTO(mem_free) char *path = path_of(group, version, r->scope->ns, plural, NULL, NULL);
         const struct listing l = {.path = path, .labels = labels, .each = each, .arg = r};
         return listing_read(r->im->session.client, &l, err);
 }
 
-static void forget(struct reading *r)
+static void import_vpa_forget(struct reading *r)
 {
         struct text key;
         void *value;
@@ -268,12 +273,13 @@ static void forget(struct reading *r)
 int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct err *err)
 {
         struct reading r = {.im = im, .scope = s};
-        int rc = read_all(&r, "halflife.dev", "v1alpha1", "recommendations", s->labels, take_rec, err);
+        int rc = import_vpa_read_all(&r, "halflife.dev", "v1alpha1", "recommendations", s->labels, take_rec, err);
         bool ours = rc == 0;
         if (rc == 0)
-                rc = read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalers", NULL, take_vpa, err);
+                rc = import_vpa_read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalers", NULL, take_vpa, err);
         if (rc == 0)
-                rc = read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalercheckpoints", NULL, take_checkpoint, err);
+                rc = import_vpa_read_all(&r, VPA_GROUP, "v1", "verticalpodautoscalercheckpoints", NULL, take_checkpoint,
+                                         err);
         if (ours && rc == ERR_NOTFOUND && session_no_kinds(err))
                 rc = err_set(err, ERR_NOTFOUND,
                              "VerticalPodAutoscalers are not installed here: there is nothing to "
@@ -282,6 +288,6 @@ int import_vpa(struct importing *im, const struct import_vpa_scope *s, struct er
                 rc = import_finish(im, err);
         if (rc == 0 && r.met == 0 && im->refused == 0)
                 rc = err_set(err, ERR_NOTFOUND, "there is no VerticalPodAutoscalerCheckpoint of what is meant");
-        forget(&r);
+        import_vpa_forget(&r);
         return rc;
 }

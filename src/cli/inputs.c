@@ -11,7 +11,7 @@
 
 enum { DEPTH_MAX = 32 };
 
-static int keep(struct inputs *m, const char *path, char *data, size_t len, struct err *err)
+static int input_keep(struct inputs *m, const char *path, char *data, size_t len, struct err *err)
 {
         if (m->count == INPUTS_MAX || m->bytes + len > INPUT_BYTES_MAX) {
                 mem_free(data);
@@ -31,7 +31,7 @@ static int add_file(struct inputs *m, const char *path, struct err *err)
 {
         size_t len;
         char *data = file_read(path, INPUT_BYTES_MAX, &len, err);
-        return data ? keep(m, path, data, len, err) : err->code;
+        return data ? input_keep(m, path, data, len, err) : err->code;
 }
 
 static int add_stdin(struct inputs *m, struct err *err)
@@ -54,7 +54,7 @@ static int add_stdin(struct inputs *m, struct err *err)
                         return err_set(err, ERR_IO, "standard input: %m");
                 }
         }
-        return keep(m, "-", data, len, err);
+        return input_keep(m, "-", data, len, err);
 }
 
 /* --- folders --- */

@@ -21,7 +21,7 @@ json_t *listing_ask(struct client *c, const char *path, const char *query, size_
         return answer;
 }
 
-static int read_page(const struct listing *l, const json_t *answer, struct err *err)
+static int listing_read_page(const struct listing *l, const json_t *answer, struct err *err)
 {
         const json_t *items = json_object_get(answer, "items");
         size_t i;
@@ -53,7 +53,7 @@ static int get_page(struct client *c, const struct listing *l, char **token, boo
                 return err_set(err, ERR_INVALID, "the server's list has no end: two pages have one continue token");
         mem_free(*token);
         *token = next && *next ? mem_string(next) : NULL;
-        return read_page(l, answer, err);
+        return listing_read_page(l, answer, err);
 }
 
 static int get_pages(struct client *c, const struct listing *l, bool paged, struct err *err)

@@ -7,7 +7,7 @@
 #include "cli/cmd.h"
 #include "commands.h"
 
-static void usage(FILE *to)
+static void main_usage(FILE *to)
 {
         fprintf(to,
                 "usage: %s COMMAND [option]...\n\n"
@@ -19,7 +19,7 @@ static void usage(FILE *to)
 }
 
 /* An answer that did not get out is no answer, whatever the command came to. Who stopped reading knows that himself. */
-static int answered(int code)
+static int main_answered(int code)
 {
         int flushed = fflush(stdout), why = errno;
         if (flushed == 0 && !ferror(stdout))
@@ -30,14 +30,14 @@ static int answered(int code)
         return code == EXIT_DONE ? EXIT_FAILED : code;
 }
 
-static int command(int argc, char **argv)
+static int main_command(int argc, char **argv)
 {
         const char *name = argc > 1 ? argv[1] : "";
         const struct command *c = command_find(name);
         if (c)
                 return c->run(argc - 1, argv + 1);
         if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) {
-                usage(stdout);
+                main_usage(stdout);
                 return EXIT_DONE;
         }
         if (strcmp(name, "__complete") == 0)
@@ -47,7 +47,7 @@ static int command(int argc, char **argv)
         if (*name)
                 fprintf(stderr, "halflife: there is no command '%s'; halflife --help lists them\n", name);
         else
-                usage(stderr);
+                main_usage(stderr);
         return EXIT_MISUSED;
 }
 
@@ -66,5 +66,5 @@ int main(int argc, char **argv)
 {
         hold_standard_streams();
         program_called(argv[0]);
-        return answered(program_completes() ? cmd_complete(argc, argv) : command(argc, argv));
+        return main_answered(program_completes() ? cmd_complete(argc, argv) : main_command(argc, argv));
 }

@@ -18,7 +18,7 @@ struct offline {
         struct snapshot *view;
 };
 
-static void *take_target(void *arg, const struct store_key *key)
+static void *offline_take_target(void *arg, const struct store_key *key)
 {
         struct offline *o = arg;
         if (!workload_is(o->wanted, key->group, key->kind, key->name) ||
@@ -36,13 +36,13 @@ static void *take_target(void *arg, const struct store_key *key)
         return o;
 }
 
-static void pass_record(void *arg, void *target, struct text record, struct wall gone)
+static void offline_pass_record(void *arg, void *target, struct text record, struct wall gone)
 {
         (void)arg, (void)target, (void)record, (void)gone;
 }
 
-static void take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                       const struct store_watermark *doors, size_t count)
+static void offline_take_usage(void *arg, void *target, struct text container, const struct usage *u,
+                               const struct store_watermark *doors, size_t count)
 {
         struct offline *o = arg;
         (void)doors, (void)count;
@@ -55,27 +55,32 @@ static void take_usage(void *arg, void *target, struct text container, const str
                 histogram_lend(&c->usage.of[r], c->room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
 }
 
-static void pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
+static void offline_pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         (void)arg, (void)target, (void)container, (void)kill;
 }
 
-static void pass_note(void *arg, struct text name, struct text value)
+static void offline_pass_note(void *arg, struct text name, struct text value)
 {
         (void)arg, (void)name, (void)value;
 }
 
-static void take_refused(void *arg, void *target, struct text container, const struct err *why)
+static void offline_take_refused(void *arg, void *target, struct text container, const struct err *why)
 {
         struct offline *o = arg;
         if (target && !o->refused)
                 o->refused = mem_printf("container '%.*s': %s", TEXT_ARG(container), why->text);
 }
 
-static int load(const char *path, struct offline *o, struct err *err)
+static int offline_load(const char *path, struct offline *o, struct err *err)
 {
-        const struct store_reader reader = {take_target, pass_record,  take_usage, pass_kill,
-                                            pass_note,   take_refused, o};
+        const struct store_reader reader = {offline_take_target,
+                                            offline_pass_record,
+                                            offline_take_usage,
+                                            offline_pass_kill,
+                                            offline_pass_note,
+                                            offline_take_refused,
+                                            o};
         struct store *s;
         int rc = store_open_reader(path, &s, err);
         if (rc < 0)
@@ -157,7 +162,7 @@ int offline_open(const char *path, const char *ns, const struct workload *w, str
         o->wanted = w;
         o->wanted_ns = ns;
         o->copy = mem_new_array(OFFLINE_CONTAINERS, sizeof *o->copy);
-        int rc = load(path, o, err);
+        int rc = offline_load(path, o, err);
         if (rc == 0 && !o->ns)
                 rc = err_set(err, ERR_NOTFOUND, "'%s' knows nothing of '%.*s/%s'%s%s", path, TEXT_ARG(w->word), w->name,
                              ns ? " in namespace " : "", ns ? ns : "");

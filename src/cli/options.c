@@ -38,7 +38,7 @@ static int check_shape(const struct option_spec *spec, const char *value, struct
         return 0;
 }
 
-static int give(const struct option_spec *spec, struct option_given *g, const char *value, struct err *err)
+static int option_give(const struct option_spec *spec, struct option_given *g, const char *value, struct err *err)
 {
         if (g->count == 1 && !spec->many)
                 return err_set(err, ERR_INVALID, "option '--%s' was given twice", spec->name);
@@ -49,17 +49,17 @@ static int give(const struct option_spec *spec, struct option_given *g, const ch
 }
 
 /* One option at argv[*at]; inline_value is what followed '=' or the letter. */
-static int take(const struct option_spec *spec, struct option_given *g, int argc, char **argv, int *at,
-                const char *inline_value, struct err *err)
+static int option_take(const struct option_spec *spec, struct option_given *g, int argc, char **argv, int *at,
+                       const char *inline_value, struct err *err)
 {
         if (inline_value)
-                return give(spec, g, inline_value, err);
+                return option_give(spec, g, inline_value, err);
         if (!spec->value)
-                return give(spec, g, "true", err);
+                return option_give(spec, g, "true", err);
         if (*at + 1 >= argc)
                 return err_set(err, ERR_INVALID, "option '--%s' needs a value: --%s %s", spec->name, spec->name,
                                spec->value);
-        return give(spec, g, argv[++*at], err);
+        return option_give(spec, g, argv[++*at], err);
 }
 
 static int take_long(const struct option_spec *spec, int specs, int argc, char **argv, int *at,
@@ -70,7 +70,7 @@ static int take_long(const struct option_spec *spec, int specs, int argc, char *
         int i = find_name(spec, specs, name, len);
         if (i < 0)
                 return err_set(err, ERR_INVALID, "unknown option '--%.*s'; --help lists them", (int)len, name);
-        return take(&spec[i], &given[i], argc, argv, at, equals ? equals + 1 : NULL, err);
+        return option_take(&spec[i], &given[i], argc, argv, at, equals ? equals + 1 : NULL, err);
 }
 
 static int take_short(const struct option_spec *spec, int specs, int argc, char **argv, int *at,
@@ -82,7 +82,7 @@ static int take_short(const struct option_spec *spec, int specs, int argc, char 
                 return err_set(err, ERR_INVALID, "unknown option '-%c'; --help lists them", arg[1]);
         if (!spec[i].value && arg[2])
                 return err_set(err, ERR_INVALID, "option '-%c' takes no value, not '%s'", arg[1], arg + 2);
-        return take(&spec[i], &given[i], argc, argv, at, arg[2] ? arg + 2 : NULL, err);
+        return option_take(&spec[i], &given[i], argc, argv, at, arg[2] ? arg + 2 : NULL, err);
 }
 
 int options_parse(const struct option_spec *spec, int specs, int argc, char **argv, struct option_given *given,

@@ -28,7 +28,7 @@ struct counting {
         struct err err;
 };
 
-static void counted(void *arg, const struct prometheus_answer *a)
+static void recorded_counted(void *arg, const struct prometheus_answer *a)
 {
         struct counting *c = arg;
         c->done = true;
@@ -47,7 +47,7 @@ int recorded_count(struct loop *l, const struct settings *s, size_t *ret_contain
         struct wall now = {whole_second(loop_now(l).wall.ms)};
         const struct prometheus_slice slice = {
                 .from = now, .to = now, .step_ms = MINUTE_MS, .deadline_ms = ASK_MS, .points_most = SIZE_MAX};
-        prometheus_fetch(p, &slice, counted, &c);
+        prometheus_fetch(p, &slice, recorded_counted, &c);
         while (!c.done)
                 loop_turn(l, -1);
         prometheus_free(p);

@@ -49,7 +49,7 @@ int remote_check(const char *url, struct err *err)
         return 0;
 }
 
-static void start(struct remote *r)
+static void remote_start(struct remote *r)
 {
         enum { CONCURRENCY = 4 };
         struct http_limits limits = {.user_agent = version_user_agent(), .concurrency = CONCURRENCY};
@@ -69,7 +69,7 @@ int remote_open(struct remote *r, const char *url, const char *ca, const char *t
         r->peer = (struct http_peer){.base_url = r->base, .ca_pem = r->ca};
         r->loop = loop_new();
         r->own_loop = true;
-        start(r);
+        remote_start(r);
         return 0;
 }
 
@@ -83,10 +83,10 @@ void remote_through(struct remote *r, const struct session *s, const char *ns, c
                 .bearer = mem_string(access_bearer(s->access)),
                 .passed = mem_string(token),
         };
-        start(r);
+        remote_start(r);
 }
 
-static void forget(char *secret)
+static void remote_forget(char *secret)
 {
         if (secret)
                 explicit_bzero(secret, strlen(secret));
@@ -102,8 +102,8 @@ void remote_release(struct remote *r)
         mem_free(r->base);
         mem_free(r->ca);
         mem_free(r->prefix);
-        forget(r->bearer);
-        forget(r->passed);
+        remote_forget(r->bearer);
+        remote_forget(r->passed);
         *r = (struct remote){0};
 }
 
@@ -128,13 +128,13 @@ struct waited {
         bool done;
 };
 
-static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+static int remote_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
         (void)head;
         return buf_add(&((struct waited *)arg)->body, p, len);
 }
 
-static void on_done(void *arg, const struct http_reply *reply)
+static void remote_on_done(void *arg, const struct http_reply *reply)
 {
         struct waited *w = arg;
         w->reply = *reply;
@@ -142,25 +142,25 @@ static void on_done(void *arg, const struct http_reply *reply)
 }
 
 /* What a problem of ours says in "detail", a Status of the API server in "message". */
-static const char *words_of(const json_t *answer)
+static const char *remote_words_of(const json_t *answer)
 {
         const char *detail = json_string_value(json_object_get(answer, "detail"));
         const char *message = json_string_value(json_object_get(answer, "message"));
         return detail ? detail : message ? message : "it did not say why";
 }
 
-static int refusal(int status, const json_t *answer, struct err *err)
+static int remote_refusal(int status, const json_t *answer, struct err *err)
 {
         int code = status == 404                    ? ERR_NOTFOUND
                    : status == 401 || status == 403 ? ERR_DENIED
                    : status >= 400 && status < 500  ? ERR_INVALID
                                                     : ERR_RETRY;
-        AUTO(mem_free) char *words = terminal_tame(mem_string(words_of(answer)));
+        AUTO(mem_free) char *words = terminal_tame(mem_string(remote_words_of(answer)));
         return err_set(err, code, "HTTP %d: %s", status, words);
 }
 
 /* One request; what came is in ret, released by the caller. */
-static void exchange(struct remote *r, struct http_request q, const char *path_query, struct waited *ret)
+static void remote_exchange(struct remote *r, struct http_request q, const char *path_query, struct waited *ret)
 {
         AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
         *ret = (struct waited){0};
@@ -170,8 +170,8 @@ static void exchange(struct remote *r, struct http_request q, const char *path_q
         q.bearer = r->bearer;
         q.passed = r->passed;
         q.gzip = true;
-        q.data = on_data;
-        q.done = on_done;
+        q.data = remote_on_data;
+        q.done = remote_on_done;
         q.arg = ret;
         http_start(r->http, &q);
         while (!ret->done)
@@ -179,7 +179,7 @@ static void exchange(struct remote *r, struct http_request q, const char *path_q
 }
 
 /* No answer at all; of a server asked by its address the options are named that say whom to trust. */
-static int no_answer(const struct remote *r, const struct err *why, struct err *err)
+static int remote_no_answer(const struct remote *r, const struct err *why, struct err *err)
 {
         bool untrusted = r->own_loop && strstr(why->text, "certificate authority");
         return err_set(err, why->code, "%s%s", why->text,
@@ -191,13 +191,13 @@ static int no_answer(const struct remote *r, const struct err *why, struct err *
 json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
 {
         struct waited w;
-        exchange(r, (struct http_request){.deadline_ms = ANSWER_MS}, path_query, &w);
+        remote_exchange(r, (struct http_request){.deadline_ms = ANSWER_MS}, path_query, &w);
         json_t *answer = w.reply.err.code ? NULL : json_loadb(buf_text(&w.body).p, w.body.len, 0, NULL);
         buf_release(&w.body);
         if (w.reply.err.code) {
-                no_answer(r, &w.reply.err, err);
+                remote_no_answer(r, &w.reply.err, err);
         } else if (w.reply.status != 200) {
-                refusal(w.reply.status, answer, err);
+                remote_refusal(w.reply.status, answer, err);
                 json_decref(answer);
                 answer = NULL;
         } else if (!json_is_object(answer)) {
@@ -213,7 +213,7 @@ static int refused_post(const struct waited *w, struct err *err)
         AUTO(json_decref) json_t *answer = json_loadb(buf_text(&w->body).p, w->body.len, 0, NULL);
         const char *detail = json_string_value(json_object_get(answer, "detail"));
         if (w->reply.status != 400 || !detail)
-                return refusal(w->reply.status, answer, err);
+                return remote_refusal(w->reply.status, answer, err);
         AUTO(mem_free) char *words = terminal_tame(mem_string(detail));
         return err_set(err, ERR_INVALID, "%s", words);
 }
@@ -227,8 +227,10 @@ int remote_post(struct remote *r, const char *path_query, const char *content_ty
                                        .accept = "*/*",
                                        .body = body,
                                        .deadline_ms = POST_MS};
-        exchange(r, q, path_query, &w);
-        int rc = w.reply.err.code ? no_answer(r, &w.reply.err, err) : w.reply.status != 200 ? refused_post(&w, err) : 0;
+        remote_exchange(r, q, path_query, &w);
+        int rc = w.reply.err.code        ? remote_no_answer(r, &w.reply.err, err)
+                 : w.reply.status != 200 ? refused_post(&w, err)
+                                         : 0;
         if (rc == 0) {
                 *ret_len = w.body.len;
                 *ret = w.body.len ? buf_steal(&w.body) : mem_string("");

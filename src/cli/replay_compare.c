@@ -8,7 +8,7 @@ static bool is_shown(const struct replay *r, int policy, enum resource q)
         return q == MEMORY || !r->policy[policy].memory_only;
 }
 
-static void begin(struct table *t, const struct replay *r, enum resource q)
+static void compare_begin(struct table *t, const struct replay *r, enum resource q)
 {
         int shown = 0;
         for (int i = 0; i < r->policies; i++)
@@ -28,7 +28,8 @@ static void add_score(struct table *t, const struct score *s)
                                             : mem_string("-"));
 }
 
-static void add_row(struct table *t, const struct replay *r, const char *trace, enum replay_way way, enum resource q)
+static void compare_add_row(struct table *t, const struct replay *r, const char *trace, enum replay_way way,
+                            enum resource q)
 {
         char after[DURATION_TEXT_MAX];
         table_add(t, mem_string(trace));
@@ -39,7 +40,7 @@ static void add_row(struct table *t, const struct replay *r, const char *trace, 
         add_score(t, &r->peak.of[way][q]);
 }
 
-static bool has_samples(const struct replay *r, enum resource q)
+static bool compare_has_samples(const struct replay *r, enum resource q)
 {
         for (size_t i = 0; i < r->entities; i++)
                 if (r->entity[i]->samples[q] > 0)
@@ -51,12 +52,12 @@ void replay_compare_add(struct replay_compare *c, const struct replay *r, const 
 {
         for (enum resource q = CPU; q < RESOURCES; q++) {
                 if (!c->of[q].columns)
-                        begin(&c->of[q], r, q);
-                if (!has_samples(r, q))
+                        compare_begin(&c->of[q], r, q);
+                if (!compare_has_samples(r, q))
                         continue;
-                add_row(&c->of[q], r, trace, REPLAY_AS_SET, q);
+                compare_add_row(&c->of[q], r, trace, REPLAY_AS_SET, q);
                 if (r->raise.enabled)
-                        add_row(&c->of[q], r, trace, REPLAY_RAISED, q);
+                        compare_add_row(&c->of[q], r, trace, REPLAY_RAISED, q);
         }
 }
 

@@ -36,7 +36,7 @@ static void on_discovered(void *arg, const struct api_resource *found, const str
                 d->err = *err;
 }
 
-static int discover(struct restoring *r, struct restore_kind *k, struct err *err)
+static int restore_find_discover(struct restoring *r, struct restore_kind *k, struct err *err)
 {
         struct discovering d = {0};
         int rc = client_discover(r->session.client, k->is.group, k->is.kind, on_discovered, &d);
@@ -50,7 +50,7 @@ static int discover(struct restoring *r, struct restore_kind *k, struct err *err
         return d.err.code == 0 || k->absent ? 0 : err_set(err, d.err.code, "%s", d.err.text);
 }
 
-static bool is_built_in(const struct kind *row)
+static bool restore_find_is_built_in(const struct kind *row)
 {
         return row && (!*row->group || strcmp(row->group, "apps") == 0 || strcmp(row->group, "batch") == 0);
 }
@@ -76,10 +76,10 @@ struct restore_kind *restore_kind_get(struct restoring *r, struct text group, st
         k->template_path = k->row ? k->row->template_path : "/spec/template";
         snprintf(k->is.group, sizeof k->is.group, "%.*s", TEXT_ARG(group));
         snprintf(k->is.kind, sizeof k->is.kind, "%.*s", TEXT_ARG(kind));
-        if (is_built_in(k->row)) {
+        if (restore_find_is_built_in(k->row)) {
                 snprintf(k->is.version, sizeof k->is.version, "%s", k->row->version);
                 snprintf(k->is.plural, sizeof k->is.plural, "%s", k->row->plural);
-        } else if (discover(r, k, err) < 0) {
+        } else if (restore_find_discover(r, k, err) < 0) {
                 mem_free(k);
                 return NULL;
         }
@@ -131,14 +131,14 @@ const char *restore_text(const json_t *value, const char *path)
         return text ? text : "";
 }
 
-static const char *note(const json_t *meta, const char *key)
+static const char *restore_find_note(const json_t *meta, const char *key)
 {
         return json_string_value(json_object_get(json_object_get(meta, "annotations"), key));
 }
 
 /* --- Recommendations --- */
 
-static bool is_orphaned(const json_t *recommendation)
+static bool restore_find_is_orphaned(const json_t *recommendation)
 {
         const json_t *conditions = json_object_get(json_object_get(recommendation, "status"), "conditions");
         size_t i;
@@ -158,7 +158,7 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         const char *kind = restore_text(item, "spec.targetRef.kind"), *name = restore_text(item, "spec.targetRef.name");
         const char *dimension = restore_text(item, "spec.dimension");
         bool whole = strcmp(dimension, dimension_name(DIMENSION_NAMESPACE)) == 0; /* nothing carries a value of it */
-        if (!*kind || !*name || whole || (r->scope.orphaned && !is_orphaned(item)))
+        if (!*kind || !*name || whole || (r->scope.orphaned && !restore_find_is_orphaned(item)))
                 return 0;
         struct restore_kind *k = restore_kind_get(r, kind_group(text_of(api)), text_of(kind), err);
         if (!k)
@@ -167,11 +167,11 @@ static int take_recommendation(void *arg, json_t *item, struct err *err)
         mem_free(t->recommendation);
         mem_free(t->hold);
         t->recommendation = mem_string(restore_text(item, "metadata.name"));
-        t->hold = mem_string(note(json_object_get(item, "metadata"), ANNOTATION_HOLD));
+        t->hold = mem_string(restore_find_note(json_object_get(item, "metadata"), ANNOTATION_HOLD));
         return 0;
 }
 
-static int find_named(struct restoring *r, const struct workload *w, struct err *err)
+static int restore_find_named(struct restoring *r, const struct workload *w, struct err *err)
 {
         AUTO(mem_free)
         char *path = path_of(OUR_GROUP, OUR_VERSION, r->scope.ns, "recommendations", w->recommendation, NULL);
@@ -189,7 +189,7 @@ int restore_find_recommendations(struct restoring *r, struct err *err)
 {
         int rc = 0;
         for (int i = 0; rc == 0 && i < r->scope.words; i++)
-                rc = find_named(r, &r->scope.word[i], err);
+                rc = restore_find_named(r, &r->scope.word[i], err);
         if (rc < 0 || r->scope.words > 0)
                 return rc;
         AUTO(mem_free) char *path = path_of(OUR_GROUP, OUR_VERSION, r->scope.ns, "recommendations", NULL, NULL);
@@ -213,7 +213,7 @@ static const char *template_note(const json_t *object, const char *template_path
                 at = json_object_getn(at, template_path, len);
                 template_path += len;
         }
-        return note(json_object_get(at, "metadata"), key);
+        return restore_find_note(json_object_get(at, "metadata"), key);
 }
 
 static bool is_rolling(const json_t *object, const struct restore_kind *k)
@@ -234,7 +234,7 @@ struct taking {
         const struct restore_kind *kind;
 };
 
-static bool has_controller(const json_t *meta)
+static bool restore_find_has_controller(const json_t *meta)
 {
         size_t i;
         json_t *o;
@@ -246,7 +246,7 @@ static bool has_controller(const json_t *meta)
         return false;
 }
 
-static int take_workload(void *arg, json_t *item, struct err *err)
+static int restore_find_take_workload(void *arg, json_t *item, struct err *err)
 {
         const struct taking *taking = arg;
         struct restoring *r = taking->restoring;
@@ -256,7 +256,7 @@ static int take_workload(void *arg, json_t *item, struct err *err)
         bool carries = template_note(item, k->template_path, ANNOTATION_APPLIED) != NULL;
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", ns, k->is.group, k->is.kind, name);
         (void)err;
-        if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && has_controller(meta))
+        if (k->row && (k->row->flags & KIND_UNOWNED_ONLY) && restore_find_has_controller(meta))
                 return 0; /* its owner's template is what counts */
         if (!carries && !map_get(&r->by_key, text_of(key)))
                 return 0;
@@ -275,7 +275,7 @@ static int find_workload(struct restoring *r, const char *ns, const struct resto
         struct taking taking = {r, k};
         if (item) {
                 (void)restore_target_get(r, ns, k, name);
-                return is_pod_alone(k) ? 0 : take_workload(&taking, item, err);
+                return is_pod_alone(k) ? 0 : restore_find_take_workload(&taking, item, err);
         }
         if (!k->absent && err->code != ERR_NOTFOUND)
                 return err->code;
@@ -305,7 +305,7 @@ static int list_kind(struct restoring *r, const struct restore_kind *k, struct e
 {
         AUTO(mem_free) char *path = path_of(k->is.group, k->is.version, r->scope.ns, k->is.plural, NULL, NULL);
         struct taking taking = {r, k};
-        const struct listing all = {path, r->scope.labels, NULL, take_workload, &taking};
+        const struct listing all = {path, r->scope.labels, NULL, restore_find_take_workload, &taking};
         int rc = k->absent ? 0 : listing_read(r->session.client, &all, err);
         if (rc != ERR_NOTFOUND)
                 return rc;
@@ -396,7 +396,7 @@ static struct link *link_get(struct restoring *r, const char *ns, const json_t *
 bool restore_basis_is_ours(struct restoring *r, const char *ns, const json_t *pod_meta)
 {
         const struct link *l = link_get(r, ns, pod_meta, 0);
-        return l && l->sets_no_basis && note(pod_meta, ANNOTATION_APPLIED);
+        return l && l->sets_no_basis && restore_find_note(pod_meta, ANNOTATION_APPLIED);
 }
 
 struct restore_target *restore_owner_target(struct restoring *r, const char *ns, const json_t *meta)
@@ -438,7 +438,7 @@ static int take_pod(void *arg, json_t *item, struct err *err)
         struct restoring *r = arg;
         const json_t *meta = json_object_get(item, "metadata");
         const char *phase = restore_text(item, "status.phase");
-        bool ours = note(meta, ANNOTATION_APPLIED) || note(meta, ANNOTATION_RAISED);
+        bool ours = restore_find_note(meta, ANNOTATION_APPLIED) || restore_find_note(meta, ANNOTATION_RAISED);
         if (!ours || json_object_get(meta, "deletionTimestamp") || strcmp(phase, "Succeeded") == 0 ||
             strcmp(phase, "Failed") == 0)
                 return 0;
@@ -462,7 +462,7 @@ static int take_scaler(struct restoring *r, const json_t *item, const char *word
         const char *api = restore_text(item, "spec.scaleTargetRef.apiVersion"),
                    *kind = restore_text(item, "spec.scaleTargetRef.kind"), *own = restore_text(meta, "name");
         bool hpa = strcmp(word, "HPA") == 0;
-        if (!note(meta, ANNOTATION_TARGETS))
+        if (!restore_find_note(meta, ANNOTATION_TARGETS))
                 return 0;
         struct restore_kind *k = restore_kind_get(r, kind_group(text_of(*api ? api : "apps/v1")),
                                                   text_of(*kind ? kind : "Deployment"), err);
@@ -496,7 +496,7 @@ static int take_scaled_object(void *arg, json_t *item, struct err *err)
 
 /* --- all of it --- */
 
-static int compare(const void *a, const void *b)
+static int restore_find_compare(const void *a, const void *b)
 {
         const struct restore_target *const *x = a, *const *y = b;
         return strcmp((*x)->key, (*y)->key);
@@ -543,10 +543,10 @@ static void forget_scaled_objects(void *arg)
                 scalers_clear(r->target[i], "ScaledObject");
 }
 
-static void sort(struct restoring *r)
+static void restore_find_sort(struct restoring *r)
 {
         if (r->targets)
-                qsort(r->target, r->targets, sizeof *r->target, compare);
+                qsort(r->target, r->targets, sizeof *r->target, restore_find_compare);
 }
 
 /* KEDA need not be there; who may not list its objects is told so only where it is. */
@@ -577,7 +577,7 @@ int restore_find(struct restoring *r, struct err *err)
                 rc = listing_read(r->session.client, &all_hpas, err);
         if (rc == 0)
                 rc = find_scaled_objects(r, err);
-        sort(r);
+        restore_find_sort(r);
         r->bare = 0;
         for (size_t i = 0; i < r->targets; i++)
                 r->bare += !r->target[i]->recommendation && restore_wanted(r->target[i]);

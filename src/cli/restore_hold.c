@@ -7,7 +7,8 @@
 #include "restore.h"
 
 /* value NULL: lifted. Gone meanwhile is as good: 1 changed, 0 gone, < 0 the error. */
-static int annotate(struct restoring *r, const struct restore_target *t, const char *value, struct err *err)
+static int restore_hold_annotate(struct restoring *r, const struct restore_target *t, const char *value,
+                                 struct err *err)
 {
         AUTO(mem_free)
         char *path = path_of("halflife.dev", "v1alpha1", t->ns, "recommendations", t->recommendation, NULL);
@@ -31,7 +32,7 @@ int restore_hold(struct restoring *r, struct err *err)
                 struct restore_target *t = r->target[i];
                 if (!t->recommendation || t->hold)
                         continue;
-                int rc = annotate(r, t, r->reason, err);
+                int rc = restore_hold_annotate(r, t, r->reason, err);
                 if (rc < 0)
                         return rc;
                 held += rc;
@@ -42,5 +43,5 @@ int restore_hold(struct restoring *r, struct err *err)
 
 int restore_resume(struct restoring *r, const struct restore_target *t, struct err *err)
 {
-        return annotate(r, t, NULL, err);
+        return restore_hold_annotate(r, t, NULL, err);
 }

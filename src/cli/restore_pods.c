@@ -37,8 +37,8 @@ static int clear_notes(struct restoring *r, const struct restore_target *t, cons
         return rc;
 }
 
-static int resize(struct restoring *r, const struct restore_target *t, const struct restore_pod *p, json_t *patch,
-                  struct err *err)
+static int restore_pod_resize(struct restoring *r, const struct restore_target *t, const struct restore_pod *p,
+                              json_t *patch, struct err *err)
 {
         AUTO(mem_free) char *path = pod_path(t, p, "resize");
         AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, err);
@@ -51,7 +51,7 @@ static bool is_final(const struct err *err)
         return err->code == ERR_INVALID || err->code == ERR_NOTFOUND || err->code == ERR_CONFLICT;
 }
 
-static bool leave(struct restore_target *t, struct restore_pod *p, const char *changes, const char *why)
+static bool restore_pod_leave(struct restore_target *t, struct restore_pod *p, const char *changes, const char *why)
 {
         p->left = true;
         if (!t->left || strlen(t->left) < ERR_TEXT_MAX)
@@ -60,37 +60,37 @@ static bool leave(struct restore_target *t, struct restore_pod *p, const char *c
         return true;
 }
 
-static bool skip(struct restore_target *t)
+static bool restore_pod_skip(struct restore_target *t)
 {
         t->next_pod++;
         return true;
 }
 
-static bool put_back(struct restoring *r, struct restore_target *t, struct restore_pod *p, const char *text)
+static bool restore_pod_put_back(struct restoring *r, struct restore_target *t, struct restore_pod *p, const char *text)
 {
         struct restore did;
         struct err err = {0};
         json_t *patch = NULL;
         if (restore_pod_requests(text_of(text), &did, &patch, &err) < 0)
-                return leave(t, p, "its annotations", err.text);
+                return restore_pod_leave(t, p, "its annotations", err.text);
         if (r->dry_run) {
                 if (patch)
                         restore_add(&t->changes, "pod '%s' %s", p->name, did.changes);
                 json_decref(patch);
-                return skip(t);
+                return restore_pod_skip(t);
         }
-        int rc = patch ? resize(r, t, p, patch, &err) : clear_notes(r, t, p, text, &err);
+        int rc = patch ? restore_pod_resize(r, t, p, patch, &err) : clear_notes(r, t, p, text, &err);
         json_decref(patch);
         if (rc < 0 && patch && is_final(&err))
-                return leave(t, p, did.changes, err.text);
+                return restore_pod_leave(t, p, did.changes, err.text);
         if (rc < 0)
                 return restore_troubled(t, &err, p->name);
         if (patch)
                 restore_add(&t->changes, "pod '%s' %s", p->name, did.changes);
-        return skip(t);
+        return restore_pod_skip(t);
 }
 
-static bool is_same(const json_t *object, const struct restore_pod *p)
+static bool restore_pod_is_same(const json_t *object, const struct restore_pod *p)
 {
         const char *phase = restore_text(object, "status.phase");
         return strcmp(restore_text(object, "metadata.uid"), p->uid) == 0 && strcmp(phase, "Succeeded") != 0 &&
@@ -104,7 +104,7 @@ static char *read_pod(struct restoring *r, const struct restore_target *t, const
         AUTO(mem_free) char *path = pod_path(t, p, NULL);
         char *text = restore_get(r, path, err);
         *ret_object = text ? json_loads(text, 0, NULL) : NULL;
-        if (!*ret_object || is_same(*ret_object, p))
+        if (!*ret_object || restore_pod_is_same(*ret_object, p))
                 return text;
         mem_free(text);
         json_decref(*ret_object);
@@ -115,18 +115,18 @@ static char *read_pod(struct restoring *r, const struct restore_target *t, const
 
 /* --- all of a workload --- */
 
-static bool rolls(const struct restore_target *t)
+static bool restore_pod_rolls(const struct restore_target *t)
 {
         bool never = t->kind->row && (t->kind->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE));
         return !never;
 }
 
-static bool finish(struct restoring *r, struct restore_target *t)
+static bool restore_pod_finish(struct restoring *r, struct restore_target *t)
 {
         int left = 0;
         for (int i = 0; i < t->pods; i++)
                 left += t->pod[i].left;
-        if (left > 0 && r->restart && !t->restarted && rolls(t)) {
+        if (left > 0 && r->restart && !t->restarted && restore_pod_rolls(t)) {
                 for (int i = 0; i < t->pods; i++)
                         t->pod[i].left = false;
                 t->step = STEP_RESTART;
@@ -149,9 +149,9 @@ bool restore_step_pods(struct restoring *r, struct restore_target *t)
         AUTO(mem_free) char *text = read_pod(r, t, p, &object, &err);
         json_decref(object);
         if (!text)
-                return err.code == ERR_NOTFOUND ? skip(t) : restore_troubled(t, &err, p->name);
+                return err.code == ERR_NOTFOUND ? restore_pod_skip(t) : restore_troubled(t, &err, p->name);
         /* what its rollout replaces needs nothing else */
-        return r->dry_run && t->carries ? skip(t) : put_back(r, t, p, text);
+        return r->dry_run && t->carries ? restore_pod_skip(t) : restore_pod_put_back(r, t, p, text);
 }
 
 /* What its kubelet says is of requests before these. One that does not tell what it speaks of is believed. */
@@ -163,7 +163,7 @@ static bool is_unheard(const json_t *object)
 }
 
 /* The kubelet's word on a resize: NULL: none, or done. */
-static const char *pending(const json_t *object, const char **ret_reason)
+static const char *restore_pod_pending(const json_t *object, const char **ret_reason)
 {
         size_t i;
         json_t *c;
@@ -181,26 +181,26 @@ static const char *pending(const json_t *object, const char **ret_reason)
 bool restore_step_verdict(struct restoring *r, struct restore_target *t)
 {
         if (t->next_pod == t->pods || r->dry_run)
-                return finish(r, t);
+                return restore_pod_finish(r, t);
         struct restore_pod *p = &t->pod[t->next_pod];
         const char *reason = "";
         struct err err = {0};
         json_t *object = NULL;
         if (p->left)
-                return skip(t);
+                return restore_pod_skip(t);
         AUTO(mem_free) char *text = read_pod(r, t, p, &object, &err);
         if (!text)
-                return err.code == ERR_NOTFOUND ? skip(t) : restore_troubled(t, &err, p->name);
-        const char *message = pending(object, &reason);
+                return err.code == ERR_NOTFOUND ? restore_pod_skip(t) : restore_troubled(t, &err, p->name);
+        const char *message = restore_pod_pending(object, &reason);
         bool further = true;
         if (is_unheard(object)) {
                 err_set(&t->trouble, ERR_RETRY, "pod '%s': its node has not heard of it yet", p->name);
                 further = false;
         } else if (!message) {
-                skip(t);
+                restore_pod_skip(t);
         } else if (strcmp(reason, "Infeasible") == 0) {
                 AUTO(mem_free) char *why = mem_printf("its node cannot: %s", message);
-                leave(t, p, "resized, and not in force", why);
+                restore_pod_leave(t, p, "resized, and not in force", why);
         } else {
                 err_set(&t->trouble, ERR_RETRY, "pod '%s' waits for its node: %s %s", p->name, reason, message);
                 further = false;
@@ -292,7 +292,7 @@ static char *pending_pods(struct restoring *r, const struct restore_target *t, c
 }
 
 /* The newest "FailedCreate" on it: a quota, a policy. */
-static char *refusals(struct restoring *r, const struct restore_target *t, const json_t *object)
+static char *restore_pod_refusals(struct restoring *r, const struct restore_target *t, const json_t *object)
 {
         AUTO(mem_free) char *path = path_of("", "v1", t->ns, "events", NULL, NULL);
         AUTO(mem_free)
@@ -323,5 +323,5 @@ char *restore_evidence(struct restoring *r, const struct restore_target *t, cons
                         return mem_string(restore_text(c, "message"));
         }
         char *said = pending_pods(r, t, object);
-        return said ? said : refusals(r, t, object);
+        return said ? said : restore_pod_refusals(r, t, object);
 }

@@ -78,7 +78,7 @@ void restore_print(FILE *to, const struct restore_target *t, bool dry_run)
         fprintf(to, "%s\n", terminal_tame(line));
 }
 
-static void put(json_t *o, const char *key, const char *value)
+static void restore_put(json_t *o, const char *key, const char *value)
 {
         if (value)
                 json_object_set_new(o, key, json_string(value));
@@ -90,9 +90,9 @@ json_t *restore_json(const struct restore_target *t, bool dry_run)
         AUTO(mem_free) char *api = mem_printf("%s%s%s", k->group, *k->group ? "/" : "", k->version);
         json_t *o = json_pack("{s:s, s:s, s:s, s:s, s:s}", "namespace", t->ns, "apiVersion", api, "kind", k->kind,
                               "name", t->name, "result", words[t->result][dry_run].result);
-        put(o, "hold", t->hold);
-        put(o, "changes", t->changes);
-        put(o, "left", t->left);
-        put(o, "error", t->why);
+        restore_put(o, "hold", t->hold);
+        restore_put(o, "changes", t->changes);
+        restore_put(o, "left", t->left);
+        restore_put(o, "error", t->why);
         return o;
 }

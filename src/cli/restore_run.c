@@ -19,7 +19,7 @@ enum { LOOK_MS = 1000 };
 
 /* --- requests --- */
 
-static char *ask(struct restoring *r, struct call *call, struct err *err)
+static char *restore_ask(struct restoring *r, struct call *call, struct err *err)
 {
         char *body = NULL;
         size_t len;
@@ -29,20 +29,20 @@ static char *ask(struct restoring *r, struct call *call, struct err *err)
 
 char *restore_get(struct restoring *r, const char *path, struct err *err)
 {
-        return ask(r, &(struct call){.method = HTTP_GET, .path = path}, err);
+        return restore_ask(r, &(struct call){.method = HTTP_GET, .path = path}, err);
 }
 
 char *restore_patch(struct restoring *r, const char *path, const char *type, json_t *patch, struct err *err)
 {
         AUTO(mem_free) char *query = mem_printf("fieldManager=%s", client_field_manager(r->session.client));
         char *text = json_dumps(patch, JSON_COMPACT);
-        char *answer = ask(r,
-                           &(struct call){.method = HTTP_PATCH,
-                                          .path = path,
-                                          .query = query,
-                                          .content_type = type,
-                                          .body = text_of(text)},
-                           err);
+        char *answer = restore_ask(r,
+                                   &(struct call){.method = HTTP_PATCH,
+                                                  .path = path,
+                                                  .query = query,
+                                                  .content_type = type,
+                                                  .body = text_of(text)},
+                                   err);
         free(text);
         return answer;
 }
@@ -96,7 +96,7 @@ bool restore_troubled(struct restore_target *t, const struct err *err, const cha
         return true;
 }
 
-static bool go(struct restore_target *t, enum restore_step step)
+static bool restore_go(struct restore_target *t, enum restore_step step)
 {
         t->step = step;
         t->trouble = (struct err){0};
@@ -109,7 +109,7 @@ static bool go(struct restore_target *t, enum restore_step step)
 static bool step_scaler(struct restoring *r, struct restore_target *t)
 {
         if (t->next_pod == t->scalers)
-                return go(t, STEP_TEMPLATE);
+                return restore_go(t, STEP_TEMPLATE);
         const struct restore_scaler *scaler = &t->scaler[t->next_pod];
         AUTO(mem_free) char *what = mem_printf("%s '%s'", scaler->word, scaler->name);
         struct restore did = {0};
@@ -160,16 +160,16 @@ static bool step_template(struct restoring *r, struct restore_target *t)
         struct err err = {0};
         json_t *patch = NULL;
         if (!t->carries)
-                return go(t, t->rolling ? STEP_ROLLOUT : STEP_PODS);
+                return restore_go(t, t->rolling ? STEP_ROLLOUT : STEP_PODS);
         AUTO(mem_free) char *text = restore_get(r, path, &err);
         if (!text && err.code == ERR_NOTFOUND)
-                return go(t, STEP_PODS); /* deleted meanwhile; its pods may outlive it */
+                return restore_go(t, STEP_PODS); /* deleted meanwhile; its pods may outlive it */
         if (!text || restore_template(text_of(text), t->kind->template_path, &did, &patch, &err) < 0)
                 return restore_troubled(t, &err, "its template");
         if (!patch || r->dry_run) {
                 note_template(t, &did);
                 json_decref(patch);
-                return go(t, t->rolling && !r->dry_run ? STEP_ROLLOUT : STEP_PODS);
+                return restore_go(t, t->rolling && !r->dry_run ? STEP_ROLLOUT : STEP_PODS);
         }
         AUTO(mem_free) char *answer = restore_patch(r, path, JSON_PATCH, patch, &err);
         json_decref(patch);
@@ -178,12 +178,12 @@ static bool step_template(struct restoring *r, struct restore_target *t)
         if (!is_back(t, answer))
                 return false;
         note_template(t, &did);
-        return go(t, STEP_ROLLOUT);
+        return restore_go(t, STEP_ROLLOUT);
 }
 
 /* --- the rollout --- */
 
-static bool is_phased(const struct restore_kind *k, const struct workload_view *v)
+static bool restore_is_phased(const struct restore_kind *k, const struct workload_view *v)
 {
         return k->row && (k->row->flags & KIND_PHASED) && v->phase.len > 0;
 }
@@ -198,7 +198,7 @@ struct rollout restore_rollout(const struct restore_kind *k, const struct worklo
                 .updated = v->updated,
                 .available = v->available,
                 .told = k->row != NULL,
-                .phased = is_phased(k, v),
+                .phased = restore_is_phased(k, v),
                 .healthy = text_is(v->phase, "Healthy"),
         };
 }
@@ -207,14 +207,14 @@ const char *restore_stands_still(const struct restore_kind *k, const struct work
 {
         if (k->row && (k->row->flags & (KIND_BY_RUNS | KIND_IMMUTABLE)))
                 return "";
-        if (v->paused || (is_phased(k, v) && text_is(v->phase, "Paused")))
+        if (v->paused || (restore_is_phased(k, v) && text_is(v->phase, "Paused")))
                 return "its rollout is paused: its pods follow when it goes on";
         if (v->on_delete)
                 return "its strategy is OnDelete: its pods follow as they are deleted";
         return v->partition > 0 ? "its rollout stops at a partition: the pods below it run on" : NULL;
 }
 
-static bool moved(struct restore_target *t, const struct workload_view *v)
+static bool restore_moved(struct restore_target *t, const struct workload_view *v)
 {
         const int64_t seen[3] = {v->updated, v->available, v->status_replicas};
         bool further = memcmp(seen, t->seen, sizeof seen) != 0;
@@ -229,10 +229,10 @@ static bool judge_rollout(struct restore_target *t, const struct workload_view *
         if (still && *still)
                 restore_add(&t->left, "%s", still);
         if (still || rollout_is_done(&roll))
-                return go(t, STEP_PODS);
+                return restore_go(t, STEP_PODS);
         err_set(&t->trouble, ERR_RETRY, "%lld of %lld pods are new, %lld are available", (long long)v->updated,
                 (long long)v->replicas, (long long)v->available);
-        return moved(t, v);
+        return restore_moved(t, v);
 }
 
 static bool step_rollout(struct restoring *r, struct restore_target *t)
@@ -241,7 +241,7 @@ static bool step_rollout(struct restoring *r, struct restore_target *t)
         struct err err = {0};
         AUTO(mem_free) char *text = restore_get(r, path, &err);
         if (!text && err.code == ERR_NOTFOUND)
-                return go(t, STEP_PODS);
+                return restore_go(t, STEP_PODS);
         if (!text)
                 return restore_troubled(t, &err, "its rollout");
         struct arena arena = {0};
@@ -281,12 +281,12 @@ static bool step_restart(struct restoring *r, struct restore_target *t)
         mem_free(t->left);
         t->left = NULL;
         restore_add(&t->changes, "restarted");
-        return go(t, STEP_ROLLOUT);
+        return restore_go(t, STEP_ROLLOUT);
 }
 
 /* --- the loop --- */
 
-static bool step(struct restoring *r, struct restore_target *t)
+static bool restore_step_next(struct restoring *r, struct restore_target *t)
 {
         switch (t->step) {
         case STEP_SCALERS:
@@ -321,7 +321,7 @@ static void time_out(struct restoring *r, struct restore_target *t)
 
 static bool work_on(struct restoring *r, struct restore_target *t)
 {
-        bool further = step(r, t);
+        bool further = restore_step_next(r, t);
         int64_t now = mono_read().ns;
         if (further)
                 t->moved.ns = now;
@@ -339,7 +339,7 @@ static void wait_fired(void *arg)
         *(bool *)arg = true;
 }
 
-static void wait_a_little(struct restoring *r)
+static void restore_wait_a_little(struct restoring *r)
 {
         struct loop_timer timer = {0};
         bool fired = false;
@@ -371,7 +371,7 @@ void restore_run(struct restoring *r)
                                 continue;
                         }
                         t->moved = mono_read();
-                        (void)go(t, STEP_SCALERS);
+                        (void)restore_go(t, STEP_SCALERS);
                         under_way++;
                 }
                 for (size_t i = first; i < begun && !r->interrupted; i++) {
@@ -385,6 +385,6 @@ void restore_run(struct restoring *r)
                 }
                 r->looked(r);
                 if (!further && under_way > 0 && !r->interrupted)
-                        wait_a_little(r);
+                        restore_wait_a_little(r);
         } while ((under_way > 0 || (begun < r->targets && !r->stopped)) && !r->interrupted);
 }

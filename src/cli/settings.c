@@ -172,7 +172,7 @@ static int parse_choice(const struct setting *s, const char *text, int64_t *ret)
         return ERR_INVALID;
 }
 
-static int check(const struct setting *s, const char *text, const char *source, int64_t *ret, struct err *err)
+static int settings_check(const struct setting *s, const char *text, const char *source, int64_t *ret, struct err *err)
 {
         int64_t least, most;
         if (s->kind == SETTING_TEXT)
@@ -194,10 +194,10 @@ static int check(const struct setting *s, const char *text, const char *source, 
         return 0;
 }
 
-static int set(struct settings *to, int id, const char *text, const char *source, struct err *err)
+static int settings_take(struct settings *to, int id, const char *text, const char *source, struct err *err)
 {
         int64_t number = 0;
-        int rc = check(&setting_table[id], text, source, &number, err);
+        int rc = settings_check(&setting_table[id], text, source, &number, err);
         if (rc < 0)
                 return rc;
         mem_free(to->text[id]);
@@ -216,7 +216,7 @@ static int id_of(const char *name)
         return -1;
 }
 
-static int read_file(struct settings *to, const char *path, struct err *err)
+static int settings_read_file(struct settings *to, const char *path, struct err *err)
 {
         enum { FILE_MAX = 1 << 20 };
         size_t len;
@@ -244,7 +244,7 @@ static int read_file(struct settings *to, const char *path, struct err *err)
                 char *plain = json_is_string(value) ? mem_string(json_string_value(value))
                               : json_is_null(value) ? mem_string("")
                                                     : json_dumps(value, JSON_ENCODE_ANY);
-                int rc = set(to, id, plain, path, err);
+                int rc = settings_take(to, id, plain, path, err);
                 if (rc < 0)
                         return rc;
         }
@@ -270,14 +270,14 @@ int settings_read(const struct option_given *given, struct settings *ret, struct
         char source[128];
         int rc = 0;
         for (int i = 0; i < SETTINGS && rc == 0; i++)
-                rc = set(&fresh, i, setting_table[i].standard, "default", err);
+                rc = settings_take(&fresh, i, setting_table[i].standard, "default", err);
         const char *config = given_or_environment(given, SET_CONFIG, source, sizeof source);
         if (rc == 0 && config && *config)
-                rc = read_file(&fresh, config, err);
+                rc = settings_read_file(&fresh, config, err);
         for (int i = 0; i < SETTINGS && rc == 0; i++) {
                 const char *text = given_or_environment(given, i, source, sizeof source);
                 if (text)
-                        rc = set(&fresh, i, text, source, err);
+                        rc = settings_take(&fresh, i, text, source, err);
         }
         if (rc < 0) {
                 settings_release(&fresh);

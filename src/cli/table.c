@@ -27,7 +27,7 @@ void table_release(struct table *t)
         *t = (struct table){0};
 }
 
-static int widest(const struct table *t, int column)
+static int table_widest(const struct table *t, int column)
 {
         int most = 0;
         for (int i = column; i < t->cells; i += t->columns)
@@ -40,7 +40,7 @@ void table_print(FILE *to, const struct table *t)
         enum { COLUMNS_MAX = 32, GAP = 3 };
         int width[COLUMNS_MAX] = {0};
         for (int c = 0; c < t->columns && c < COLUMNS_MAX; c++)
-                width[c] = widest(t, c);
+                width[c] = table_widest(t, c);
         for (int i = 0; i < t->cells; i++) {
                 int column = i % t->columns;
                 bool last = column == t->columns - 1;

@@ -8,7 +8,7 @@
 
 #include "base/utf8.h"
 
-static int within(long columns)
+static int terminal_within(long columns)
 {
         return columns < TERMINAL_COLUMNS_LEAST  ? TERMINAL_COLUMNS_LEAST
                : columns > TERMINAL_COLUMNS_MOST ? TERMINAL_COLUMNS_MOST
@@ -21,8 +21,8 @@ static int columns_of(int fd, bool terminal)
         struct winsize size;
         long columns = given ? strtol(given, NULL, 10) : 0;
         if (columns > 0)
-                return within(columns);
-        return terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? within(size.ws_col)
+                return terminal_within(columns);
+        return terminal && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? terminal_within(size.ws_col)
                                                                                 : TERMINAL_COLUMNS;
 }
 

@@ -5,7 +5,7 @@
 #include <strings.h>
 
 /* Can an object be called that? What is no such name would lead to another path. */
-static bool is_name(const char *s)
+static bool workload_is_name(const char *s)
 {
         size_t len = 0;
         for (; s[len]; len++)
@@ -19,7 +19,7 @@ int workload_parse(const char *word, struct workload *ret, struct err *err)
         const char *slash = strchr(word, '/');
         size_t len = slash ? (size_t)(slash - word) : 0;
         *ret = (struct workload){.word = {word, len}};
-        if (len == 0 || len >= sizeof ret->kind || !is_name(slash + 1))
+        if (len == 0 || len >= sizeof ret->kind || !workload_is_name(slash + 1))
                 return err_set(err, ERR_INVALID, "'%.300s' is no KIND/NAME such as deploy/web", word);
         const struct kind *row = kind_by_name(ret->word);
         size_t kind = strcspn(word, "./");
@@ -34,7 +34,7 @@ int workload_parse(const char *word, struct workload *ret, struct err *err)
         return 0;
 }
 
-static bool same(const char *a, struct text b)
+static bool workload_same(const char *a, struct text b)
 {
         return strlen(a) == b.len && strncasecmp(a, b.p, b.len) == 0;
 }
@@ -50,5 +50,5 @@ int workload_unknown(const struct workload *w, const char *ns, const char *why, 
 
 bool workload_is(const struct workload *w, struct text group, struct text kind, struct text name)
 {
-        return same(w->kind, kind) && same(w->group, group) && text_is(name, w->name);
+        return workload_same(w->kind, kind) && workload_same(w->group, group) && text_is(name, w->name);
 }

@@ -26,7 +26,7 @@ static bool same_half_lives(const struct history *a, const struct history *b)
         return true;
 }
 
-static int check(const struct target *t, const struct target *old, const char *name, struct err *err)
+static int adopt_check(const struct target *t, const struct target *old, const char *name, struct err *err)
 {
         if (!old || !old->histories)
                 return err_set(err, ERR_NOTFOUND, "nothing was learned as '%.253s'", name);
@@ -50,7 +50,7 @@ static int check(const struct target *t, const struct target *old, const char *n
 
 /* --- doing --- */
 
-static void take(struct controller *c, struct target *t, struct history *h)
+static void adopt_take(struct controller *c, struct target *t, struct history *h)
 {
         struct history *n = history_find(t, h->container), **last = &t->histories;
         struct usage_room room;
@@ -70,7 +70,7 @@ static void take(struct controller *c, struct target *t, struct history *h)
 }
 
 /* What is left of the old one goes as after its retention time, its Recommendation with it. */
-static int adopt(struct controller *c, struct target *t, struct target *old)
+static int adopt_target(struct controller *c, struct target *t, struct target *old)
 {
         int containers = 0;
         for (struct history *h; (h = old->histories); containers++) {
@@ -78,7 +78,7 @@ static int adopt(struct controller *c, struct target *t, struct target *old)
                 mem_free(h->door); /* of pods that are gone */
                 h->door = NULL;
                 h->doors = 0;
-                take(c, t, h);
+                adopt_take(c, t, h);
         }
         import_inherit(c, t, old);
         old->gone_ms = 1;
@@ -91,11 +91,11 @@ char *adopt_judge(struct controller *c, struct target *t, const char *name)
 {
         struct target *old = find_old(c, t, name);
         struct err err = {0};
-        if (check(t, old, name, &err) < 0) {
+        if (adopt_check(t, old, name, &err) < 0) {
                 tell_event(c, t, true, "NotAdopted", err.text);
                 return mem_printf("refused: %s", err.text);
         }
-        char *done = mem_printf("%s: %d containers", name, adopt(c, t, old));
+        char *done = mem_printf("%s: %d containers", name, adopt_target(c, t, old));
         log_info("a history goes on under another name", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("adopted", done));
         tell_event(c, t, false, "Adopted", done);

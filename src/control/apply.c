@@ -99,7 +99,7 @@ static struct amount to_write(const struct plan_container *c, enum resource r)
         return (struct amount){true, value};
 }
 
-static void note_change(struct applying *a, const struct plan_container *c, enum resource r, struct amount to)
+static void apply_note_change(struct applying *a, const struct plan_container *c, enum resource r, struct amount to)
 {
         char from[QUANTITY_TEXT_MAX] = "none", into[QUANTITY_TEXT_MAX] = "none";
         size_t at = strlen(a->note);
@@ -125,7 +125,7 @@ static void applied_row(struct applying *a, const struct plan_container *c)
                 json_decref(row);
 }
 
-static void collect(struct applying *a, const struct plan *p)
+static void apply_collect(struct applying *a, const struct plan *p)
 {
         a->containers = json_array();
         a->sent = mem_new_array((size_t)p->containers + 1, sizeof *a->sent);
@@ -139,7 +139,7 @@ static void collect(struct applying *a, const struct plan *p)
                         if (!s.write[r])
                                 continue;
                         s.to[r] = to_write(c, r);
-                        note_change(a, c, r, s.to[r]);
+                        apply_note_change(a, c, r, s.to[r]);
                 }
                 applied_row(a, c);
                 if (!s.write[CPU] && !s.write[MEMORY])
@@ -149,7 +149,8 @@ static void collect(struct applying *a, const struct plan *p)
         }
 }
 
-static json_t *build(struct applying *a, const struct plan *p, struct text object, const char *version, struct err *err)
+static json_t *apply_build(struct applying *a, const struct plan *p, struct text object, const char *version,
+                           struct err *err)
 {
         struct patch_container *pc = arena_new(&a->controller->plans, sizeof *pc * (size_t)(a->sents + 1));
         for (int i = 0; i < a->sents; i++) {
@@ -175,7 +176,7 @@ static json_t *build(struct applying *a, const struct plan *p, struct text objec
 
 /* --- after the patch --- */
 
-static const struct container_view *answered(const struct workload_view *v, const char *name)
+static const struct container_view *apply_answered(const struct workload_view *v, const char *name)
 {
         for (int i = 0; i < v->containers; i++)
                 if (text_is(v->container[i].name, name))
@@ -210,7 +211,7 @@ static char *find_changed(const struct applying *a, const struct workload_view *
         *ret_what = '\0';
         for (int i = 0; i < a->sents; i++) {
                 const struct sent *s = &a->sent[i];
-                const struct container_view *got = answered(v, s->container);
+                const struct container_view *got = apply_answered(v, s->container);
                 if (!got || !(came_back_other(s, got, CPU) || came_back_other(s, got, MEMORY)))
                         continue;
                 json_t *requests = json_object();
@@ -228,7 +229,7 @@ static char *find_changed(const struct applying *a, const struct workload_view *
         return text;
 }
 
-static void remember(struct applying *a, struct text answer, const char *admitted)
+static void apply_remember(struct applying *a, struct text answer, const char *admitted)
 {
         struct target *t = a->target;
         struct apply_state *d = &t->apply_state;
@@ -241,7 +242,7 @@ static void remember(struct applying *a, struct text answer, const char *admitte
 }
 
 /* What was forbidden is told once, for as long as it is the same: is it new? */
-static bool denied(struct target *t, const char *text)
+static bool apply_denied(struct target *t, const char *text)
 {
         if (text && t->denied && strcmp(t->denied, text) == 0)
                 return false;
@@ -250,23 +251,23 @@ static bool denied(struct target *t, const char *text)
         return true;
 }
 
-static void refused(struct applying *a, const struct client_answer *answer)
+static void apply_refused(struct applying *a, const struct client_answer *answer)
 {
         struct target *t = a->target;
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
                 budget_refund(a->controller, t, a->payer, a->cost);
-        if (answer->err.code == ERR_DENIED && denied(t, answer->err.text))
+        if (answer->err.code == ERR_DENIED && apply_denied(t, answer->err.text))
                 tell_event(a->controller, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
 
-static void patched(void *arg, const struct client_answer *answer)
+static void apply_patched(void *arg, const struct client_answer *answer)
 {
         struct applying *a = arg;
         struct controller *c = a->controller;
         struct target *t = a->target;
         if (answer->err.code != 0) {
-                refused(a, answer);
+                apply_refused(a, answer);
                 return;
         }
         char changed[256] = "";
@@ -279,8 +280,8 @@ static void patched(void *arg, const struct client_answer *answer)
         arena_reset(&c->plans);
         if (wl)
                 (void)workload_answer(&c->cache, wl->kind, answer->body, wl->epoch, a->events, &err);
-        remember(a, answer->body, admitted);
-        (void)denied(t, NULL);
+        apply_remember(a, answer->body, admitted);
+        (void)apply_denied(t, NULL);
         if (changed[0]) {
                 contest_changed(c, t, changed);
                 tell_event(c, t, true, "Contested", changed);
@@ -294,7 +295,7 @@ static void patched(void *arg, const struct client_answer *answer)
 }
 
 /* Decide on what was just read: only what still wants to be changed is. */
-static void fetched(void *arg, const struct client_answer *answer)
+static void apply_fetched(void *arg, const struct client_answer *answer)
 {
         struct applying *a = arg;
         struct controller *c = a->controller;
@@ -323,8 +324,8 @@ static void fetched(void *arg, const struct client_answer *answer)
                 applying_end(a, &(struct err){0}, 0);
                 return;
         }
-        collect(a, &plan);
-        json_t *patch = build(a, &plan, answer->body, arena_text(&c->plans, view.version), &err);
+        apply_collect(a, &plan);
+        json_t *patch = apply_build(a, &plan, answer->body, arena_text(&c->plans, view.version), &err);
         if (patch && json_array_size(patch) == 0)
                 err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", t->kind, t->name);
         if (err.code != 0) {
@@ -335,7 +336,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         a->payer = mem_string(t->profile ? t->profile->key : "");
         a->cost = budget_spend(c, &plan);
         a->before = guard_state_survey(t);
-        patch_send(c->client, a->path, patch, false, patched, a);
+        patch_send(c->client, a->path, patch, false, apply_patched, a);
         json_decref(patch);
         arena_reset(&c->plans);
 }
@@ -350,5 +351,5 @@ void apply_plan(struct controller *c, const struct plan *p)
         a->template_path = t->workload->kind->template_path;
         a->path = path_of(t->group, t->version, t->ns, t->workload->kind->plural, t->name, NULL);
         struct call call = {.method = HTTP_GET, .path = a->path};
-        client_start(c->client, &call, fetched, a);
+        client_start(c->client, &call, apply_fetched, a);
 }

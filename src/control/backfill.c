@@ -95,7 +95,7 @@ static struct target *target_by_name(const struct backfill *b, struct text pod)
         return found;
 }
 
-static struct target *target_of(struct backfill *b, struct text pod)
+static struct target *backfill_target_of(struct backfill *b, struct text pod)
 {
         char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(pod));
         const struct pod *p = map_get(&b->controller->cache.pods, text_of(key));
@@ -105,7 +105,7 @@ static struct target *target_of(struct backfill *b, struct text pod)
         return p->target && asks_for(p->target, b->ns) ? p->target : NULL;
 }
 
-static const char *container_of(const struct target *t, struct text name)
+static const char *backfill_container_of(const struct target *t, struct text name)
 {
         const struct workload *wl = t->workload;
         for (int i = 0; i < wl->containers; i++)
@@ -151,8 +151,8 @@ struct course {
 
 static void course_find(struct backfill *b, const struct prometheus_series *s, struct course *ret)
 {
-        struct target *t = target_of(b, s->pod);
-        const char *container = t ? container_of(t, s->container) : NULL;
+        struct target *t = backfill_target_of(b, s->pod);
+        const char *container = t ? backfill_container_of(t, s->container) : NULL;
         *ret = (struct course){.until_ms = INT64_MAX};
         b->count.strangers += !container;
         if (!container)
@@ -163,7 +163,8 @@ static void course_find(struct backfill *b, const struct prometheus_series *s, s
         ret->filling = filling_of(b, t, container);
 }
 
-static void fold(struct backfill *b, struct course *course, const struct prometheus_point *p, struct wall latest)
+static void backfill_fold(struct backfill *b, struct course *course, const struct prometheus_point *p,
+                          struct wall latest)
 {
         struct filling *f = course->filling;
         enum sample_verdict verdict;
@@ -188,14 +189,14 @@ static void fold_all(struct backfill *b, const struct prometheus_answer *a)
         for (size_t i = 0; i < a->series_count; i++)
                 course_find(b, &a->series[i], &course[i]);
         for (size_t i = 0; i < a->points; i++)
-                fold(b, &course[a->point[i].series], &a->point[i], latest);
+                backfill_fold(b, &course[a->point[i].series], &a->point[i], latest);
         forget_asking(b);
         mem_free(course);
 }
 
 /* --- joining --- */
 
-static void join(struct backfill *b, struct filling *f)
+static void backfill_join(struct backfill *b, struct filling *f)
 {
         struct cache *w = &b->controller->cache;
         struct target *t = map_get(&w->targets, (struct text){f->key, f->target_len});
@@ -213,7 +214,7 @@ static void join(struct backfill *b, struct filling *f)
         h->dirty |= rc == 0;
 }
 
-static void forget(struct backfill *b)
+static void backfill_forget(struct backfill *b)
 {
         struct filling *f;
         for (size_t at = 0; (f = map_each(&b->filling, &at));)
@@ -224,14 +225,14 @@ static void forget(struct backfill *b)
         b->ns = NULL;
 }
 
-static void finish(struct backfill *b)
+static void backfill_finish(struct backfill *b)
 {
         struct controller *c = b->controller;
         struct filling *f;
         struct target *t;
         uint64_t joined = 0;
         for (size_t at = 0; (f = map_each(&b->filling, &at));)
-                join(b, f);
+                backfill_join(b, f);
         for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (asks_for(t, b->ns)) {
                         t->backfilled = t->apply_state_dirty = true;
@@ -242,17 +243,17 @@ static void finish(struct backfill *b)
         b->count.targets += joined;
         log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
                  KV_INT("containers", b->filling.count));
-        forget(b);
+        backfill_forget(b);
         nudge(c);
 }
 
 /* --- asking --- */
 
-static void ask(struct backfill *b);
+static void backfill_ask(struct backfill *b);
 
-static void again(void *arg)
+static void backfill_again(void *arg)
 {
-        ask(arg);
+        backfill_ask(arg);
 }
 
 /* Waiting mends these, or somebody who gives other credentials; asking for another namespace does not. */
@@ -262,7 +263,7 @@ static bool is_everybodys(int code)
 }
 
 /* Where all are refused, the log tells of the first; of the others once something was answered in between. */
-static void put_off(struct backfill *b, const struct err *why)
+static void backfill_put_off(struct backfill *b, const struct err *why)
 {
         struct backfill_refusal *r = &ns_get(&b->controller->cache, text_of(b->ns))->refusal;
         int64_t wait_ms = REFUSED_LEAST_MS;
@@ -278,22 +279,22 @@ static void put_off(struct backfill *b, const struct err *why)
                 r->told = true;
         }
         b->refused_lately = true;
-        forget(b);
+        backfill_forget(b);
         nudge(b->controller);
 }
 
-static void failed(struct backfill *b, const struct prometheus_answer *a)
+static void backfill_failed(struct backfill *b, const struct prometheus_answer *a)
 {
         struct controller *c = b->controller;
         b->count.failures++;
         if (a->err.code == ERR_TOOBIG && b->slice_ms > b->step_ms) {
                 b->slice_ms = b->slice_ms / 2 / b->step_ms * b->step_ms;
                 b->slice_ms = b->slice_ms > b->step_ms ? b->slice_ms : b->step_ms;
-                ask(b);
+                backfill_ask(b);
                 return;
         }
         if (!is_everybodys(a->err.code)) {
-                put_off(b, &a->err);
+                backfill_put_off(b, &a->err);
                 return;
         }
         int64_t wait_ms =
@@ -302,15 +303,15 @@ static void failed(struct backfill *b, const struct prometheus_answer *a)
                 log_warn("histories from before cannot be loaded yet; will try again", KV("namespace", b->ns),
                          KV("error", a->err.text));
         b->told = true;
-        loop_timer_set(c->loop, &b->timer, wait_ms, again, b);
+        loop_timer_set(c->loop, &b->timer, wait_ms, backfill_again, b);
 }
 
-static void answered(void *arg, const struct prometheus_answer *a)
+static void backfill_answered(void *arg, const struct prometheus_answer *a)
 {
         struct backfill *b = arg;
         b->fetch = NULL;
         if (a->err.code != 0) {
-                failed(b, a);
+                backfill_failed(b, a);
                 return;
         }
         if (b->told)
@@ -321,12 +322,12 @@ static void answered(void *arg, const struct prometheus_answer *a)
         fold_all(b, a);
         b->from.ms += b->slice_ms;
         if (b->from.ms > b->to.ms)
-                finish(b);
+                backfill_finish(b);
         else
-                ask(b);
+                backfill_ask(b);
 }
 
-static void ask(struct backfill *b)
+static void backfill_ask(struct backfill *b)
 {
         int64_t last_ms = b->from.ms + b->slice_ms - b->step_ms;
         struct prometheus_slice s = {
@@ -337,7 +338,7 @@ static void ask(struct backfill *b)
                 .deadline_ms = DEADLINE_MS,
                 .points_most = POINTS_MOST,
         };
-        b->fetch = prometheus_fetch(b->prometheus, &s, answered, b);
+        b->fetch = prometheus_fetch(b->prometheus, &s, backfill_answered, b);
 }
 
 /* As much time at once as makes about half of the points that an answer may hold, by the pods that run now. */
@@ -348,7 +349,7 @@ static int64_t slice_for(const struct backfill *b, int64_t containers)
         return ms > SLICE_MOST_MS ? SLICE_MOST_MS / b->step_ms * b->step_ms : ms > b->step_ms ? ms : b->step_ms;
 }
 
-static void begin(struct backfill *b, const char *ns)
+static void backfill_begin(struct backfill *b, const char *ns)
 {
         struct controller *c = b->controller;
         struct target *t;
@@ -360,7 +361,7 @@ static void begin(struct backfill *b, const char *ns)
         b->from.ms = (now_ms - b->history_ms) / b->step_ms * b->step_ms;
         b->to.ms = now_ms / b->step_ms * b->step_ms;
         b->slice_ms = slice_for(b, containers);
-        ask(b);
+        backfill_ask(b);
 }
 
 static bool is_put_off(const struct backfill *b, const char *ns)
@@ -380,7 +381,7 @@ void backfill_tick(struct backfill *b)
                 if (t->ns == later || !asks_for(t, t->ns))
                         continue;
                 if (!is_put_off(b, t->ns)) {
-                        begin(b, t->ns);
+                        backfill_begin(b, t->ns);
                         return;
                 }
                 later = t->ns;
@@ -408,7 +409,7 @@ void backfill_free(struct backfill *b)
                 prometheus_cancel(b->fetch);
         loop_timer_stop(b->controller->loop, &b->timer);
         if (b->ns)
-                forget(b);
+                backfill_forget(b);
         mem_free(b);
 }
 

@@ -9,7 +9,7 @@
 
 #include "controller_private.h"
 
-static int64_t cost_of(const struct plan *p)
+static int64_t budget_cost_of(const struct plan *p)
 {
         __int128 cost = 0;
         for (int i = 0; i < p->containers; i++) {
@@ -23,7 +23,7 @@ static int64_t cost_of(const struct plan *p)
         return cost > INT64_MAX ? INT64_MAX : (int64_t)cost;
 }
 
-static void forget_old(struct controller *c, int64_t now)
+static void budget_forget_old(struct controller *c, int64_t now)
 {
         size_t kept = 0;
         for (size_t i = 0; i < c->spendings; i++) {
@@ -52,7 +52,7 @@ void budget_settle(struct controller *c)
 {
         struct profile *p;
         struct target *t;
-        forget_old(c, loop_now(c->loop).wall.ms);
+        budget_forget_old(c, loop_now(c->loop).wall.ms);
         c->rolling = c->spent_millicores = 0;
         for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 p->rolling = p->spent_millicores = 0;
@@ -70,7 +70,7 @@ void budget_settle(struct controller *c)
         }
 }
 
-static bool within(int64_t limit, int64_t already, int64_t cost)
+static bool budget_within(int64_t limit, int64_t already, int64_t cost)
 {
         return limit == 0 || already == 0 || add_saturated(already, cost) <= limit;
 }
@@ -78,20 +78,20 @@ static bool within(int64_t limit, int64_t already, int64_t cost)
 bool budget_allows(const struct controller *c, const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
-        int64_t cost = cost_of(p);
-        if (!within(c->options.budget_cores_per_hour, c->spent_millicores, cost))
+        int64_t cost = budget_cost_of(p);
+        if (!budget_within(c->options.budget_cores_per_hour, c->spent_millicores, cost))
                 return false;
         if (c->options.budget_workloads && c->rolling >= c->options.budget_workloads)
                 return false;
         if (!profile)
                 return true;
-        if (!within(profile->spec->budget_cores_per_hour, profile->spent_millicores, cost))
+        if (!budget_within(profile->spec->budget_cores_per_hour, profile->spent_millicores, cost))
                 return false;
         return profile->spec->budget_workloads == 0 || profile->rolling < profile->spec->budget_workloads;
 }
 
 /* The ledger has one entry a minute and profile, as of its latest change: an hour of many changes stays short. */
-static struct spending *entry_of(struct controller *c, const char *profile, int64_t at_ms)
+static struct spending *budget_entry_of(struct controller *c, const char *profile, int64_t at_ms)
 {
         for (size_t i = c->spendings; i > 0 && c->spent[i - 1].at_ms / MINUTE_MS == at_ms / MINUTE_MS; i--)
                 if (strcmp(c->spent[i - 1].profile, profile) == 0)
@@ -104,8 +104,8 @@ static struct spending *entry_of(struct controller *c, const char *profile, int6
 int64_t budget_spend(struct controller *c, const struct plan *p)
 {
         struct target *t = p->target;
-        int64_t cost = cost_of(p);
-        struct spending *entry = entry_of(c, t->profile ? t->profile->key : "", p->now.ms);
+        int64_t cost = budget_cost_of(p);
+        struct spending *entry = budget_entry_of(c, t->profile ? t->profile->key : "", p->now.ms);
         entry->at_ms = p->now.ms;
         entry->millicores = add_saturated(entry->millicores, cost);
         c->spent_millicores = add_saturated(c->spent_millicores, cost);

@@ -10,7 +10,7 @@
 
 /* --- workloads of a profile --- */
 
-static uint32_t rank_of(const struct target *t)
+static uint32_t canary_target_rank(const struct target *t)
 {
         return canary_rank_of(text_of(t->ns), text_of(t->kind), text_of(t->name));
 }
@@ -21,19 +21,19 @@ static bool may_be_first(struct controller *c, const struct target *t)
         return !t->workload->apply_never && !ns_get(&c->cache, text_of(t->ns))->apply_never;
 }
 
-static void choose(struct controller *c, struct target *t)
+static void canary_choose(struct controller *c, struct target *t)
 {
         struct profile *p = t->profile;
-        uint32_t rank = rank_of(t);
+        uint32_t rank = canary_target_rank(t);
         if (!may_be_first(c, t))
                 return;
         t->canary = canary_chosen(rank, p->spec->apply.canary.percent);
         p->canary.workloads += t->canary;
-        if (!p->first || rank < rank_of(p->first))
+        if (!p->first || rank < canary_target_rank(p->first))
                 p->first = t;
 }
 
-static void count(struct canary_tally *to, const struct target *t, int64_t now_ms)
+static void canary_count(struct canary_tally *to, const struct target *t, int64_t now_ms)
 {
         const struct apply_state *d = &t->apply_state;
         bool changed = d->stood_ms != 0 || t->rolling;
@@ -68,7 +68,7 @@ void canary_settle(struct controller *c)
         for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 t->canary = t->waits = false;
                 if (tries_workloads(t))
-                        choose(c, t);
+                        canary_choose(c, t);
         }
         for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 if (p->first && p->canary.workloads == 0) {
@@ -77,7 +77,7 @@ void canary_settle(struct controller *c)
                 }
         for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (t->canary)
-                        count(&t->profile->canary, t, now_ms);
+                        canary_count(&t->profile->canary, t, now_ms);
         for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
                 p->canary_closed = canary_among(p) && !canary_opens(&p->canary);
         for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
@@ -87,7 +87,7 @@ void canary_settle(struct controller *c)
 /* --- what is seen of a canary --- */
 
 /* Does what was changed last run by now? */
-static bool in_force(const struct target *t, const struct plan *p)
+static bool canary_in_force(const struct target *t, const struct plan *p)
 {
         const struct apply_policy *a = &t->profile->spec->apply;
         if (a->mode == APPLY_IN_PLACE)
@@ -102,7 +102,7 @@ static int64_t stood_since(const struct target *t, const struct plan *p)
         bool known = d->stood_ms > 0 && d->stood_ms >= d->changed_ms && d->stood_ms <= p->now.ms;
         if (!tried)
                 return 0;
-        return known ? d->stood_ms : in_force(t, p) ? p->now.ms : -1;
+        return known ? d->stood_ms : canary_in_force(t, p) ? p->now.ms : -1;
 }
 
 /* A further decrease that nothing but time, window or budget keeps back: who waits does so for that one as well. */
@@ -135,7 +135,7 @@ void canary_watch(struct controller *c, struct target *t, const struct plan *p)
 /* --- pods of a workload --- */
 
 /* What stands of a container on those that are not tried on. */
-static struct amount stands(const struct target *t, const struct plan_container *c, enum resource r)
+static struct amount canary_stands(const struct target *t, const struct plan_container *c, enum resource r)
 {
         const struct record_row *resting = pod_canary_resting(t, c->name);
         struct amount a =
@@ -143,13 +143,13 @@ static struct amount stands(const struct target *t, const struct plan_container 
         return a.set ? a : c->facts.original[r];
 }
 
-static bool lowers(const struct plan *p)
+static bool canary_lowers(const struct plan *p)
 {
         for (int i = 0; i < p->containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         const struct plan_container *c = &p->container[i];
                         const struct gate_verdict *g = &c->advice.gate[r];
-                        struct amount now = stands(p->target, c, r),
+                        struct amount now = canary_stands(p->target, c, r),
                                       to = g->hold ? c->facts.current[r] : (struct amount){true, g->value};
                         if (c->role != ROLE_INJECTED && now.set && to.set && to.value < now.value)
                                 return true;
@@ -165,14 +165,14 @@ static bool has_rest(const struct target *t)
         return canary_share(n, t->profile->spec->apply.canary.percent) < n;
 }
 
-static char *standing(const struct plan *p)
+static char *canary_standing(const struct plan *p)
 {
         AUTO(json_decref) json_t *list = json_array();
         for (int i = 0; i < p->containers; i++) {
                 const struct plan_container *c = &p->container[i];
                 json_t *row = json_pack("{s:s}", "name", c->name);
                 for (enum resource r = CPU; r < RESOURCES && c->role != ROLE_INJECTED; r++) {
-                        struct amount now = stands(p->target, c, r);
+                        struct amount now = canary_stands(p->target, c, r);
                         now.set = now.set && now.value < c->facts.original[r].value;
                         amount_put(row, resource_name(r), r, now);
                 }
@@ -188,11 +188,11 @@ static char *standing(const struct plan *p)
 
 char *canary_rest(const struct controller *c, const struct plan *p)
 {
-        return c->cache.resize != RESIZE_ABSENT && has_rest(p->target) && lowers(p) ? standing(p) : NULL;
+        return c->cache.resize != RESIZE_ABSENT && has_rest(p->target) && canary_lowers(p) ? canary_standing(p) : NULL;
 }
 
 /* Did what is tried stand? Not where it did harm, or may have: a kill is looked at after this. */
-static bool stood(const struct controller *c, const struct target *t, struct wall now)
+static bool canary_has_stood(const struct controller *c, const struct target *t, struct wall now)
 {
         const struct apply_state *d = &t->apply_state;
         bool harms = guard_holds(t, now) || (d->guard && d->guard->kill.at.ms);
@@ -204,7 +204,7 @@ void canary_follow(struct controller *c, struct target *t)
         struct wall now = loop_now(c->loop).wall;
         if (!t->apply_state.pod_canary || !t->profile)
                 return;
-        if (!stood(c, t, now) && t->profile->spec->apply.canary.percent < 100 && in_place(t)) {
+        if (!canary_has_stood(c, t, now) && t->profile->spec->apply.canary.percent < 100 && in_place(t)) {
                 canary_mark(t);
                 return;
         }

@@ -7,7 +7,7 @@
 /* --- the text --- */
 
 /* Behind the path: paths hold no space. */
-static const char *behind(const char *path)
+static const char *cause_behind(const char *path)
 {
         const char *space = strchr(path, ' ');
         return space && space[-1] == ':' ? space + 1 : NULL;
@@ -19,7 +19,7 @@ const char *cause_text(const char *error)
         const char *found = error;
         for (size_t i = 0; i < sizeof asked / sizeof asked[0]; i++) {
                 const char *at = strstr(found, asked[i]);
-                const char *rest = at ? behind(strchr(at, '/')) : NULL;
+                const char *rest = at ? cause_behind(strchr(at, '/')) : NULL;
                 if (rest)
                         found = rest;
         }

@@ -14,7 +14,7 @@ int64_t contest_step_bound(int64_t ms)
         return ms < 0 ? 0 : ms > contest_most_ms ? contest_most_ms : ms;
 }
 
-static void contest(struct controller *c, struct target *t, char *what)
+static void contest_begin(struct controller *c, struct target *t, char *what)
 {
         struct apply_state *d = &t->apply_state;
         int64_t now = loop_now(c->loop).wall.ms;
@@ -62,7 +62,8 @@ static void contest_targets(struct controller *c, struct target *t, const struct
         for (int i = 0; i < p->autoscalers; i++)
                 if (p->autoscaler[i].hold == AUTOSCALER_RESET && !p->contested && !carries_held(p)) {
                         const struct autoscaler *s = p->autoscaler[i].of;
-                        contest(c, t,
+                        contest_begin(
+                                c, t,
                                 mem_printf("%s '%.80s': its target of utilization was put back after our change, by "
                                            "%.60s",
                                            s->kind->word, s->name, s->writer ? s->writer : "somebody"));
@@ -90,10 +91,10 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
                 d->resets = 0;
                 d->contest_step_ms = 0;
         } else if (soon) {
-                contest(c, t, mem_string("the requests went back to the original within 15 min of our change"));
+                contest_begin(c, t, mem_string("the requests went back to the original within 15 min of our change"));
                 return;
         } else if (++d->resets >= 2) {
-                contest(c, t, mem_string("the requests went back to the original twice in a row"));
+                contest_begin(c, t, mem_string("the requests went back to the original twice in a row"));
                 return;
         }
         persist_apply_state(c, t);
@@ -101,5 +102,5 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
 
 void contest_changed(struct controller *c, struct target *t, const char *what)
 {
-        contest(c, t, mem_string(what));
+        contest_begin(c, t, mem_string(what));
 }

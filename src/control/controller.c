@@ -24,7 +24,7 @@ bool may_write(const struct controller *c)
         return leads(c) && !c->rereading;
 }
 
-static struct plan_facts facts_of(const struct controller *c)
+static struct plan_facts controller_facts_of(const struct controller *c)
 {
         return (struct plan_facts){
                 .now = loop_now(c->loop),
@@ -39,7 +39,7 @@ static struct plan_facts facts_of(const struct controller *c)
 /* The budget's word depends on what would be changed, so it is asked once that is known. */
 void decide(struct controller *c, struct target *t, struct plan *ret)
 {
-        struct plan_facts facts = facts_of(c);
+        struct plan_facts facts = controller_facts_of(c);
         reconcile(&c->cache, t, &facts, &c->plans, ret);
         if (ret->apply && !budget_allows(c, ret)) {
                 facts.budget_left = false;
@@ -49,7 +49,7 @@ void decide(struct controller *c, struct target *t, struct plan *ret)
 
 /* --- totals --- */
 
-static int64_t in_force(const struct plan *p, enum resource r)
+static int64_t controller_in_force(const struct plan *p, enum resource r)
 {
         __int128 less = 0;
         for (int i = 0; i < p->containers; i++)
@@ -68,13 +68,13 @@ static void tally_resource(struct controller *c, const struct plan *p, enum reso
         int64_t saving = plan_saving(p, r);
         if (p->target->dimension == DIMENSION_WORKLOAD) { /* else the same pods would count twice */
                 c->next_saving[r] = add_saturated(c->next_saving[r], saving);
-                c->next_in_force[r] = add_saturated(c->next_in_force[r], in_force(p, r));
+                c->next_in_force[r] = add_saturated(c->next_in_force[r], controller_in_force(p, r));
         }
         if (profile)
                 profile->next_saving[r] = add_saturated(profile->next_saving[r], saving);
 }
 
-static void tally(struct controller *c, const struct plan *p)
+static void controller_tally(struct controller *c, const struct plan *p)
 {
         struct profile *profile = p->target->profile;
         c->next_state[p->state]++;
@@ -166,14 +166,14 @@ static void decide_target(struct controller *c, struct target *t)
         if (guard_watch(c, t, &plan))
                 decide(c, t, &plan);
         canary_watch(c, t, &plan);
-        tally(c, &plan);
+        controller_tally(c, &plan);
         snapshot_show_target(c, &plan);
         if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
                          publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
                 work_add(c, t);
 }
 
-static void settle(struct controller *c)
+static void controller_settle(struct controller *c)
 {
         cache_relink(&c->cache, loop_now(c->loop));
         oom_count(c);
@@ -190,7 +190,7 @@ static void settle(struct controller *c)
 
 static void decide_begin(struct controller *c)
 {
-        settle(c);
+        controller_settle(c);
         tally_begin(c);
         snapshot_begin(c);
         c->stage = CYCLE_DECIDING;
@@ -299,7 +299,7 @@ static void cycle_begin(void *arg)
         c->cycle_began = loop_now(c->loop).mono;
         c->polled = true;
         c->stage = CYCLE_POLLING;
-        settle(c);
+        controller_settle(c);
         ingest_start(c);
 }
 
@@ -335,7 +335,7 @@ void nudge(struct controller *c)
                                c->options.replica ? replica_pass : pass_begin, c);
 }
 
-static void turned(void *arg)
+static void controller_turned(void *arg)
 {
         struct controller *c = arg;
         if (c->server)
@@ -343,7 +343,7 @@ static void turned(void *arg)
         reread_settle(c);
         watch_guests(c);
         work_pump(c); /* what waited for its back-off */
-        loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, turned, c);
+        loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, controller_turned, c);
 }
 
 /* --- the Lease --- */
@@ -381,7 +381,7 @@ static void lease_trouble(void *arg, const struct err *err)
 
 /* --- from start to stop --- */
 
-static void warned(void *arg, const char *path, const char *text)
+static void controller_warned(void *arg, const char *path, const char *text)
 {
         const struct controller *c = arg;
         if (strcmp(path, access_source(c->access)) == 0)
@@ -531,7 +531,7 @@ static int prometheus_start(struct controller *c, struct err *err)
         return rc;
 }
 
-static void begin(struct controller *c)
+static void controller_begin(struct controller *c)
 {
         struct lease_options lease = {
                 .ns = c->options.ns,
@@ -551,7 +551,7 @@ static void begin(struct controller *c)
         watch_start(c);
         c->checkpointed = loop_now(c->loop).mono;
         loop_timer_set(c->loop, &c->cycle_timer, 0, c->options.replica ? replica_cycle : cycle_begin, c);
-        loop_timer_set(c->loop, &c->turn_timer, 0, turned, c);
+        loop_timer_set(c->loop, &c->turn_timer, 0, controller_turned, c);
 }
 
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
@@ -565,7 +565,7 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
                 .rate = o->api_rate,
                 .concurrency = o->api_concurrency,
                 .observe = telemetry_observe,
-                .warned = warned,
+                .warned = controller_warned,
                 .arg = c,
         };
         c->loop = l;
@@ -592,7 +592,7 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
                 controller_free(c);
                 return err->code;
         }
-        begin(c);
+        controller_begin(c);
         *ret = c;
         return 0;
 }
@@ -622,7 +622,7 @@ static void stop_loop(void *arg)
         loop_stop(c->loop);
 }
 
-static void stopped(void *arg)
+static void controller_stopped(void *arg)
 {
         struct controller *c = arg;
         struct err err = {0};
@@ -644,9 +644,9 @@ static void stop_when_quiet(void *arg)
         if (c->writing > 0)
                 client_drop_writes(c->client, "halflife stops");
         if (c->lease)
-                lease_release(c->lease, stopped, c);
+                lease_release(c->lease, controller_stopped, c);
         else
-                stopped(c);
+                controller_stopped(c);
 }
 
 void controller_stop(struct controller *c)

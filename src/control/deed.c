@@ -8,7 +8,7 @@
 #include "base/yaml.h"
 #include "controller_private.h"
 
-static const struct container_spec *spec_of(const struct workload *wl, const char *container)
+static const struct container_spec *apply_state_spec_of(const struct workload *wl, const char *container)
 {
         for (int i = 0; i < wl->containers; i++)
                 if (wl->container[i].name == container)
@@ -16,19 +16,19 @@ static const struct container_spec *spec_of(const struct workload *wl, const cha
         return NULL;
 }
 
-static bool stands(const struct workload *wl, const struct record_row *row)
+static bool apply_state_stands(const struct workload *wl, const struct record_row *row)
 {
-        const struct container_spec *spec = spec_of(wl, row->container);
+        const struct container_spec *spec = apply_state_spec_of(wl, row->container);
         for (int r = 0; spec && r < RESOURCES; r++)
                 if (row->request[r].set && spec->request[r].set && row->request[r].value == spec->request[r].value)
                         return true;
         return false;
 }
 
-static bool carries(const struct workload *wl)
+static bool apply_state_carries(const struct workload *wl)
 {
         for (int i = 0; i < wl->applied.rows; i++)
-                if (stands(wl, &wl->applied.row[i]))
+                if (apply_state_stands(wl, &wl->applied.row[i]))
                         return true;
         return false;
 }
@@ -73,7 +73,7 @@ void apply_state_adopt(struct controller *c, struct target *t)
         if (t->busy || t->apply_state_generation == wl->generation)
                 return;
         t->apply_state_generation = wl->generation;
-        if (!carries(wl) || in_place(t)) /* what pods are set to goes by no template */
+        if (!apply_state_carries(wl) || in_place(t)) /* what pods are set to goes by no template */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = applied_rows(wl);

@@ -7,14 +7,14 @@
 #include "controller_private.h"
 
 /* A history is fed from one place only, so its newest sample is its door. */
-static enum sample_verdict put(struct controller *c, struct history *h, struct sample *s)
+static enum sample_verdict dimension_put(struct controller *c, struct history *h, struct sample *s)
 {
         struct sample_watermark door = {h->usage.newest_ms};
         s->cpu_weight = h->cpu_weight;
         return ingest_put(c, h, &door, s);
 }
 
-static struct history *history_of(struct target *t, const char *container)
+static struct history *dimension_history_of(struct target *t, const char *container)
 {
         bool ignore;
         return history_get(t, container, profile_spec_container(t->profile->spec, text_of(container), &ignore));
@@ -44,7 +44,7 @@ static struct sample sample_of(struct wall at, const struct pod_metrics_containe
                                .value = {(double)v->cpu_nano / 1e9, (double)v->memory_bytes}};
 }
 
-static struct pod_container *container_of(struct pod *p, struct text name)
+static struct pod_container *dimension_container_of(struct pod *p, struct text name)
 {
         for (int i = 0; i < p->containers; i++)
                 if (text_is(name, p->container[i].name))
@@ -52,14 +52,14 @@ static struct pod_container *container_of(struct pod *p, struct text name)
         return NULL;
 }
 
-static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct sample *s,
-                           const struct pod_metrics_container_view *v)
+static void dimension_fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct sample *s,
+                                     const struct pod_metrics_container_view *v)
 {
         struct target *t = p->more->single;
-        struct history *h = history_of(t, pc->name);
+        struct history *h = dimension_history_of(t, pc->name);
         if (h->cpu_weight == 0)
                 h->cpu_weight = plan_cpu_weight(&c->cache, t, pc);
-        enum sample_verdict verdict = put(c, h, s);
+        enum sample_verdict verdict = dimension_put(c, h, s);
         if (!p->target) /* else it is counted as its workload's */
                 c->count.samples[verdict]++;
         if (verdict == SAMPLE_ACCEPTED)
@@ -71,17 +71,17 @@ static void fold_container(struct controller *c, struct pod *p, struct pod_conta
 static void fold_whole(struct controller *c, struct pod *p, const struct together_sample *sum)
 {
         struct target *t = p->more->single;
-        struct history *h = history_of(t, c->cache.whole);
+        struct history *h = dimension_history_of(t, c->cache.whole);
         struct sample s = {.at = {sum->at_ms}};
         memcpy(s.has, sum->has, sizeof s.has);
         memcpy(s.value, sum->value, sizeof s.value);
         if (h->cpu_weight == 0)
                 h->cpu_weight = weight_of_pod(c, t, p);
-        (void)put(c, h, &s);
+        (void)dimension_put(c, h, &s);
 }
 
 /* What one container lacks, the sum lacks; a memory of zero is a missing one. */
-static void add(struct together_sample *sum, const struct sample *s)
+static void dimension_add(struct together_sample *sum, const struct sample *s)
 {
         for (int r = 0; r < RESOURCES; r++) {
                 sum->has[r] &= s->has[r] && (r != MEMORY || s->value[r] > 0);
@@ -97,14 +97,14 @@ void dimension_fold(struct controller *c, struct pod *p, const struct pod_metric
         if (!single && !more->whole)
                 return;
         for (int i = 0; i < m->containers; i++) {
-                struct pod_container *pc = container_of(p, m->container[i].name);
+                struct pod_container *pc = dimension_container_of(p, m->container[i].name);
                 struct sample s = sample_of(m->at, &m->container[i]);
                 if (!pc)
                         continue;
                 any = true;
-                add(&sum, &s);
+                dimension_add(&sum, &s);
                 if (single)
-                        fold_container(c, p, pc, &s, &m->container[i]);
+                        dimension_fold_container(c, p, pc, &s, &m->container[i]);
         }
         if (any && single)
                 fold_whole(c, p, &sum);
@@ -126,13 +126,13 @@ static void take_sum(struct controller *c, struct target *t, const struct togeth
         struct sample s;
         if (!t->profile || !runs)
                 return;
-        struct history *h = history_of(t, c->cache.whole);
+        struct history *h = dimension_history_of(t, c->cache.whole);
         usage_running(&h->usage, all->at);
         if (c->source_away || c->source_partial || !together_sum(all, &s))
                 return;
         if (h->cpu_weight == 0)
                 h->cpu_weight = weight_of_namespace(c, t);
-        (void)put(c, h, &s);
+        (void)dimension_put(c, h, &s);
 }
 
 /* Pods are in the order of their namespaces: the sums of one follow those of another. */
@@ -170,7 +170,7 @@ void dimension_disbelieve(struct controller *c, const struct pod *p, const struc
 {
         struct target *t = p->more ? p->more->single : NULL;
         if (t && t->profile && pc->role != ROLE_INIT)
-                persist_kill(c, history_of(t, pc->name), p, pc, 0);
+                persist_kill(c, dimension_history_of(t, pc->name), p, pc, 0);
 }
 
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, const struct oom_kill *k)
@@ -180,7 +180,7 @@ bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_
         if (!t || !t->profile || pc->role == ROLE_INIT)
                 return false;
         const struct resource_policy *policy = profile_spec_container(t->profile->spec, text_of(pc->name), &ignore);
-        struct history *h = history_of(t, pc->name);
+        struct history *h = dimension_history_of(t, pc->name);
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
         oom_note(c, t, k);

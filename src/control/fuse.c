@@ -46,7 +46,7 @@ void fuse_store(struct controller *c)
         free(text);
 }
 
-static void add(struct fuse *f, int64_t at_ms, const char *name)
+static void fuse_add(struct fuse *f, int64_t at_ms, const char *name)
 {
         if (f->guards == FUSE_GUARDS_MOST) { /* more than any setting asks for */
                 mem_free(f->name[0]);
@@ -77,7 +77,7 @@ void fuse_load(struct controller *c, struct text value)
         json_array_foreach(json_object_get(o, "guards"), i, row)
         {
                 const char *name = json_string_value(json_array_get(row, 1));
-                add(&c->fuse, (int64_t)json_integer_value(json_array_get(row, 0)), name ? name : "");
+                fuse_add(&c->fuse, (int64_t)json_integer_value(json_array_get(row, 0)), name ? name : "");
         }
         c->fuse.reset_ms = (int64_t)json_integer_value(json_object_get(o, "reset"));
         set_blown(&c->fuse, json_string_value(json_object_get(o, "blown")));
@@ -97,7 +97,7 @@ void fuse_release(struct fuse *f)
 /* --- blowing --- */
 
 /* One that a clock wrote which was ahead passes an hour from now, as any other. */
-static void forget_old(struct fuse *f, int64_t now_ms)
+static void fuse_forget_old(struct fuse *f, int64_t now_ms)
 {
         int kept = 0;
         for (int i = 0; i < f->guards; i++) {
@@ -113,7 +113,7 @@ static void forget_old(struct fuse *f, int64_t now_ms)
         f->guards = kept;
 }
 
-static char *words_of(const struct fuse *f, struct wall now)
+static char *fuse_words_of(const struct fuse *f, struct wall now)
 {
         AUTO(buf_release) struct buf text;
         char time[WALL_TEXT_MAX];
@@ -127,10 +127,10 @@ static char *words_of(const struct fuse *f, struct wall now)
         return mem_string_n(text.data, text.len);
 }
 
-static void blow(struct controller *c, const struct target *t)
+static void fuse_blow(struct controller *c, const struct target *t)
 {
         struct fuse *f = &c->fuse;
-        AUTO(mem_free) char *words = words_of(f, loop_now(c->loop).wall);
+        AUTO(mem_free) char *words = fuse_words_of(f, loop_now(c->loop).wall);
         set_blown(f, words);
         fuse_store(c);
         tell_event(c, t, true, "Fuse", f->blown);
@@ -146,21 +146,21 @@ void fuse_count(struct controller *c, struct target *t, bool owner_changed)
         if (owner_changed || c->options.fuse_guards == 0)
                 return;
         AUTO(mem_free) char *name = mem_printf("%s/%s/%s", t->ns, t->kind, t->name);
-        forget_old(f, now_ms);
-        add(f, now_ms, name);
+        fuse_forget_old(f, now_ms);
+        fuse_add(f, now_ms, name);
         if (!f->blown && fuse_blows(fuse_count_within(f->at_ms, f->guards, now_ms), c->options.fuse_guards))
-                blow(c, t);
+                fuse_blow(c, t);
         else
                 fuse_store(c);
 }
 
 /* --- going on --- */
 
-static void mend(struct controller *c, int64_t at_ms, const char *who)
+static void fuse_mend(struct controller *c, int64_t at_ms, const char *who)
 {
         struct fuse *f = &c->fuse;
         f->reset_ms = at_ms;
-        forget_old(f, INT64_MAX);
+        fuse_forget_old(f, INT64_MAX);
         set_blown(f, NULL);
         fuse_store(c);
         log_info("the fuse was reset: changes go on", KV("by", who));
@@ -174,7 +174,7 @@ static const char *reset_words(struct fuse *f)
         return f->reset;
 }
 
-static void take(struct controller *c, const char *note)
+static void fuse_take(struct controller *c, const char *note)
 {
         set_blown(&c->fuse, note);
         fuse_store(c);
@@ -205,12 +205,12 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
         case FUSE_AGREES:
                 return NULL;
         case FUSE_TAKE:
-                take(c, note);
+                fuse_take(c, note);
                 return NULL;
         case FUSE_WRITE:
                 return f->blown;
         case FUSE_MEND:
-                mend(c, dated ? at_ms : now_ms, "the Lease's annotation");
+                fuse_mend(c, dated ? at_ms : now_ms, "the Lease's annotation");
                 return dated ? NULL : reset_words(f);
         case FUSE_DATE:
                 f->reset_ms = now_ms;
@@ -225,5 +225,5 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
 void fuse_settle(struct controller *c)
 {
         if (c->options.fuse_guards == 0 && c->fuse.blown)
-                mend(c, loop_now(c->loop).wall.ms, "the setting fuse-guards: 0");
+                fuse_mend(c, loop_now(c->loop).wall.ms, "the setting fuse-guards: 0");
 }

@@ -8,7 +8,7 @@
 
 /* --- whether --- */
 
-static bool sets_pods(const struct target *t)
+static bool guard_sets_pods(const struct target *t)
 {
         return t->profile->spec->apply.mode == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
 }
@@ -48,7 +48,7 @@ void guard_deployed(struct target *t, struct wall now)
 /* The change that a pod came with, or was given while it ran. */
 static struct wall change_of(const struct target *t, const struct pod *p)
 {
-        return (struct wall){sets_pods(t) ? p->created_ms : guard_state_set_ms(t)};
+        return (struct wall){guard_sets_pods(t) ? p->created_ms : guard_state_set_ms(t)};
 }
 
 /* Did a release of the owner's come with it? Of one at Pod its ReplicaSet tells. */
@@ -58,7 +58,7 @@ static bool came_released(const struct guard_policy *policy, const struct target
         const struct guard_state *g = t->apply_state.guard;
         if (starts_changes(t))
                 return is_released(t);
-        if (!sets_pods(t))
+        if (!guard_sets_pods(t))
                 return g && guard_watches(policy, (struct wall){g->released_ms}, at);
         return p->owner && p->owner != t->workload && guard_watches(policy, (struct wall){p->owner->created_ms}, at);
 }
@@ -100,8 +100,8 @@ static void follow_readiness(struct guard_state *g, const struct target *t, stru
         f->below.ms = g->below_ms;
 }
 
-static struct guard_facts facts_of(struct guard_state *g, struct target *t, const struct guard_policy *policy,
-                                   struct wall now)
+static struct guard_facts guard_facts_of(struct guard_state *g, struct target *t, const struct guard_policy *policy,
+                                         struct wall now)
 {
         struct guard_facts f = {.policy = policy, .now = now, .kill = g->kill};
         bool ours = g->change_ms && g->change_ms == guard_state_set_ms(t) && starts_changes(t) && !is_released(t);
@@ -123,7 +123,7 @@ static void print_duration(int64_t ms, char out[static 32])
                 snprintf(out, 32, "%lldm%llds", (long long)(s / 60), (long long)(s % 60));
 }
 
-static char *words_of(const struct guard_facts *f, enum guard_cause cause)
+static char *guard_words_of(const struct guard_facts *f, enum guard_cause cause)
 {
         char at[WALL_TEXT_MAX], after[32];
         static const char *const what[KILL_CAUSES] = {
@@ -144,11 +144,11 @@ static char *words_of(const struct guard_facts *f, enum guard_cause cause)
                           (long long)f->before.ready, (long long)f->before.count);
 }
 
-static void fire(struct controller *c, struct target *t, const struct guard_facts *f, enum guard_cause cause)
+static void guard_fire(struct controller *c, struct target *t, const struct guard_facts *f, enum guard_cause cause)
 {
         struct guard_state *g = t->apply_state.guard;
         mem_free(g->why);
-        g->why = words_of(f, cause);
+        g->why = guard_words_of(f, cause);
         g->cause = cause;
         g->step_ms = guard_step_ms(g->step_ms);
         g->fired_ms = f->now.ms;
@@ -173,7 +173,7 @@ static void fire(struct controller *c, struct target *t, const struct guard_fact
 static int64_t last_change(const struct target *t, int64_t after_ms)
 {
         int64_t first = 0;
-        if (!sets_pods(t))
+        if (!guard_sets_pods(t))
                 return guard_state_set_ms(t) >= after_ms ? guard_state_set_ms(t) : 0;
         for (const struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (p->running && p->ours && p->created_ms >= after_ms && (!first || p->created_ms < first))
@@ -183,7 +183,7 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
 
 /* A change that stood its watch time: the next that does harm is the first again. One that is ahead of a clock that was
  * set back is watched as well. */
-static void forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
+static void guard_forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
 {
         struct guard_state *g = t->apply_state.guard;
         int64_t change_ms = g->cause ? last_change(t, g->until_ms) : guard_state_set_ms(t);
@@ -215,12 +215,12 @@ bool guard_look(struct controller *c, struct target *t, const struct plan *p)
                 turn_off(c, t);
                 return false;
         }
-        struct guard_facts f = facts_of(g, t, policy, p->now);
+        struct guard_facts f = guard_facts_of(g, t, policy, p->now);
         enum guard_cause cause = guard_judge(&f);
         if (cause == GUARD_NONE || !p->carries)
-                forget(c, t, policy, p->now);
+                guard_forget(c, t, policy, p->now);
         else
-                fire(c, t, &f, cause);
+                guard_fire(c, t, &f, cause);
         return cause != GUARD_NONE && p->carries;
 }
 

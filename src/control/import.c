@@ -46,7 +46,7 @@ void import_inherit(struct controller *c, struct target *t, struct target *old)
         import_forget(&c->cache, old);
 }
 
-static struct store_key key_of(const struct target *t, const char *container)
+static struct store_key import_key_of(const struct target *t, const char *container)
 {
         return (struct store_key){text_of(t->ns), text_of(t->group), text_of(t->kind), text_of(t->name),
                                   text_of(container)};
@@ -55,7 +55,7 @@ static struct store_key key_of(const struct target *t, const char *container)
 int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES])
 {
         const struct target *t = h->target;
-        const struct store_key key = key_of(t, h->container);
+        const struct store_key key = import_key_of(t, h->container);
         int count = 0;
         ret[count++] = transfer_source(&key, &h->usage);
         for (int i = 0; t->imported && i < t->imported->count && count < TRANSFER_SOURCES; i++)
@@ -100,7 +100,7 @@ void import_read(struct controller *c, struct target *t, const json_t *printed)
 
 /* --- may it? --- */
 
-static const struct resource_policy *policy_of(const struct target *t, const char *container)
+static const struct resource_policy *import_policy_of(const struct target *t, const char *container)
 {
         bool ignore;
         return t->profile ? profile_spec_container(t->profile->spec, text_of(container), &ignore) : NULL;
@@ -129,10 +129,10 @@ static int check_half_lives(const struct usage *u, const struct resource_policy 
         return 0;
 }
 
-static int check(struct controller *c, const struct target *t, const char *container, const struct transfer_row *row,
-                 struct err *err)
+static int import_check(struct controller *c, const struct target *t, const char *container,
+                        const struct transfer_row *row, struct err *err)
 {
-        const struct resource_policy *policy = policy_of(t, container);
+        const struct resource_policy *policy = import_policy_of(t, container);
         if (!policy)
                 return err_set(err, ERR_INVALID, "no profile selects the workload");
         if (!is_container(t, container))
@@ -151,10 +151,10 @@ static int check(struct controller *c, const struct target *t, const char *conta
 
 /* --- doing --- */
 
-static bool is_known(const struct target *t, const char *container, const struct transfer_row *row)
+static bool import_is_known(const struct target *t, const char *container, const struct transfer_row *row)
 {
         const struct history *h = history_find(t, container);
-        const struct store_key key = key_of(t, container);
+        const struct store_key key = import_key_of(t, container);
         if (!h || h->usage.samples == 0)
                 return false; /* what was remembered of one that is lost does not keep it away */
         for (int i = 0; i < row->sources; i++)
@@ -164,10 +164,10 @@ static bool is_known(const struct target *t, const char *container, const struct
 }
 
 /* What it is itself is remembered too: joined, it begins earlier, and is known by another first sample. */
-static int join(struct target *t, const char *container, struct transfer_row *row, struct err *err)
+static int import_join(struct target *t, const char *container, struct transfer_row *row, struct err *err)
 {
-        const struct resource_policy *policy = policy_of(t, container);
-        const struct store_key key = key_of(t, container);
+        const struct resource_policy *policy = import_policy_of(t, container);
+        const struct store_key key = import_key_of(t, container);
         struct history *h = history_get(t, container, policy);
         struct usage_room room;
         uint64_t itself = h->usage.samples > 0 ? transfer_source(&key, &h->usage) : row->source[0];
@@ -192,12 +192,13 @@ struct importing {
         int joined;
 };
 
-static char *take(struct importing *m, const char *container, struct transfer_row *row)
+static char *import_take(struct importing *m, const char *container, struct transfer_row *row)
 {
         struct err err = {0};
-        if (is_known(m->target, container, row))
+        if (import_is_known(m->target, container, row))
                 return mem_string("known");
-        if (check(m->controller, m->target, container, row, &err) < 0 || join(m->target, container, row, &err) < 0)
+        if (import_check(m->controller, m->target, container, row, &err) < 0 ||
+            import_join(m->target, container, row, &err) < 0)
                 return mem_printf("refused: %s", err.text);
         m->joined++;
         return mem_string("joined");
@@ -222,7 +223,7 @@ static void take_line(struct importing *m, struct text line, int number)
                 return;
         }
         const char *container = intern_text(m->controller->cache.names, row.key.container);
-        AUTO(mem_free) char *what = take(m, container, &row);
+        AUTO(mem_free) char *what = import_take(m, container, &row);
         json_object_set_new(m->containers, container, json_string(what));
         intern_drop(m->controller->cache.names, container);
 }

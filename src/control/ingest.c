@@ -55,8 +55,8 @@ static void count_run(struct history *h, const struct pod *p)
         h->usage.runs++;
 }
 
-static void fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
-                           const struct pod_metrics_container_view *v)
+static void ingest_fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
+                                  const struct pod_metrics_container_view *v)
 {
         struct history *h = pc->history; /* nearly always: the target, which is far off in memory, is not asked */
         if (!h)
@@ -98,7 +98,7 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
                                 if (p->target)
-                                        fold_container(c, p, &p->container[k], m->at, &m->container[i]);
+                                        ingest_fold_container(c, p, &p->container[k], m->at, &m->container[i]);
                                 else
                                         pod_sampled(&p->container[k], m->at, &m->container[i]);
                                 break;
@@ -157,7 +157,7 @@ static void source_partial(struct controller *c, const struct metrics_result *r)
         c->source_partial = partial;
 }
 
-static void polled(void *arg, const struct metrics_result *r)
+static void ingest_polled(void *arg, const struct metrics_result *r)
 {
         struct controller *c = arg;
         c->poll = NULL;
@@ -184,9 +184,9 @@ static void poll_next(struct controller *c)
         left_ms = left_ms > 1 ? left_ms : 1;
         c->cursor = 0;
         if (c->options.usage_from_prometheus)
-                scrape_poll(c, ns, left_ms, polled);
+                scrape_poll(c, ns, left_ms, ingest_polled);
         else
-                c->poll = metrics_poll(c->client, ns, left_ms, ingest_fold, polled, c);
+                c->poll = metrics_poll(c->client, ns, left_ms, ingest_fold, ingest_polled, c);
 }
 
 /*

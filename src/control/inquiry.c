@@ -116,7 +116,7 @@ static void on_trouble(void *arg, const struct err *why)
         log_warn("certificate refused, the old one is kept", KV("error", why->text));
 }
 
-static void on_renewed(void *arg, const char *cert_file)
+static void inquiry_on_renewed(void *arg, const char *cert_file)
 {
         (void)arg;
         log_info("certificate read again", KV("file", cert_file));
@@ -156,7 +156,7 @@ static void tell_away(struct inquiries *all, const struct err *err)
                 log_info("callers can be told apart again");
 }
 
-static void reviewed(void *arg, enum review_verdict v, const struct err *err)
+static void inquiry_reviewed(void *arg, enum review_verdict v, const struct err *err)
 {
         static const enum server_verdict verdict[] = {[REVIEW_ALLOWED] = SERVER_ALLOWS,
                                                       [REVIEW_UNKNOWN] = SERVER_KNOWS_NOT,
@@ -182,13 +182,13 @@ static void ask_review(struct inquiry *q)
                 .name = q->name,
         };
         set_out(q);
-        q->review = review_start(c->client, &question, reviewed, q);
+        q->review = review_start(c->client, &question, inquiry_reviewed, q);
         explicit_bzero(q->token, strlen(q->token));
 }
 
 /* --- what was learned --- */
 
-static const struct target *target_of(const struct controller *c, const struct inquiry *q)
+static const struct target *inquiry_target_of(const struct controller *c, const struct inquiry *q)
 {
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", q->ns, q->group, q->kind, q->name);
         return map_get(&c->cache.targets, text_of(key));
@@ -210,7 +210,7 @@ static void copy_usage(struct learned_copy *to, const struct usage *from)
 static void answer_learned(struct inquiry *q)
 {
         struct controller *c = q->all->controller;
-        const struct target *t = target_of(c, q);
+        const struct target *t = inquiry_target_of(c, q);
         const struct history *first = t ? t->histories : NULL;
         size_t count = 0, names = 0, at = 0;
         for (const struct history *h = first; h; h = h->next, count++)
@@ -235,7 +235,7 @@ static void upstream_told(void *arg, const struct server_relayed *r)
         come_back(q);
 }
 
-static void ask_learner(struct inquiry *q)
+static void inquiry_ask_learner(struct inquiry *q)
 {
         struct controller *c = q->all->controller;
         static const struct server_relayed nobody = {
@@ -260,7 +260,7 @@ static void owner_found(void *arg, struct admission_owner *owner)
         come_back(q);
 }
 
-static void find_owner(struct inquiry *q)
+static void inquiry_find_owner(struct inquiry *q)
 {
         const struct owner_lookup_call quest = {q->ns, q->group, q->kind, q->name, owner_found, q};
         set_out(q);
@@ -273,8 +273,8 @@ static void open_box(void *arg)
 {
         static void (*const answer[])(struct inquiry *) = {[ASKS_REVIEW] = ask_review,
                                                            [ASKS_LEARNED] = answer_learned,
-                                                           [ASKS_LEARNER] = ask_learner,
-                                                           [ASKS_OWNER] = find_owner};
+                                                           [ASKS_LEARNER] = inquiry_ask_learner,
+                                                           [ASKS_OWNER] = inquiry_find_owner};
         struct inquiries *all = arg;
         pthread_mutex_lock(&all->lock);
         struct inquiry *q = all->box;
@@ -333,7 +333,7 @@ struct server_calls inquiries_calls(struct inquiries *all)
                 .find_owner = on_find_owner,
                 .admitted = on_admitted,
                 .trouble = on_trouble,
-                .renewed = on_renewed,
+                .renewed = inquiry_on_renewed,
                 .arg = all,
         };
 }

@@ -15,7 +15,7 @@ static bool is_kubelets(const struct pod *p)
 }
 
 /* How old a sample may be to tell of a moment: two cycles, and no less than usage itself takes to come. */
-static int64_t fresh_ms(const struct controller *c)
+static int64_t oom_fresh_ms(const struct controller *c)
 {
         int64_t ms = 2 * c->options.interval_ms;
         return ms > MINUTE_MS ? ms : MINUTE_MS;
@@ -47,8 +47,8 @@ static void add_known(struct kill_facts *f, const struct kill_known *known)
 }
 
 /* What is asked of all pods of the node is asked only where it makes a difference. */
-static struct kill_facts facts_of(const struct controller *c, const struct pod *p, const struct pod_container *pc,
-                                  struct pod_kill *k)
+static struct kill_facts oom_facts_of(const struct controller *c, const struct pod *p, const struct pod_container *pc,
+                                      struct pod_kill *k)
 {
         if (!k->at_ms) /* it does not tell: as it is seen */
                 k->at_ms = clocks_later(c);
@@ -62,14 +62,14 @@ static struct kill_facts facts_of(const struct controller *c, const struct pod *
         *known = (struct kill_known){
                 .looked = true,
                 .deleting = f.deleting,
-                .used = pod_memory_before(pc, at, fresh_ms(c)),
+                .used = pod_memory_before(pc, at, oom_fresh_ms(c)),
                 .node_short = f.node_short,
                 .others = KILL_NOT_MEASURED,
         };
         add_known(&f, known);
         if (kill_judge(&f) == KILL_UNKNOWN && p->node) {
                 known->allocatable = p->node->allocatable;
-                known->others = node_others_used(p->node, pc, at, fresh_ms(c));
+                known->others = node_others_used(p->node, pc, at, oom_fresh_ms(c));
                 add_known(&f, known);
         }
         return f;
@@ -79,7 +79,7 @@ static struct kill_facts facts_of(const struct controller *c, const struct pod *
 static bool depends_on_probe(const struct controller *c, const struct pod *p, const struct pod_container *pc,
                              struct pod_kill *k)
 {
-        struct kill_facts f = facts_of(c, p, pc, k);
+        struct kill_facts f = oom_facts_of(c, p, pc, k);
         if (!pc->probed || f.by_kubelet)
                 return false;
         enum kill_cause without = kill_judge(&f);
@@ -108,7 +108,7 @@ static bool counted_long_ago(const struct controller *c, const struct pod_contai
 }
 
 /* By the node's clock. What that says of times to come would be held until they are past. */
-static struct wall time_of(const struct controller *c, const struct pod_kill *k)
+static struct wall oom_time_of(const struct controller *c, const struct pod_kill *k)
 {
         int64_t later_ms = clocks_later(c);
         return (struct wall){k->at_ms < later_ms ? k->at_ms : later_ms};
@@ -128,8 +128,8 @@ static void learn_kill(struct controller *c, struct history *h, struct pod *p, s
 }
 
 /* Its number is stored like that of a kill: the next start has no more the samples and Events that spoke against it. */
-static void disbelieve(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
-                       int64_t exit_code)
+static void oom_disbelieve(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
+                           int64_t exit_code)
 {
         if (pc->role == ROLE_INIT)
                 return;
@@ -152,16 +152,16 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
 {
         if (told->number <= pod_ended(pc).kills_counted) /* the store knew of it */
                 return;
-        const struct kill_facts f = facts_of(c, p, pc, told);
+        const struct kill_facts f = oom_facts_of(c, p, pc, told);
         const enum kill_cause cause = kill_judge(&f);
-        const struct wall at = time_of(c, told);
+        const struct wall at = oom_time_of(c, told);
         int64_t untold = untold_before(pc, told);
         pod_ends(pc)->kills_counted = told->number;
         if (counted_long_ago(c, pc, at.ms))
                 return;
         struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(c, p, pc);
         if (cause == KILL_NOT_BELIEVED) {
-                disbelieve(c, h, p, pc, f.exit_code);
+                oom_disbelieve(c, h, p, pc, f.exit_code);
                 return;
         }
         const struct oom_kill k = {.container = pc->name,
@@ -202,7 +202,7 @@ static void count_container(struct controller *c, struct pod *p, struct pod_cont
 }
 
 /* Those of a pod that nothing is learned of wait until something is. */
-static void count_pod(struct controller *c, struct pod *p)
+static void oom_count_pod(struct controller *c, struct pod *p)
 {
         bool learned = p->target || (p->more && p->more->single);
         for (int i = 0; learned && i < p->containers; i++)
@@ -217,7 +217,7 @@ static void count_pod(struct controller *c, struct pod *p)
 void oom_probe_told(struct controller *c, struct pod *p)
 {
         p->probes_asked = false;
-        count_pod(c, p);
+        oom_count_pod(c, p);
         persist_kills(c);
 }
 
@@ -229,9 +229,9 @@ void oom_count(struct controller *c)
                 return;
         c->cache.kills = false;
         for (size_t i = 0; i < c->cache.ordered; i++)
-                count_pod(c, c->cache.order[i]);
+                oom_count_pod(c, c->cache.order[i]);
         for (size_t i = 0; i < c->cache.droppeds; i++)
-                count_pod(c, c->cache.dropped[i]);
+                oom_count_pod(c, c->cache.dropped[i]);
         persist_kills(c);
 }
 
@@ -242,6 +242,6 @@ void oom_seen_now(struct controller *c)
         c->cache.killed = NULL;
         if (!p || !p->stored || !c->synced)
                 return;
-        count_pod(c, p);
+        oom_count_pod(c, p);
         persist_kills(c);
 }

@@ -13,7 +13,7 @@ enum {
 }; /* from the first failure to its line, before it is tried again: others may fail by the same */
 
 /* Two rules that are missing at once are one cause: the role. Later ones are told for themselves. */
-static bool alike(const struct watch *a, const struct watch *b)
+static bool outage_alike(const struct watch *a, const struct watch *b)
 {
         return a->trouble[0] && (a->cause == b->cause || (a->rule_missing && b->rule_missing));
 }
@@ -27,14 +27,14 @@ static void add_name(char *list, size_t size, const char *name)
                 snprintf(list + at, size - at, ", ...");
 }
 
-static void resize(struct controller *c, uint64_t outage, int size)
+static void outage_resize(struct controller *c, uint64_t outage, int size)
 {
         for (int i = 0; i < c->watches; i++)
                 if (c->watch[i].outage == outage)
                         c->watch[i].outage_size = size;
 }
 
-static void tell(struct controller *c, struct watch *first)
+static void outage_tell(struct controller *c, struct watch *first)
 {
         char what[512] = "";
         int count = 0;
@@ -42,33 +42,33 @@ static void tell(struct controller *c, struct watch *first)
         struct err err = {.code = first->trouble_code};
         snprintf(err.text, sizeof err.text, "%s", first->trouble);
         for (int i = 0; i < c->watches; i++)
-                if (!c->watch[i].outage && alike(&c->watch[i], first)) {
+                if (!c->watch[i].outage && outage_alike(&c->watch[i], first)) {
                         c->watch[i].outage = outage;
                         add_name(what, sizeof what, c->watch[i].what);
                         count++;
                 }
-        resize(c, outage, count);
+        outage_resize(c, outage, count);
         log_warn("watch fails, will try again", KV("what", what), KV_INT("watches", count), KV_INT("of", c->watches),
                  KV("server", access_peer(c->access)->base_url), KV("code", err_name(err.code)),
                  KV("error", cause_text(err.text)), KV("cure", cause_cure(&err)));
 }
 
-static void gathered(void *arg)
+static void outage_gathered(void *arg)
 {
         struct controller *c = arg;
         for (int i = 0; i < c->watches; i++)
                 if (c->watch[i].trouble[0] && !c->watch[i].outage)
-                        tell(c, &c->watch[i]);
+                        outage_tell(c, &c->watch[i]);
 }
 
 /* One more that fails by what was told already. */
-static bool joins(struct controller *c, struct watch *w)
+static bool outage_joins(struct controller *c, struct watch *w)
 {
         for (int i = 0; i < c->watches; i++) {
                 const struct watch *other = &c->watch[i];
                 if (other != w && other->outage && other->cause == w->cause) {
                         w->outage = other->outage;
-                        resize(c, w->outage, other->outage_size + 1);
+                        outage_resize(c, w->outage, other->outage_size + 1);
                         return true;
                 }
         }
@@ -85,10 +85,10 @@ void outage_begin(struct watch *w, const struct err *err)
         w->cause = cause_digest(err, NULL);
         w->rule_missing = cause_is_missing_rule(err);
         if (w->outage) /* it fails by another cause now: the line of the former goes on without it */
-                resize(c, w->outage, w->outage_size - 1);
+                outage_resize(c, w->outage, w->outage_size - 1);
         w->outage = 0;
-        if (!joins(c, w) && !c->outage_timer.place)
-                loop_timer_set(c->loop, &c->outage_timer, GATHER_MS, gathered, c);
+        if (!outage_joins(c, w) && !c->outage_timer.place)
+                loop_timer_set(c->loop, &c->outage_timer, GATHER_MS, outage_gathered, c);
 }
 
 /* What keeps the others from trying may be over as well: they try at once. The last one tells. */

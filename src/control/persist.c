@@ -10,7 +10,7 @@
 
 enum { RECORD_MAX = 64 << 10, TRIM_ROWS = 100 };
 
-static struct store_key key_of(const struct target *t, const char *container)
+static struct store_key persist_key_of(const struct target *t, const char *container)
 {
         return (struct store_key){text_of(t->ns), text_of(t->group), text_of(t->kind), text_of(t->name),
                                   text_of(container)};
@@ -91,7 +91,7 @@ static void apply_state_read(struct controller *c, struct target *t, struct text
 
 /* --- loading --- */
 
-static void *load_target(void *arg, const struct store_key *key)
+static void *persist_load_target(void *arg, const struct store_key *key)
 {
         struct controller *c = arg;
         return target_get(&c->cache, key->ns, key->group, key->kind, key->name);
@@ -123,7 +123,7 @@ static void load_usage(void *arg, void *target, struct text name, const struct u
         intern_drop(c->cache.names, container);
 }
 
-static void load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
+static void persist_load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         struct controller *c = arg;
         struct target *t = target;
@@ -134,7 +134,7 @@ static void load_kill(void *arg, void *target, struct text container, const stru
         k->restarts = kill->restarts;
 }
 
-static void load_note(void *arg, struct text name, struct text value)
+static void persist_load_note(void *arg, struct text name, struct text value)
 {
         struct controller *c = arg;
         if (text_is(name, "fuse"))
@@ -187,7 +187,7 @@ static void doors_back(const struct history *h)
                                 p->container[i].door.last_ms = h->usage.newest_ms;
 }
 
-static void recalled(struct controller *c, const struct store_result *r)
+static void persist_recalled(struct controller *c, const struct store_result *r)
 {
         struct target *t;
         double room[2 * HISTOGRAM_BUCKETS];
@@ -215,7 +215,7 @@ static void recalled(struct controller *c, const struct store_result *r)
 static void counted_add(struct controller *c, struct history *h, const uint8_t *uid, int64_t restarts, double bytes)
 {
         struct counted *all = &c->counted;
-        struct store_key key = key_of(h->target, h->container);
+        struct store_key key = persist_key_of(h->target, h->container);
         struct store_kill kill = {.restarts = restarts, .at = loop_now(c->loop).wall, .bytes = bytes};
         if (!c->store)
                 return;
@@ -249,7 +249,7 @@ static void counted_add_known(struct controller *c, struct history *h)
 
 /* A damaged database was replaced. What could not be carried over is lost to the next start unless it is written anew,
  * and what that is nobody knows: so all that is known is. */
-static void replaced(struct controller *c, const struct err *why)
+static void persist_replaced(struct controller *c, const struct err *why)
 {
         struct target *t;
         log_error("the database was damaged: all that is known is written to a new one", KV("note", why->text));
@@ -272,9 +272,9 @@ static void on_loop(void *arg)
         struct controller *c = told->controller;
         const struct store_result *r = &told->result;
         if (r->recall) {
-                recalled(c, r);
+                persist_recalled(c, r);
         } else if (r->err.code == ERR_DAMAGED && r->batch == 0) {
-                replaced(c, &r->err);
+                persist_replaced(c, &r->err);
         } else if (r->err.code != 0) {
                 c->count.store_errors++;
                 if (strcmp(c->store_error, r->err.text) != 0)
@@ -318,11 +318,11 @@ void persist_open(struct controller *c, struct err *err)
                 .arg = c,
         };
         struct store_reader reader = {
-                .target = load_target,
+                .target = persist_load_target,
                 .record = load_record,
                 .usage = load_usage,
-                .kill = load_kill,
-                .note = load_note,
+                .kill = persist_load_kill,
+                .note = persist_load_note,
                 .refused = load_refused,
                 .arg = c,
         };
@@ -343,7 +343,7 @@ void persist_open(struct controller *c, struct err *err)
 
 static void put_apply_state(struct store_batch *b, struct target *t)
 {
-        struct store_key key = key_of(t, "");
+        struct store_key key = persist_key_of(t, "");
         char *record = apply_state_print(t);
         if (strlen(record) <= RECORD_MAX)
                 store_batch_target(b, &key, text_of(record), (struct wall){t->gone_ms});
@@ -355,7 +355,7 @@ static void put_apply_state(struct store_batch *b, struct target *t)
         t->apply_state_dirty = false;
 }
 
-static void submit(struct controller *c, struct store_batch *b)
+static void persist_submit(struct controller *c, struct store_batch *b)
 {
         c->batch_sent = store_submit(c->store, b);
 }
@@ -378,9 +378,9 @@ static size_t doors_of(const struct history *h, struct store_watermark **ret)
         return count + h->doors;
 }
 
-static void put_usage(struct store_batch *b, const struct history *h)
+static void persist_put_usage(struct store_batch *b, const struct history *h)
 {
-        struct store_key key = key_of(h->target, h->container);
+        struct store_key key = persist_key_of(h->target, h->container);
         struct store_watermark *door;
         size_t doors = doors_of(h, &door);
         store_batch_usage(b, &key, &h->usage, door, doors);
@@ -396,7 +396,7 @@ void persist_apply_state(struct controller *c, struct target *t)
         put_apply_state(b, t);
         if (c->packing)
                 put_apply_state(c->packing, t);
-        submit(c, b);
+        persist_submit(c, b);
 }
 
 void persist_kill(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
@@ -408,7 +408,7 @@ void persist_kill(struct controller *c, struct history *h, const struct pod *p, 
 static void put_counted(struct store_batch *b, const struct counted *all)
 {
         for (size_t i = 0; i < all->histories; i++) {
-                put_usage(b, all->history[i]);
+                persist_put_usage(b, all->history[i]);
                 put_apply_state(b, all->history[i]->target);
         }
 }
@@ -423,7 +423,7 @@ void persist_kills(struct controller *c)
         put_counted(all->batch, all);
         if (c->packing)
                 put_counted(c->packing, all);
-        submit(c, all->batch);
+        persist_submit(c, all->batch);
         for (size_t i = 0; i < all->histories; i++)
                 all->history[i]->counted = false;
         mem_free(all->history);
@@ -436,7 +436,7 @@ void persist_note(struct controller *c, const char *name, struct text value)
                 return;
         struct store_batch *b = store_batch_new();
         store_batch_note(b, name, value);
-        submit(c, b);
+        persist_submit(c, b);
 }
 
 void persist_budget(struct controller *c)
@@ -459,7 +459,7 @@ static int pack_target(struct store_batch *b, struct target *t)
         for (struct history *h = t->histories; h; h = h->next) {
                 if (!h->dirty)
                         continue;
-                put_usage(b, h);
+                persist_put_usage(b, h);
                 h->dirty = false;
                 rows++;
         }
@@ -470,7 +470,7 @@ static int pack_target(struct store_batch *b, struct target *t)
 static void submit_rows(struct controller *c, struct store_batch *b)
 {
         if (b && store_batch_rows(b) > 0)
-                submit(c, b);
+                persist_submit(c, b);
         else
                 store_batch_free(b);
 }
@@ -498,10 +498,10 @@ void persist_adopted(struct controller *c, struct target *t, struct target *old)
                 return;
         finish_packing(c);
         struct store_batch *b = store_batch_new();
-        struct store_key key = key_of(old, "");
+        struct store_key key = persist_key_of(old, "");
         (void)pack_target(b, t);
         store_batch_forget(b, &key);
-        submit(c, b);
+        persist_submit(c, b);
 }
 
 void persist_namespace(struct controller *c, const char *ns)
@@ -550,7 +550,7 @@ void persist_retention(struct controller *c)
                 bool over = t->gone_ms && now - t->gone_ms >= c->options.retention_ms;
                 if (!over || t->busy || (t->published && t->published->known) || !watch_sees(c, t))
                         continue;
-                struct store_key key = key_of(t, "");
+                struct store_key key = persist_key_of(t, "");
                 if (b)
                         store_batch_forget(b, &key);
                 queue_forget(c->work, t);
@@ -572,7 +572,7 @@ void persist_recall(struct controller *c)
                         if (h->jumped < PATIENCE)
                                 continue;
                         h->jumped = 0;
-                        struct store_key key = key_of(t, h->container);
+                        struct store_key key = persist_key_of(t, h->container);
                         store_recall(c->store, &key, h);
                 }
 }

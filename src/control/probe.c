@@ -13,7 +13,7 @@
 enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50, SLACK_MS = 5 * SECOND_MS };
 
 /* "spec.containers{app}", "spec.initContainers{app}" */
-static bool is_of(struct text field, const char *container)
+static bool probe_is_of(struct text field, const char *container)
 {
         size_t len = strlen(container);
         return field.len > len + 2 && field.p[field.len - 1] == '}' && field.p[field.len - len - 2] == '{' &&
@@ -55,13 +55,13 @@ static void take_killing(struct pod_container *pc, int64_t at_ms)
         }
 }
 
-static void take_event(struct controller *c, struct pod *p, const json_t *event)
+static void probe_take_event(struct controller *c, struct pod *p, const json_t *event)
 {
         struct event_view e;
         char *text = json_dumps(event, JSON_COMPACT);
         if (text && decode_event(text_of(text), &c->cache.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
                 for (int i = 0; i < p->containers; i++)
-                        if (e.at.ms > 0 && is_of(e.field, p->container[i].name))
+                        if (e.at.ms > 0 && probe_is_of(e.field, p->container[i].name))
                                 take_killing(&p->container[i], e.at.ms);
         arena_reset(&c->cache.scratch);
         free(text);
@@ -82,7 +82,7 @@ static void mark_answered(struct pod *p)
                         p->container[i].kills->kill[k].answered = p->container[i].kills->kill[k].asked;
 }
 
-static void told(void *arg, const struct client_answer *answer)
+static void probe_told(void *arg, const struct client_answer *answer)
 {
         struct probe_question *q = arg;
         struct controller *c = q->controller;
@@ -94,7 +94,7 @@ static void told(void *arg, const struct client_answer *answer)
                 p = NULL;
         if (answer->err.code == 0)
                 list = json_loadb(answer->body.p, answer->body.len, 0, NULL);
-        json_array_foreach(json_object_get(list, "items"), i, event) if (p) take_event(c, p, event);
+        json_array_foreach(json_object_get(list, "items"), i, event) if (p) probe_take_event(c, p, event);
         mem_free(q->pod);
         *q = (struct probe_question){0};
         if (p) {
@@ -121,7 +121,7 @@ bool probe_ask(struct controller *c, struct pod *p)
         AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
         struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
         mark_asked(p);
-        client_start(c->client, &call, told, q);
+        client_start(c->client, &call, probe_told, q);
         return true;
 }
 

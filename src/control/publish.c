@@ -100,7 +100,7 @@ void publish_status(struct controller *c, const struct plan *plan)
                 send_status(p);
 }
 
-static void deleted(void *arg, const struct client_answer *a)
+static void publish_deleted(void *arg, const struct client_answer *a)
 {
         struct publishing *p = arg;
         struct client_answer said = *a;
@@ -117,6 +117,6 @@ void publish_delete(struct controller *c, struct target *t)
         *p = (struct publishing){.controller = c, .target = t};
         char *path = path_of_recommendation(t, NULL);
         struct call call = {.method = HTTP_DELETE, .path = path};
-        client_start(c->client, &call, deleted, p);
+        client_start(c->client, &call, publish_deleted, p);
         mem_free(path);
 }

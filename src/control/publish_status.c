@@ -106,7 +106,7 @@ static json_t *applied_json(const struct plan *p)
         return to;
 }
 
-static json_t *canary_json(const struct apply_state *d)
+static json_t *status_canary_json(const struct apply_state *d)
 {
         json_t *to = json_object(), *rest = json_loads(d->pod_canary->containers, 0, NULL);
         put_time(to, "since", d->stood_ms);
@@ -174,7 +174,7 @@ json_t *publish_build_status(const struct plan *p)
         if (applied)
                 json_object_set_new(status, "applied", applied);
         if (applied && p->target->apply_state.pod_canary)
-                json_object_set_new(status, "canary", canary_json(&p->target->apply_state));
+                json_object_set_new(status, "canary", status_canary_json(&p->target->apply_state));
         if (p->guarded)
                 json_object_set_new(status, "guard", guard_json(p));
         json_object_set_new(status, "conditions", conditions_json(p));
@@ -253,7 +253,7 @@ uint64_t publish_plan_digest(const struct plan *p)
 
 /* --- when to write --- */
 
-static int bucket_of(enum resource r, int64_t value)
+static int status_bucket_of(enum resource r, int64_t value)
 {
         return histogram_bucket(r, r == CPU ? (double)value / 1000.0 : (double)value);
 }
@@ -270,7 +270,7 @@ static bool target_left(const struct plan *p)
                                         then = before->row[k].target[r];
                         if (now.set != then.set)
                                 return true;
-                        int apart = now.set ? bucket_of(r, now.value) - bucket_of(r, then.value) : 0;
+                        int apart = now.set ? status_bucket_of(r, now.value) - status_bucket_of(r, then.value) : 0;
                         if (apart > 1 || apart < -1)
                                 return true;
                 }

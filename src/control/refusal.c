@@ -33,7 +33,7 @@ static struct refusal *place_for(struct controller *c)
         return oldest;
 }
 
-static struct refusal *find(struct controller *c, uint64_t cause, const struct err *err, struct mono now)
+static struct refusal *refusal_find(struct controller *c, uint64_t cause, const struct err *err, struct mono now)
 {
         for (int i = 0; i < REFUSALS_MAX; i++)
                 if (c->refusal[i].count > 0 && c->refusal[i].cause == cause)
@@ -44,7 +44,7 @@ static struct refusal *find(struct controller *c, uint64_t cause, const struct e
         return r;
 }
 
-static const char *known(const char *name)
+static const char *refusal_known(const char *name)
 {
         return name ? name : "";
 }
@@ -54,8 +54,9 @@ void refusal_tell(struct controller *c, const struct refused *what, const struct
         struct mono now = loop_now(c->loop).mono;
         if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) || !may_write(c))
                 return; /* read again, or going, or not ours to write any more: nothing anyone has to know */
-        const char *const subject[] = {known(what->ns), known(what->name), known(what->recommendation), NULL};
-        struct refusal *r = find(c, cause_digest(err, subject), err, now);
+        const char *const subject[] = {refusal_known(what->ns), refusal_known(what->name),
+                                       refusal_known(what->recommendation), NULL};
+        struct refusal *r = refusal_find(c, cause_digest(err, subject), err, now);
         bool passing = err->code == ERR_RETRY && (now.ns - r->first.ns) / 1000000 < PASSING_MS;
         r->count++;
         r->last = now;

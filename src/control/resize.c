@@ -27,7 +27,7 @@ static bool lists_resize(struct text body)
         return false;
 }
 
-static void discovered(void *arg, const struct client_answer *answer)
+static void resize_discovered(void *arg, const struct client_answer *answer)
 {
         struct controller *c = arg;
         c->resize_asking = false;
@@ -62,12 +62,13 @@ void resize_settle(struct controller *c)
         struct call call = {.method = HTTP_GET, .path = "/api/v1", .body_max = 1 << 20};
         c->resize_asking = true;
         c->resize_asked = now;
-        client_start(c->client, &call, discovered, c);
+        client_start(c->client, &call, resize_discovered, c);
 }
 
 /* --- what is set --- */
 
-static void note_change(char *note, size_t size, const char *container, enum resource r, int64_t from, int64_t to)
+static void resize_note_change(char *note, size_t size, const char *container, enum resource r, int64_t from,
+                               int64_t to)
 {
         char before[QUANTITY_TEXT_MAX], after[QUANTITY_TEXT_MAX];
         size_t at = strlen(note);
@@ -84,7 +85,7 @@ static struct amount setting_of(const struct plan_container *c, enum resource r)
         return set;
 }
 
-static json_t *settings(const struct plan *p, char *note, size_t size)
+static json_t *resize_settings(const struct plan *p, char *note, size_t size)
 {
         json_t *list = json_array();
         for (int i = 0; i < p->containers; i++) {
@@ -94,7 +95,8 @@ static json_t *settings(const struct plan *p, char *note, size_t size)
                         struct amount set = setting_of(c, r);
                         amount_put(row, resource_name(r), r, set);
                         if (!c->advice.gate[r].hold && c->facts.current[r].set)
-                                note_change(note, size, c->name, r, c->facts.current[r].value, c->advice.gate[r].value);
+                                resize_note_change(note, size, c->name, r, c->facts.current[r].value,
+                                                   c->advice.gate[r].value);
                 }
                 if (json_object_size(row) > 1)
                         json_array_append_new(list, row);
@@ -108,7 +110,7 @@ void resize_set(struct controller *c, const struct plan *p)
 {
         struct target *t = p->target;
         char note[512] = "";
-        AUTO(json_decref) json_t *list = settings(p, note, sizeof note);
+        AUTO(json_decref) json_t *list = resize_settings(p, note, sizeof note);
         char *rest = canary_rest(c, p);
         (void)budget_spend(c, p);
         t->apply_state.changed_ms = p->now.ms;
@@ -190,14 +192,14 @@ static struct resizing *kept_of(const struct resize *z)
         return kept;
 }
 
-static void answered(void *arg, const struct client_answer *answer);
+static void resize_answered(void *arg, const struct client_answer *answer);
 
 static void resize_read(struct resize *z)
 {
         struct call call = {.method = HTTP_GET, .path = z->path};
         z->by_subresource = false;
         z->steps++;
-        client_start(z->controller->client, &call, answered, z);
+        client_start(z->controller->client, &call, resize_answered, z);
 }
 
 static int64_t again_ms(int failures)
@@ -208,7 +210,7 @@ static int64_t again_ms(int failures)
         return ms < AGAIN_MOST_MS ? ms : AGAIN_MOST_MS;
 }
 
-static void deny(struct controller *c, struct target *t, const char *text)
+static void resize_deny(struct controller *c, struct target *t, const char *text)
 {
         if (t->denied && strcmp(t->denied, text) == 0)
                 return;
@@ -226,7 +228,7 @@ static void resize_missed(struct resize *z)
         resize_end(z, &(struct err){0}, 0);
 }
 
-static void put_off(struct resize *z, struct resizing *kept, const char *why)
+static void resize_put_off(struct resize *z, struct resizing *kept, const char *why)
 {
         kept->failures++;
         kept->again.ns = loop_now(z->controller->loop).mono.ns + again_ms(kept->failures) * 1000000;
@@ -247,7 +249,7 @@ static void resize_stands_not(struct resize *z)
         struct err err = {0};
         struct resizing *kept = z->resized ? kept_of(z) : NULL;
         if (kept)
-                put_off(z, kept, "what is written does not stand: somebody changes it as it comes");
+                resize_put_off(z, kept, "what is written does not stand: somebody changes it as it comes");
         else
                 err_set(&err, ERR_STALE, "pod '%s' changes all the time", z->key);
         resize_end(z, &err, 0);
@@ -276,11 +278,11 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         }
         if (kept) {
                 const char *said = strstr(err->text, "HTTP "); /* which pod and how is told beside it */
-                put_off(z, kept, said ? said : err->text);
+                resize_put_off(z, kept, said ? said : err->text);
                 c->count.resizes_refused++;
                 refusal_tell(c, &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
                 if (err->code == ERR_DENIED)
-                        deny(c, t, err->text);
+                        resize_deny(c, t, err->text);
         }
         resize_end(z, &(struct err){0}, 0);
 }
@@ -321,8 +323,8 @@ static const struct wanted *wanted_of(const struct resize *z, struct text contai
 }
 
 /* What is wanted of the pod as it was read, less what somebody else set; *ret_foreign: there is such. */
-static struct resize_container *containers_of(const struct resize *z, const struct pod_view *v, struct text body,
-                                              bool *ret_foreign)
+static struct resize_container *resize_containers_of(const struct resize *z, const struct pod_view *v, struct text body,
+                                                     bool *ret_foreign)
 {
         AUTO(json_decref) json_t *pod = json_loadb(body.p, body.len, 0, NULL);
         struct resize_container *c = arena_new(&z->controller->plans, ((size_t)v->containers + 1) * sizeof *c);
@@ -351,7 +353,7 @@ struct remembered { /* by the pod's own annotation */
         size_t rows;
 };
 
-static int remember(void *arg, const struct recorded *row)
+static int resize_remember(void *arg, const struct recorded *row)
 {
         struct remembered *to = arg;
         if (to->rows < VIEW_CONTAINERS)
@@ -359,7 +361,7 @@ static int remember(void *arg, const struct recorded *row)
         return 0;
 }
 
-static const struct recorded *recorded_of(const struct remembered *all, struct text container)
+static const struct recorded *resize_recorded_of(const struct remembered *all, struct text container)
 {
         for (size_t i = 0; i < all->rows; i++)
                 if (text_equal(all->row[i].container, container))
@@ -368,9 +370,9 @@ static const struct recorded *recorded_of(const struct remembered *all, struct t
 }
 
 /* The request before ours, as the pod records it, else as it is: it was its template's until now. */
-static struct recorded original_of(const struct remembered *originals, const struct container_view *v)
+static struct recorded resize_original_of(const struct remembered *originals, const struct container_view *v)
 {
-        const struct recorded *known = recorded_of(originals, v->name);
+        const struct recorded *known = resize_recorded_of(originals, v->name);
         struct recorded row = {.container = v->name};
         if (known)
                 return *known;
@@ -379,7 +381,7 @@ static struct recorded original_of(const struct remembered *originals, const str
         return row;
 }
 
-static bool is_lowered(const struct recorded *original, enum resource r, struct amount to)
+static bool resize_is_lowered(const struct recorded *original, enum resource r, struct amount to)
 {
         struct amount was = original->request[r].set ? original->request[r] : original->limit[r];
         return to.set && was.set && to.value < was.value;
@@ -389,13 +391,13 @@ struct notes {
         const char *original, *applied, *raised; /* in the arena; NULL: none */
 };
 
-static const char *printed(struct arena *a, const struct recorded *row, size_t rows)
+static const char *resize_printed(struct arena *a, const struct recorded *row, size_t rows)
 {
         AUTO(mem_free) char *text = record_print(row, rows);
         return text ? arena_text(a, text_of(text)) : NULL;
 }
 
-static const char *kept(struct arena *a, struct text annotation)
+static const char *resize_kept(struct arena *a, struct text annotation)
 {
         return annotation.len ? arena_text(a, annotation) : NULL;
 }
@@ -420,21 +422,22 @@ static int notes_after(const struct resize *z, const struct pod_view *v, const s
         struct recorded *applied = arena_new(a, ((size_t)v->containers + 1) * sizeof *applied);
         const struct our_annotations *ours = &v->meta.annotation;
         size_t rows = 0;
-        if (ours->original.len && record_read(ours->original, a, remember, originals, err) < 0)
+        if (ours->original.len && record_read(ours->original, a, resize_remember, originals, err) < 0)
                 return ERR_INVALID;
         for (int i = 0; i < v->containers; i++) {
                 if (c[i].role == ROLE_INIT)
                         continue;
-                original[rows] = original_of(originals, &v->container[i]);
+                original[rows] = resize_original_of(originals, &v->container[i]);
                 applied[rows] = (struct recorded){.container = v->container[i].name};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         struct amount after = c[i].to[r].set ? c[i].to[r] : c[i].request[r];
-                        if (is_lowered(&original[rows], r, after))
+                        if (resize_is_lowered(&original[rows], r, after))
                                 applied[rows].request[r] = after;
                 }
                 rows += applied[rows].request[CPU].set || applied[rows].request[MEMORY].set;
         }
-        *ret = (struct notes){printed(a, original, rows), printed(a, applied, rows), raised_note(z, rows > 0)};
+        *ret = (struct notes){resize_printed(a, original, rows), resize_printed(a, applied, rows),
+                              raised_note(z, rows > 0)};
         return 0;
 }
 
@@ -444,17 +447,17 @@ static struct notes notes_before(const struct resize *z, const struct our_annota
         struct arena *a = &z->controller->plans;
         if (after->applied)
                 return *after;
-        return (struct notes){kept(a, ours->original), kept(a, ours->applied), raised_note(z, true)};
+        return (struct notes){resize_kept(a, ours->original), resize_kept(a, ours->applied), raised_note(z, true)};
 }
 
 /* --- the steps --- */
 
-static void send(struct resize *z, const char *subresource, json_t *patch)
+static void resize_send(struct resize *z, const char *subresource, json_t *patch)
 {
         AUTO(mem_free) char *path = mem_printf("%s%s", z->path, subresource);
         z->by_subresource = *subresource != '\0';
         z->steps++;
-        patch_send(z->controller->client, path, patch, false, answered, z);
+        patch_send(z->controller->client, path, patch, false, resize_answered, z);
         json_decref(patch);
 }
 
@@ -476,8 +479,8 @@ static struct patch_resources patch_of(const struct resize *z, const struct pod_
 }
 
 /* The annotations alone; NULL: they say so already. */
-static json_t *annotating(const struct resize *z, const struct pod_view *v, struct text body, const struct notes *n,
-                          struct err *err)
+static json_t *resize_annotations(const struct resize *z, const struct pod_view *v, struct text body,
+                                  const struct notes *n, struct err *err)
 {
         struct patch_resources want = patch_of(z, v, body, n);
         json_t *patch = patch_build(&want, err);
@@ -488,12 +491,13 @@ static json_t *annotating(const struct resize *z, const struct pod_view *v, stru
 }
 
 /* The requests alone. */
-static json_t *resizing(struct resize *z, const struct pod_view *v, struct text body, const struct resize_container *c,
-                        struct err *err)
+static json_t *resize_requests(struct resize *z, const struct pod_view *v, struct text body,
+                               const struct resize_container *c, struct err *err)
 {
         struct arena *a = &z->controller->plans;
         const struct our_annotations *ours = &v->meta.annotation;
-        struct notes stand = {kept(a, ours->original), kept(a, ours->applied), kept(a, ours->raised)};
+        struct notes stand = {resize_kept(a, ours->original), resize_kept(a, ours->applied),
+                              resize_kept(a, ours->raised)};
         struct patch_resources want = patch_of(z, v, body, &stand);
         struct patch_container *pc = arena_new(a, ((size_t)v->containers + 1) * sizeof *pc);
         z->note[0] = '\0';
@@ -504,13 +508,13 @@ static json_t *resizing(struct resize *z, const struct pod_view *v, struct text 
                         to->write[r] = c[i].to[r].set;
                         to->to[r] = c[i].to[r];
                         if (to->write[r])
-                                note_change(z->note, sizeof z->note, to->name, r, c[i].request[r].value,
-                                            c[i].to[r].value);
+                                resize_note_change(z->note, sizeof z->note, to->name, r, c[i].request[r].value,
+                                                   c[i].to[r].value);
                 }
                 want.containers += to->write[CPU] || to->write[MEMORY];
         }
         want.container = pc;
-        want.basis = kept(a, ours->basis);
+        want.basis = resize_kept(a, ours->basis);
         want.raised = stand.raised;
         return patch_build(&want, err);
 }
@@ -569,12 +573,12 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
 }
 
 /* One step: annotations before what they record, requests, and no annotations once nothing is ours. */
-static void step(struct resize *z, const struct pod_view *v, struct text body)
+static void resize_step(struct resize *z, const struct pod_view *v, struct text body)
 {
         struct err err = {0};
         struct notes after;
         bool foreign = false;
-        struct resize_container *c = containers_of(z, v, body, &foreign);
+        struct resize_container *c = resize_containers_of(z, v, body, &foreign);
         enum resize_verdict verdict = resize_judge(c, (size_t)v->containers);
         if (z->resized && !z->told && verdict == RESIZE_STANDS && !foreign)
                 tell_resized(z);
@@ -587,16 +591,16 @@ static void step(struct resize *z, const struct pod_view *v, struct text body)
                 return;
         }
         const struct notes before = notes_before(z, &v->meta.annotation, &after);
-        json_t *notes = annotating(z, v, body, verdict == RESIZE_WRITES ? &before : &after, &err);
+        json_t *notes = resize_annotations(z, v, body, verdict == RESIZE_WRITES ? &before : &after, &err);
         if (notes) {
-                send(z, "", notes);
+                resize_send(z, "", notes);
                 return;
         }
         if (err.code == 0 && verdict == RESIZE_WRITES) {
-                json_t *patch = resizing(z, v, body, c, &err);
+                json_t *patch = resize_requests(z, v, body, c, &err);
                 if (patch) {
                         z->resized = true;
-                        send(z, "/resize", patch);
+                        resize_send(z, "/resize", patch);
                         return;
                 }
         }
@@ -606,7 +610,7 @@ static void step(struct resize *z, const struct pod_view *v, struct text body)
                 resize_done(z, NULL);
 }
 
-static void answered(void *arg, const struct client_answer *answer)
+static void resize_answered(void *arg, const struct client_answer *answer)
 {
         struct resize *z = arg;
         struct controller *c = z->controller;
@@ -633,12 +637,12 @@ static void answered(void *arg, const struct client_answer *answer)
         } else if (err.code != 0) {
                 resize_end(z, &err, 0);
         } else {
-                step(z, v, answer->body);
+                resize_step(z, v, answer->body);
         }
         arena_reset(&c->plans);
 }
 
-static void want(struct resize *z, const struct plan *p, const struct pod *pod)
+static void resize_take_wanted(struct resize *z, const struct plan *p, const struct pod *pod)
 {
         z->wanted = mem_new_array((size_t)p->containers + 1, sizeof *z->wanted);
         for (int i = 0; i < p->containers; i++)
@@ -670,6 +674,6 @@ void resize_pod(struct controller *c, const struct plan *p)
                 .set_ms = resize_set_ms(p),
         };
         memcpy(z->uid, pod->uid, UID_BYTES);
-        want(z, p, pod);
+        resize_take_wanted(z, p, pod);
         resize_read(z);
 }

@@ -46,8 +46,8 @@ static void note_target(struct retuning *r, const struct autoscaler_metric *m, i
                  (long long)m->percent, (long long)to);
 }
 
-static json_t *build(struct retuning *r, const struct plan_autoscaler *p, struct text object, const char *version,
-                     struct err *err)
+static json_t *retune_build(struct retuning *r, const struct plan_autoscaler *p, struct text object,
+                            const char *version, struct err *err)
 {
         struct patch_target target[VIEW_METRICS];
         struct recorded_target original[VIEW_METRICS], applied[VIEW_METRICS];
@@ -76,7 +76,7 @@ static json_t *build(struct retuning *r, const struct plan_autoscaler *p, struct
 
 /* --- after the patch --- */
 
-static void deny(struct retuning *r, struct autoscaler *s, const char *why)
+static void retune_deny(struct retuning *r, struct autoscaler *s, const char *why)
 {
         mem_free(s->denied);
         s->denied = mem_string(why);
@@ -86,24 +86,24 @@ static void deny(struct retuning *r, struct autoscaler *s, const char *why)
                  KV("name", s->name), KV("why", why));
 }
 
-static void permit(struct autoscaler *s)
+static void retune_permit(struct autoscaler *s)
 {
         mem_free(s->denied);
         s->denied = NULL;
         s->permitted = true;
 }
 
-static void patched(void *arg, const struct client_answer *answer)
+static void retune_patched(void *arg, const struct client_answer *answer)
 {
         struct retuning *r = arg;
         struct controller *c = r->controller;
         struct autoscaler *s = autoscaler_of(r);
         struct err err = answer->err;
         if (s && (err.code == ERR_DENIED || err.code == ERR_INVALID)) {
-                deny(r, s, err.text);
+                retune_deny(r, s, err.text);
                 err.code = 0; /* the hold tells it */
         } else if (s && err.code == 0) {
-                permit(s);
+                retune_permit(s);
                 if (!r->asks)
                         (void)autoscaler_answer(&c->cache, r->kind, answer->body, r->events, &err);
         }
@@ -118,7 +118,7 @@ static void patched(void *arg, const struct client_answer *answer)
 }
 
 /* Decide on what was just read: only what still wants to be changed is. */
-static void fetched(void *arg, const struct client_answer *answer)
+static void retune_fetched(void *arg, const struct client_answer *answer)
 {
         struct retuning *r = arg;
         struct controller *c = r->controller;
@@ -126,7 +126,7 @@ static void fetched(void *arg, const struct client_answer *answer)
         struct object_view view = {0};
         struct plan plan = {0};
         if (err.code == ERR_DENIED && autoscaler_of(r)) {
-                deny(r, autoscaler_of(r), err.text);
+                retune_deny(r, autoscaler_of(r), err.text);
                 retuning_end(r, &(struct err){0}, 0);
                 return;
         }
@@ -147,14 +147,14 @@ static void fetched(void *arg, const struct client_answer *answer)
                 return;
         }
         r->asks = due->hold == AUTOSCALER_ASKING;
-        AUTO(json_decref) json_t *patch = build(r, due, answer->body, arena_text(&c->plans, view.version), &err);
+        AUTO(json_decref) json_t *patch = retune_build(r, due, answer->body, arena_text(&c->plans, view.version), &err);
         if (patch && json_array_size(patch) == 0)
                 err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", due->of->kind->word,
                         due->of->name);
         if (err.code != 0)
                 retuning_end(r, &err, 0);
         else
-                patch_send(c->client, r->path, patch, r->asks, patched, r);
+                patch_send(c->client, r->path, patch, r->asks, retune_patched, r);
         arena_reset(&c->plans);
 }
 
@@ -168,5 +168,5 @@ void retune_plan(struct controller *c, const struct plan *p)
         r->events = s->events;
         r->kind = s->kind;
         r->path = path_of(s->kind->group, s->kind->version, s->ns, s->kind->plural, s->name, NULL);
-        client_start(c->client, &(struct call){.method = HTTP_GET, .path = r->path}, fetched, r);
+        client_start(c->client, &(struct call){.method = HTTP_GET, .path = r->path}, retune_fetched, r);
 }

@@ -28,7 +28,7 @@ static bool same_pod(const struct prometheus_series *a, const struct prometheus_
 }
 
 /* Points of one time are in the order of namespaces and names, as the metrics API lists them. */
-static int64_t fold(struct controller *c, const struct prometheus_answer *a)
+static int64_t scrape_fold(struct controller *c, const struct prometheus_answer *a)
 {
         struct pod_metrics_view *view = MEM_NEW(struct pod_metrics_view);
         int64_t pods = 0;
@@ -58,14 +58,14 @@ static bool anything_runs(const struct controller *c, const char *ns)
         return false;
 }
 
-static void answered(void *arg, const struct prometheus_answer *a)
+static void scrape_answered(void *arg, const struct prometheus_answer *a)
 {
         struct scrape *r = arg;
         struct controller *c = r->controller;
         struct metrics_result result = {.refused = (int64_t)a->refused, .date = a->date, .err = a->err};
         c->scrape = NULL;
         if (a->err.code == 0)
-                result.pods = fold(c, a);
+                result.pods = scrape_fold(c, a);
         if (a->err.code == 0 && a->points == 0 && anything_runs(c, r->ns))
                 err_set(&result.err, ERR_NOTFOUND,
                         "usage from Prometheus: it has no container's usage of the last minutes: are "
@@ -90,7 +90,7 @@ void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
                                      .points_most = SIZE_MAX};
         *r = (struct scrape){.controller = c, .ns = ns, .done = done};
         c->scrape = r;
-        r->fetch = prometheus_fetch(c->prometheus, &s, answered, r);
+        r->fetch = prometheus_fetch(c->prometheus, &s, scrape_answered, r);
 }
 
 void scrape_stop(struct controller *c)

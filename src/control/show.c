@@ -21,7 +21,8 @@ static snapshot_amount applied_of(const struct target *t, const struct plan_cont
         return current.set && original.set && current.value < original.value ? current.value : -1;
 }
 
-static struct snapshot_numbers numbers_of(const struct target *t, const struct plan_container *c, enum resource r)
+static struct snapshot_numbers snapshot_numbers_of(const struct target *t, const struct plan_container *c,
+                                                   enum resource r)
 {
         const struct amount target = plan_amount_of(c, r, PLAN_TARGET), original = plan_amount_of(c, r, PLAN_ORIGINAL);
         enum reason rule = c->advice.of[r].reason;
@@ -41,7 +42,7 @@ static struct snapshot_numbers numbers_of(const struct target *t, const struct p
         };
 }
 
-static const struct snapshot_container *containers_of(struct snapshot *v, const struct plan *p)
+static const struct snapshot_container *snapshot_containers_of(struct snapshot *v, const struct plan *p)
 {
         struct snapshot_container *to = arena_new(&v->arena, (size_t)p->containers * sizeof *to);
         for (int i = 0; i < p->containers; i++) {
@@ -51,7 +52,7 @@ static const struct snapshot_container *containers_of(struct snapshot *v, const 
                 to[i].state = (uint8_t)c->facts.learned.state;
                 to[i].ignored = c->facts.ignored;
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        to[i].of[r] = numbers_of(p->target, c, r);
+                        to[i].of[r] = snapshot_numbers_of(p->target, c, r);
         }
         return to;
 }
@@ -65,7 +66,7 @@ static const struct snapshot_condition *conditions_of(struct snapshot *v, const 
         return snapshot_conditions(v, c, (size_t)p->conditions);
 }
 
-static struct snapshot_target *row_of(struct snapshot *v, const struct target *t)
+static struct snapshot_target *snapshot_row_of(struct snapshot *v, const struct target *t)
 {
         struct snapshot_target *to = snapshot_row_new(
                 v, &(struct snapshot_row_name){t->ns, t->group, t->version, t->kind, t->name, t->recommendation});
@@ -81,7 +82,7 @@ void snapshot_show_target(struct controller *c, const struct plan *p)
         const struct workload *wl = t->workload;
         if (!v)
                 return;
-        struct snapshot_target *to = row_of(v, t);
+        struct snapshot_target *to = snapshot_row_of(v, t);
         struct labels own = workload_own_labels(wl);
         to->labels = snapshot_labels(v, own.pair, own.count, &to->labels_size);
         to->profile = t->profile ? t->profile->shown : NULL;
@@ -107,7 +108,7 @@ void snapshot_show_target(struct controller *c, const struct plan *p)
         to->applied_ms = t->apply_state.changed_ms;
         to->confidence_percent = p->confidence_percent;
         to->containers = (uint16_t)p->containers;
-        to->container = containers_of(v, p);
+        to->container = snapshot_containers_of(v, p);
         to->conditions = (uint16_t)p->conditions;
         to->condition = conditions_of(v, p);
         snapshot_add_target(v, to);
@@ -116,7 +117,7 @@ void snapshot_show_target(struct controller *c, const struct plan *p)
 void snapshot_show_gone(struct controller *c, const struct target *t)
 {
         if (c->next_view && t->published && t->published->known)
-                snapshot_add_published(c->next_view, t->published, row_of(c->next_view, t), true);
+                snapshot_add_published(c->next_view, t->published, snapshot_row_of(c->next_view, t), true);
 }
 
 /* --- a pass --- */
@@ -130,7 +131,7 @@ void snapshot_begin(struct controller *c)
 }
 
 /* An autoscaler takes a pod without a value for one not measured; an old value it would take for the present one. */
-static int64_t fresh_ms(const struct controller *c)
+static int64_t snapshot_fresh_ms(const struct controller *c)
 {
         enum { INTERVALS = 3, LEAST_MS = 2 * MINUTE_MS };
         int64_t ms = INTERVALS * c->options.interval_ms;
@@ -144,7 +145,7 @@ struct snapshot *snapshot_end(struct controller *c)
                 return snapshot_new();
         snapshot_add_namespaces(&c->cache, v);
         snapshot_add_hpas(&c->cache, v);
-        snapshot_add_utilization(&c->cache, (struct wall){clocks_earlier(c)}, fresh_ms(c), v);
+        snapshot_add_utilization(&c->cache, (struct wall){clocks_earlier(c)}, snapshot_fresh_ms(c), v);
         snapshot_add_other_autoscalers(&c->cache, v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.apply_never;

@@ -55,8 +55,8 @@ void windows_settle(struct controller *c)
 
 /* --- status --- */
 
-static json_t *condition(const char *type, bool status, const char *reason, const char *message, int64_t since_ms,
-                         int64_t generation)
+static json_t *standing_condition(const char *type, bool status, const char *reason, const char *message,
+                                  int64_t since_ms, int64_t generation)
 {
         char time[WALL_TEXT_MAX];
         return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", type, "status", status ? "True" : "False", "reason",
@@ -83,7 +83,7 @@ static const struct watched_kind *missing_kind(struct controller *c, const struc
         return NULL;
 }
 
-static void judge(struct controller *c, const struct profile *p, struct verdict *v)
+static void standing_judge(struct controller *c, const struct profile *p, struct verdict *v)
 {
         const struct watched_kind *missing = missing_kind(c, p);
         const char *blind = watch_blind(c);
@@ -137,7 +137,7 @@ static bool far_apart(int64_t a, int64_t b)
 
 /* At once when counts or conditions change; when only the saving moves, by more than a twentieth and as seldom as a
  * Recommendation. */
-static bool due(const struct controller *c, const struct profile *p, uint64_t digest)
+static bool standing_due(const struct controller *c, const struct profile *p, uint64_t digest)
 {
         int64_t passed = loop_now(c->loop).wall.ms - p->written_ms;
         if (digest != p->written)
@@ -154,14 +154,14 @@ struct standing {
 };
 
 /* Tried again next cycle, not at each pass. */
-static void refused(struct controller *c, struct profile *p, const struct err *err)
+static void standing_refused(struct controller *c, struct profile *p, const struct err *err)
 {
         p->retry_ms = loop_now(c->loop).wall.ms + c->options.interval_ms;
         p->refused = true;
         refusal_tell(c, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
-static void written(void *arg, const struct client_answer *a)
+static void standing_written(void *arg, const struct client_answer *a)
 {
         struct standing *s = arg;
         struct profile *p = map_get(&s->controller->cache.profiles, text_of(s->key));
@@ -174,14 +174,14 @@ static void written(void *arg, const struct client_answer *a)
                         p->written_ms = loop_now(s->controller->loop).wall.ms;
                         memcpy(p->saving_written, p->saving, sizeof p->saving);
                 } else {
-                        refused(s->controller, p, &a->err);
+                        standing_refused(s->controller, p, &a->err);
                 }
         }
         mem_free(s->key);
         mem_free(s);
 }
 
-static json_t *canary_json(const struct profile *p)
+static json_t *standing_canary_json(const struct profile *p)
 {
         const struct canary_tally *t = &p->canary;
         return json_pack("{s:I, s:I, s:I, s:I, s:b}", "workloads", (json_int_t)t->workloads, "changed",
@@ -189,21 +189,21 @@ static json_t *canary_json(const struct profile *p)
                          "open", !p->canary_closed);
 }
 
-static void send(struct controller *c, struct profile *p, const struct verdict *v, uint64_t digest)
+static void standing_send(struct controller *c, struct profile *p, const struct verdict *v, uint64_t digest)
 {
         char cpu[QUANTITY_TEXT_MAX], memory[QUANTITY_TEXT_MAX];
         json_t *conditions = json_array();
-        json_array_append_new(conditions, condition("Ready", v->ready, v->ready_reason, v->ready_message,
-                                                    p->ready_since_ms, p->generation));
-        json_array_append_new(conditions, condition("Degraded", v->degraded, v->degraded_reason, v->degraded_message,
-                                                    p->degraded_since_ms, p->generation));
+        json_array_append_new(conditions, standing_condition("Ready", v->ready, v->ready_reason, v->ready_message,
+                                                             p->ready_since_ms, p->generation));
+        json_array_append_new(conditions, standing_condition("Degraded", v->degraded, v->degraded_reason,
+                                                             v->degraded_message, p->degraded_since_ms, p->generation));
         json_t *status = json_pack("{s:I, s:{s:I, s:I, s:I}, s:{s:s, s:s}, s:o}", "observedGeneration",
                                    (json_int_t)p->generation, "targets", "matched", (json_int_t)p->matched, "ready",
                                    (json_int_t)p->ready, "applied", (json_int_t)p->applied, "saving", "cpu",
                                    quantity_print_cpu(p->saving[CPU], cpu), "memory",
                                    quantity_print_memory(p->saving[MEMORY], memory), "conditions", conditions);
         if (canary_among(p))
-                json_object_set_new(status, "canary", canary_json(p));
+                json_object_set_new(status, "canary", standing_canary_json(p));
         json_t *body = json_pack("{s:s, s:s, s:{s:s}, s:o}", "apiVersion", "halflife.dev/v1alpha1", "kind",
                                  profile_kind(p), "metadata", "name", p->name, "status", status);
         struct standing *s = MEM_NEW(struct standing);
@@ -212,12 +212,12 @@ static void send(struct controller *c, struct profile *p, const struct verdict *
                 path_of("halflife.dev", "v1alpha1", p->ns, p->ns ? "profiles" : "clusterprofiles", p->name, "status");
         p->busy = true;
         c->writing++;
-        apply_send(c->client, path, body, written, s);
+        apply_send(c->client, path, body, standing_written, s);
         mem_free(path);
         json_decref(body);
 }
 
-static void turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
+static void standing_turn(bool now, bool *was, int64_t *since_ms, int64_t at_ms)
 {
         if (now == *was && *since_ms)
                 return;
@@ -240,9 +240,9 @@ void standing_publish(struct controller *c)
                 struct verdict v;
                 if (p->busy || (p->refused && now < p->retry_ms && p->retry_ms - now <= c->options.interval_ms))
                         continue;
-                judge(c, p, &v);
-                turn(v.ready, &p->was_ready, &p->ready_since_ms, now);
-                turn(v.degraded, &p->was_degraded, &p->degraded_since_ms, now);
+                standing_judge(c, p, &v);
+                standing_turn(v.ready, &p->was_ready, &p->ready_since_ms, now);
+                standing_turn(v.degraded, &p->was_degraded, &p->degraded_since_ms, now);
                 int64_t counts[] = {p->matched,           p->ready,          p->applied,
                                     p->generation,        v.ready,           v.degraded,
                                     p->canary.workloads,  p->canary.changed, p->canary.stood,
@@ -250,7 +250,7 @@ void standing_publish(struct controller *c)
                 uint64_t digest = digest_bytes(0, counts, sizeof counts);
                 digest = digest_bytes(digest, v.ready_message, strlen(v.ready_message) + 1);
                 digest = digest_bytes(digest, v.degraded_message, strlen(v.degraded_message) + 1);
-                if (due(c, p, digest))
-                        send(c, p, &v, digest);
+                if (standing_due(c, p, digest))
+                        standing_send(c, p, &v, digest);
         }
 }

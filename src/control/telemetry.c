@@ -165,7 +165,7 @@ static const struct metric metrics[METRICS] = {
 static const char *const verbs[VERBS] = {"get", "list", "watch", "create", "update", "patch", "apply", "delete"};
 static const char *const codes[CODES] = {"none", "2xx", "3xx", "4xx", "409", "429", "5xx"};
 
-static int code_of(int status)
+static int telemetry_code_of(int status)
 {
         if (status == 409)
                 return CODE_409;
@@ -183,7 +183,7 @@ void telemetry_observe(void *arg, const char *verb, const char *path, int status
         struct controller *c = arg;
         for (int v = 0; v < VERBS; v++)
                 if (strcmp(verb, verbs[v]) == 0)
-                        c->count.requests[v][code_of(status)]++;
+                        c->count.requests[v][telemetry_code_of(status)]++;
         log_debug("request", KV("id", id), KV("verb", verb), KV("path", path), KV_INT("status", status),
                   KV_INT("ms", took_ms));
 }
@@ -200,19 +200,19 @@ static double resident_bytes(void)
         return (double)pages * (double)sysconf(_SC_PAGESIZE);
 }
 
-static void one(struct buf *out, enum metric_id id, double value)
+static void telemetry_one(struct buf *out, enum metric_id id, double value)
 {
         metric_family(out, &metrics[id]);
         metric_sample(out, &metrics[id], NULL, value);
 }
 
-static void labelled(struct buf *out, enum metric_id id, const char *key, const char *value, double amount)
+static void telemetry_labelled(struct buf *out, enum metric_id id, const char *key, const char *value, double amount)
 {
         char label[160];
         metric_sample(out, &metrics[id], metric_label(key, value, label, sizeof label), amount);
 }
 
-static void requests(struct buf *out, const struct controller *c)
+static void telemetry_requests(struct buf *out, const struct controller *c)
 {
         metric_family(out, &metrics[M_REQUESTS]);
         for (int v = 0; v < VERBS; v++)
@@ -225,33 +225,34 @@ static void requests(struct buf *out, const struct controller *c)
                 }
 }
 
-static void states(struct buf *out, const struct controller *c)
+static void telemetry_states(struct buf *out, const struct controller *c)
 {
         metric_family(out, &metrics[M_TARGETS]);
         for (int s = 0; s < STATES; s++)
-                labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)c->by_state[s]);
+                telemetry_labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)c->by_state[s]);
 }
 
-static void learning(struct buf *out, const struct controller *c)
+static void telemetry_learning(struct buf *out, const struct controller *c)
 {
         metric_family(out, &metrics[M_SAMPLES]);
         for (int v = 0; v < SAMPLE_VERDICTS; v++)
-                labelled(out, M_SAMPLES, "result", sample_verdict_name((enum sample_verdict)v),
-                         (double)c->count.samples[v]);
+                telemetry_labelled(out, M_SAMPLES, "result", sample_verdict_name((enum sample_verdict)v),
+                                   (double)c->count.samples[v]);
         metric_family(out, &metrics[M_HELD]);
         for (int r = 1; r < REASONS; r++)
                 if (c->by_reason[r])
-                        labelled(out, M_HELD, "reason", reason_name((enum reason)r), (double)c->by_reason[r]);
+                        telemetry_labelled(out, M_HELD, "reason", reason_name((enum reason)r), (double)c->by_reason[r]);
 }
 
-static void guards(struct buf *out, const struct controller *c)
+static void telemetry_guards(struct buf *out, const struct controller *c)
 {
         metric_family(out, &metrics[M_GUARDS]);
         for (int g = GUARD_NONE + 1; g < GUARD_CAUSES; g++)
-                labelled(out, M_GUARDS, "cause", guard_cause_name((enum guard_cause)g), (double)c->count.guards[g]);
+                telemetry_labelled(out, M_GUARDS, "cause", guard_cause_name((enum guard_cause)g),
+                                   (double)c->count.guards[g]);
 }
 
-static void seconds(struct buf *out, enum metric_id id, const struct metric_seconds *s)
+static void telemetry_seconds(struct buf *out, enum metric_id id, const struct metric_seconds *s)
 {
         metric_family(out, &metrics[id]);
         metric_seconds_sample(out, &metrics[id], NULL, s);
@@ -275,74 +276,75 @@ static double troubles_of(const struct controller *c)
         return count;
 }
 
-static void door(struct buf *out, const struct controller *c)
+static void telemetry_door(struct buf *out, const struct controller *c)
 {
         const struct server_counts n = server_counts(c->server);
         metric_family(out, &metrics[M_HTTP_ANSWERS]);
         for (int digit = 2; digit < 6; digit++)
-                labelled(out, M_HTTP_ANSWERS, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
-                         (double)n.answers[digit]);
-        one(out, M_HTTP_SHED, (double)n.shed);
-        one(out, M_HTTP_LATE, (double)n.late);
-        one(out, M_HTTP_REVIEWS, (double)n.reviews);
-        one(out, M_HTTP_CONNECTIONS, (double)n.connections);
+                telemetry_labelled(out, M_HTTP_ANSWERS, "code",
+                                   (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
+                                   (double)n.answers[digit]);
+        telemetry_one(out, M_HTTP_SHED, (double)n.shed);
+        telemetry_one(out, M_HTTP_LATE, (double)n.late);
+        telemetry_one(out, M_HTTP_REVIEWS, (double)n.reviews);
+        telemetry_one(out, M_HTTP_CONNECTIONS, (double)n.connections);
         metric_family(out, &metrics[M_ADMISSIONS]);
         for (int r = 0; r < ADMISSION_RESULTS; r++)
-                labelled(out, M_ADMISSIONS, "result", admission_result_name((enum admission_result)r),
-                         (double)inquiries_admitted(c->inquiries, (enum admission_result)r));
+                telemetry_labelled(out, M_ADMISSIONS, "result", admission_result_name((enum admission_result)r),
+                                   (double)inquiries_admitted(c->inquiries, (enum admission_result)r));
 }
 
-static void backfilled(struct buf *out, const struct backfill *b)
+static void telemetry_backfilled(struct buf *out, const struct backfill *b)
 {
         const struct backfill_counters *n = backfill_counted(b);
-        one(out, M_BACKFILL_BUSY, backfill_busy(b));
-        one(out, M_BACKFILL_SLICES, (double)n->slices);
-        one(out, M_BACKFILL_FAILURES, (double)n->failures);
-        one(out, M_BACKFILL_POINTS, (double)n->points);
-        one(out, M_BACKFILL_STRANGERS, (double)n->strangers);
-        one(out, M_BACKFILL_TARGETS, (double)n->targets);
+        telemetry_one(out, M_BACKFILL_BUSY, backfill_busy(b));
+        telemetry_one(out, M_BACKFILL_SLICES, (double)n->slices);
+        telemetry_one(out, M_BACKFILL_FAILURES, (double)n->failures);
+        telemetry_one(out, M_BACKFILL_POINTS, (double)n->points);
+        telemetry_one(out, M_BACKFILL_STRANGERS, (double)n->strangers);
+        telemetry_one(out, M_BACKFILL_TARGETS, (double)n->targets);
 }
 
 /* What only one who learns and writes has to tell. */
 static void write_learner(struct buf *out, const struct controller *c)
 {
-        learning(out, c);
-        seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
-        seconds(out, M_CHECKPOINT_SECONDS, &c->count.checkpoint_seconds);
-        one(out, M_UNKNOWN, (double)c->count.unknown_pods);
-        one(out, M_UNREAD, (double)c->count.unread_items);
-        one(out, M_CYCLES, (double)c->count.cycles);
-        one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
-        one(out, M_SOURCE_UP, !c->source_away);
+        telemetry_learning(out, c);
+        telemetry_seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
+        telemetry_seconds(out, M_CHECKPOINT_SECONDS, &c->count.checkpoint_seconds);
+        telemetry_one(out, M_UNKNOWN, (double)c->count.unknown_pods);
+        telemetry_one(out, M_UNREAD, (double)c->count.unread_items);
+        telemetry_one(out, M_CYCLES, (double)c->count.cycles);
+        telemetry_one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
+        telemetry_one(out, M_SOURCE_UP, !c->source_away);
         if (c->backfill)
-                backfilled(out, c->backfill);
-        one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
-        one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
-        one(out, M_KILLS, (double)c->count.kills);
-        one(out, M_KILLS_NOT_BELIEVED, (double)c->count.kills_not_believed);
-        one(out, M_APPLIED, (double)c->count.applied);
-        one(out, M_RETUNED, (double)c->count.retuned);
-        one(out, M_RESIZES, (double)c->count.resizes);
-        one(out, M_RESIZES_REFUSED, (double)c->count.resizes_refused);
-        one(out, M_RAISES, (double)c->count.raises);
-        one(out, M_CONFLICTS, (double)c->count.conflicts);
-        guards(out, c);
-        one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
-        one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
-        one(out, M_FUSE_BLOWN, c->fuse.blown != NULL);
-        one(out, M_DATABASE_UP, c->store && !c->store_error[0]);
-        one(out, M_PODS, (double)c->cache.pods.count);
-        one(out, M_HISTORIES, histories_of(c));
-        one(out, M_WORK, (double)queue_count(c->work));
-        one(out, M_LEADER, leads(c));
-        one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
+                telemetry_backfilled(out, c->backfill);
+        telemetry_one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
+        telemetry_one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
+        telemetry_one(out, M_KILLS, (double)c->count.kills);
+        telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)c->count.kills_not_believed);
+        telemetry_one(out, M_APPLIED, (double)c->count.applied);
+        telemetry_one(out, M_RETUNED, (double)c->count.retuned);
+        telemetry_one(out, M_RESIZES, (double)c->count.resizes);
+        telemetry_one(out, M_RESIZES_REFUSED, (double)c->count.resizes_refused);
+        telemetry_one(out, M_RAISES, (double)c->count.raises);
+        telemetry_one(out, M_CONFLICTS, (double)c->count.conflicts);
+        telemetry_guards(out, c);
+        telemetry_one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
+        telemetry_one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
+        telemetry_one(out, M_FUSE_BLOWN, c->fuse.blown != NULL);
+        telemetry_one(out, M_DATABASE_UP, c->store && !c->store_error[0]);
+        telemetry_one(out, M_PODS, (double)c->cache.pods.count);
+        telemetry_one(out, M_HISTORIES, histories_of(c));
+        telemetry_one(out, M_WORK, (double)queue_count(c->work));
+        telemetry_one(out, M_LEADER, leads(c));
+        telemetry_one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
 }
 
-static void utilizations(struct buf *out, const struct snapshot *v)
+static void telemetry_utilizations(struct buf *out, const struct snapshot *v)
 {
         utilization_write(out, &metrics[M_POD_CPU], v, CPU);
         utilization_write(out, &metrics[M_POD_MEMORY], v, MEMORY);
-        one(out, M_PODS_LEFT_OUT, (double)utilization_left_out(v));
+        telemetry_one(out, M_PODS_LEFT_OUT, (double)utilization_left_out(v));
 }
 
 static void custom_metrics(struct buf *out, const struct controller *c)
@@ -351,29 +353,30 @@ static void custom_metrics(struct buf *out, const struct controller *c)
         custom_metrics_server_counts(c->custom_metrics_server, answers);
         metric_family(out, &metrics[M_CUSTOM_ANSWERS]);
         for (int digit = 2; digit < 6; digit++)
-                labelled(out, M_CUSTOM_ANSWERS, "code", (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
-                         (double)answers[digit]);
+                telemetry_labelled(out, M_CUSTOM_ANSWERS, "code",
+                                   (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
+                                   (double)answers[digit]);
 }
 
-static void write_all(struct buf *out, const struct controller *c, const struct snapshot *v)
+static void telemetry_write_all(struct buf *out, const struct controller *c, const struct snapshot *v)
 {
         if (!c->options.replica) {
                 write_learner(out, c);
-                utilizations(out, v);
+                telemetry_utilizations(out, v);
         }
-        states(out, c);
-        requests(out, c);
-        one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
-        one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
-        one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
-        one(out, M_WATCH_FAILED, troubles_of(c));
+        telemetry_states(out, c);
+        telemetry_requests(out, c);
+        telemetry_one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
+        telemetry_one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
+        telemetry_one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
+        telemetry_one(out, M_WATCH_FAILED, troubles_of(c));
         if (c->options.serve_listen)
-                door(out, c);
+                telemetry_door(out, c);
         if (c->options.custom_listen)
                 custom_metrics(out, c);
         if (c->webhook)
-                one(out, M_CERTIFICATE, (double)webhook_expires_s(c->webhook));
-        one(out, M_MEMORY, resident_bytes());
+                telemetry_one(out, M_CERTIFICATE, (double)webhook_expires_s(c->webhook));
+        telemetry_one(out, M_MEMORY, resident_bytes());
 }
 
 void telemetry_publish(struct controller *c)
@@ -385,7 +388,7 @@ void telemetry_publish(struct controller *c)
         struct buf out;
         struct snapshot *v = snapshot_end(c);
         buf_init(&out, TEXT_MAX);
-        write_all(&out, c, v);
+        telemetry_write_all(&out, c, v);
         v->metrics_len = out.len;
         v->metrics = arena_text(&v->arena, buf_text(&out));
         buf_release(&out);

@@ -173,7 +173,7 @@ static bool is_standard(const struct watched_kind *k)
         return strcmp(k->group, "apps") == 0 || strcmp(k->group, "batch") == 0;
 }
 
-static void trouble(void *arg, const struct err *err)
+static void watch_trouble(void *arg, const struct err *err)
 {
         struct watch *w = arg;
         bool absent = err->code == ERR_NOTFOUND && w->kind && !is_standard(w->kind);
@@ -210,7 +210,7 @@ static struct watch *watch_selected(struct controller *c, const char *what, char
                 return NULL;
         }
         *w = (struct watch){.controller = c, .what = what, .begun = loop_now(c->loop).mono};
-        owner.trouble = trouble;
+        owner.trouble = watch_trouble;
         owner.arg = w;
         w->informer = informer_new(c->client, path, selector, &owner);
         mem_free(path);
@@ -322,7 +322,7 @@ static void not_found(struct controller *c, struct watched_kind *k)
 
 /* Another version is another path. What is found where it was is still to be told by discovery that it goes, or comes
  * back: its informer tries it again. */
-static void found(struct controller *c, struct watched_kind *k, const struct api_resource *r)
+static void watch_found(struct controller *c, struct watched_kind *k, const struct api_resource *r)
 {
         k->missing = false;
         if (k->informer && strcmp(k->version, r->version) == 0 && strcmp(k->plural, r->plural) == 0)
@@ -334,7 +334,7 @@ static void found(struct controller *c, struct watched_kind *k, const struct api
         workloads_watch(c, k);
 }
 
-static void discovered(void *arg, const struct api_resource *r, const struct err *err)
+static void watch_discovered(void *arg, const struct api_resource *r, const struct err *err)
 {
         struct asking *a = arg;
         struct controller *c = a->controller;
@@ -342,7 +342,7 @@ static void discovered(void *arg, const struct api_resource *r, const struct err
         mem_free(a);
         k->asking = NULL;
         if (err->code == 0)
-                found(c, k, r);
+                watch_found(c, k, r);
         else if (err->code == ERR_NOTFOUND)
                 not_found(c, k);
 }
@@ -361,7 +361,7 @@ static void ask_for(struct controller *c, struct watched_kind *k)
         k->asked = loop_now(c->loop).mono;
         *a = (struct asking){c, k};
         k->asking = a;
-        if (client_discover(c->client, k->group, k->kind, discovered, a) < 0) {
+        if (client_discover(c->client, k->group, k->kind, watch_discovered, a) < 0) {
                 k->asking = NULL;
                 mem_free(a);
         }
@@ -392,7 +392,7 @@ static bool is_recommended(const struct controller *c, const struct watched_kind
         return false;
 }
 
-static bool is_wanted(const struct controller *c, const struct watched_kind *k)
+static bool watch_is_wanted(const struct controller *c, const struct watched_kind *k)
 {
         return is_standard(k) || (k->flags & KIND_DEFAULT) || k->named || is_recommended(c, k);
 }
@@ -401,7 +401,7 @@ void watch_kinds(struct controller *c)
 {
         kinds_named(c);
         for (struct watched_kind *k = c->cache.kinds; k; k = k->next) {
-                k->wanted = is_wanted(c, k);
+                k->wanted = watch_is_wanted(c, k);
                 if (!k->wanted && k->informer)
                         watch_end(c, k, "no profile names it any more");
                 else if (is_to_ask_for(c, k))

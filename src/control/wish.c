@@ -20,7 +20,7 @@ struct answering {
         char *key; /* of the Recommendation: it may go meanwhile */
 };
 
-static void answered(void *arg, const struct client_answer *a)
+static void command_answered(void *arg, const struct client_answer *a)
 {
         struct answering *w = arg;
         struct published *p = map_get(&w->controller->cache.published, text_of(w->key));
@@ -35,7 +35,7 @@ static void answered(void *arg, const struct client_answer *a)
         mem_free(w);
 }
 
-static void answer(struct controller *c, struct published *p, enum annotation_command_name name)
+static void command_answer(struct controller *c, struct published *p, enum annotation_command_name name)
 {
         struct answering *w = MEM_NEW(struct answering);
         const struct target *t = p->target;
@@ -54,11 +54,11 @@ static void answer(struct controller *c, struct published *p, enum annotation_co
                                     .query = "fieldManager=" FIELD_MANAGER,
                                     .content_type = "application/merge-patch+json",
                                     .body = text_of(text)},
-                     answered, w);
+                     command_answered, w);
         free(text);
 }
 
-static void settle(struct controller *c, struct published *p, enum annotation_command_name name)
+static void command_settle(struct controller *c, struct published *p, enum annotation_command_name name)
 {
         struct annotation_command *w = p->command[name];
         if (!w || w->answering)
@@ -68,7 +68,7 @@ static void settle(struct controller *c, struct published *p, enum annotation_co
                 w->batch = c->batch_sent;
         }
         if (!c->store || c->batch_done >= w->batch)
-                answer(c, p, name);
+                command_answer(c, p, name);
 }
 
 void annotation_commands_settle(struct controller *c)
@@ -76,5 +76,5 @@ void annotation_commands_settle(struct controller *c)
         struct published *p;
         for (size_t at = 0; may_write(c) && (p = map_each(&c->cache.published, &at));)
                 for (int name = 0; p->known && p->target && name < ANNOTATION_COMMANDS; name++)
-                        settle(c, p, (enum annotation_command_name)name);
+                        command_settle(c, p, (enum annotation_command_name)name);
 }

@@ -136,8 +136,8 @@ static enum reason reason_shown(const struct advise_facts *f, enum resource r, c
         return g->step_limited ? REASON_STEP_LIMITED : of->reason;
 }
 
-static void judge(const struct advise_facts *f, const struct advise_container *c, enum resource r,
-                  const struct pod_facts *pod, struct advice *ret)
+static void advise_judge(const struct advise_facts *f, const struct advise_container *c, enum resource r,
+                         const struct pod_facts *pod, struct advice *ret)
 {
         struct correct_facts facts = correct_facts_of(f, c, r, pod);
         correct(&facts, &ret->of[r]);
@@ -156,22 +156,22 @@ bool advise(const struct advise_facts *f, const struct advise_container *c, size
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct pod_sum targets = {0}, requests = {0};
                 for (size_t i = 0; i < n; i++) {
-                        judge(f, &c[i], r, &pod, &ret[i]);
+                        advise_judge(f, &c[i], r, &pod, &ret[i]);
                         sum_add(&targets, &c[i], r, ret[i].of[r].target);
                         sum_add(&requests, &c[i], r, (struct amount){true, ret[i].gate[r].value});
                 }
                 pod.refused[r] = is_refused(f, r, &targets) || (deploys && is_refused(f, r, &requests));
                 for (size_t i = 0; i < n; i++) {
                         if (pod.refused[r])
-                                judge(f, &c[i], r, &pod, &ret[i]);
+                                advise_judge(f, &c[i], r, &pod, &ret[i]);
                         any |= !deploys && !ret[i].gate[r].hold;
                 }
         }
         return any;
 }
 
-static void answer(const struct advise_facts *f, const struct advise_container *c, enum resource r,
-                   const struct pod_facts *pod, struct deploy_advice *ret)
+static void advise_answer(const struct advise_facts *f, const struct advise_container *c, enum resource r,
+                          const struct pod_facts *pod, struct deploy_advice *ret)
 {
         struct correct_facts facts = correct_facts_of(f, c, r, pod);
         correct(&facts, &ret->of[r]);
@@ -190,14 +190,14 @@ bool advise_deploy(const struct advise_facts *f, const struct advise_container *
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 struct pod_sum targets = {0}, requests = {0};
                 for (size_t i = 0; i < n; i++) {
-                        answer(f, &c[i], r, &pod, &ret[i]);
+                        advise_answer(f, &c[i], r, &pod, &ret[i]);
                         sum_add(&targets, &c[i], r, ret[i].of[r].target);
                         sum_add(&requests, &c[i], r, ret[i].request[r]);
                 }
                 pod.refused[r] = is_refused(f, r, &targets) || is_refused(f, r, &requests);
                 for (size_t i = 0; i < n; i++) {
                         if (pod.refused[r])
-                                answer(f, &c[i], r, &pod, &ret[i]);
+                                advise_answer(f, &c[i], r, &pod, &ret[i]);
                         any |= ret[i].ours[r];
                 }
         }

@@ -2,13 +2,13 @@
 
 #include "core/sha256.h"
 
-static void add(struct sha256 *s, struct text part)
+static void canary_add(struct sha256 *s, struct text part)
 {
         sha256_add(s, part.p, part.len);
         sha256_add(s, "/", 1);
 }
 
-static uint32_t rank_of(struct sha256 *s)
+static uint32_t canary_digest_rank(struct sha256 *s)
 {
         uint8_t out[32];
         sha256_finish(s, out);
@@ -19,19 +19,19 @@ uint32_t canary_rank(struct text ns, struct text name)
 {
         struct sha256 s;
         sha256_init(&s);
-        add(&s, ns);
-        add(&s, name);
-        return rank_of(&s);
+        canary_add(&s, ns);
+        canary_add(&s, name);
+        return canary_digest_rank(&s);
 }
 
 uint32_t canary_rank_of(struct text ns, struct text kind, struct text name)
 {
         struct sha256 s;
         sha256_init(&s);
-        add(&s, ns);
-        add(&s, kind);
-        add(&s, name);
-        return rank_of(&s);
+        canary_add(&s, ns);
+        canary_add(&s, kind);
+        canary_add(&s, name);
+        return canary_digest_rank(&s);
 }
 
 bool canary_chosen(uint32_t rank, int percent)

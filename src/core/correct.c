@@ -47,7 +47,7 @@ const char *reason_name(enum reason r)
         return reason_text[r];
 }
 
-static int64_t saturate(__int128 v)
+static int64_t correct_saturate(__int128 v)
 {
         return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
@@ -56,10 +56,10 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step)
 {
         assert(value >= 0 && thousandths >= 0 && step >= 1);
         __int128 scaled = ((__int128)value * thousandths + 999) / 1000;
-        return saturate((scaled + step - 1) / step * step);
+        return correct_saturate((scaled + step - 1) / step * step);
 }
 
-static int64_t clamp(const struct resource_policy *p, int64_t v)
+static int64_t correct_clamp(const struct resource_policy *p, int64_t v)
 {
         if (v < p->min)
                 v = p->min;
@@ -68,7 +68,7 @@ static int64_t clamp(const struct resource_policy *p, int64_t v)
         return v;
 }
 
-static void set_target(struct correction *c, int64_t value, enum reason why)
+static void correct_set_target(struct correction *c, int64_t value, enum reason why)
 {
         c->target = (struct amount){true, value};
         c->reason = why;
@@ -105,15 +105,15 @@ static bool is_static(const struct correct_facts *f)
 static void scale_original(const struct correct_facts *f, struct correction *c)
 {
         if (is_static(f))
-                set_target(c, correct_scale(f->original.value, f->policy->static_factor, f->policy->round_to),
-                           REASON_STATIC);
+                correct_set_target(c, correct_scale(f->original.value, f->policy->static_factor, f->policy->round_to),
+                                   REASON_STATIC);
 }
 
 static void scale_model(const struct correct_facts *f, struct correction *c)
 {
         if (model_counts(f) && !is_static(f))
-                set_target(c, correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to),
-                           REASON_LOWERED);
+                correct_set_target(c, correct_scale(f->estimate.model, f->policy->multiplier, f->policy->round_to),
+                                   REASON_LOWERED);
 }
 
 /* A restart, a lost database or a silent source never takes back what was published. */
@@ -129,7 +129,7 @@ static void stand_on_last_good(const struct correct_facts *f, struct correction 
 static void clamp_to_policy(const struct correct_facts *f, struct correction *c)
 {
         if (model_counts(f) || is_static(f) || f->last_good.set)
-                c->target.value = clamp(f->policy, c->target.value);
+                c->target.value = correct_clamp(f->policy, c->target.value);
 }
 
 static void stop_at_original(const struct correct_facts *f, struct correction *c)
@@ -145,7 +145,7 @@ static void tell_under_provisioned(const struct correct_facts *f, struct correct
                                correct_scale(f->estimate.model, f->policy->multiplier, 1) > f->original.value;
 }
 
-static enum reason unmanaged(const struct correct_facts *f)
+static enum reason correct_unmanaged(const struct correct_facts *f)
 {
         if (f->role == ROLE_INIT)
                 return REASON_INIT;
@@ -158,7 +158,7 @@ static enum reason unmanaged(const struct correct_facts *f)
 
 static void leave_unmanaged(const struct correct_facts *f, struct correction *c)
 {
-        enum reason why = unmanaged(f);
+        enum reason why = correct_unmanaged(f);
         if (why)
                 keep_original(f, c, why);
 }
@@ -168,7 +168,7 @@ int64_t correct_floor(const struct correct_facts *f)
         int64_t least = f->range_min.set ? f->range_min.value : 0;
         if (f->range_ratio.set && f->range_ratio.value > 0 && f->limit.set) {
                 __int128 ratio = f->range_ratio.value;
-                int64_t by_ratio = saturate(((__int128)f->limit.value * 1000 + ratio - 1) / ratio);
+                int64_t by_ratio = correct_saturate(((__int128)f->limit.value * 1000 + ratio - 1) / ratio);
                 if (by_ratio > least)
                         least = by_ratio;
         }
@@ -181,24 +181,24 @@ static void raise_to_range(const struct correct_facts *f, struct correction *c)
         if (f->original.set && f->original.value < least)
                 least = f->original.value;
         if (c->target.set && c->target.value < least)
-                set_target(c, least, unless_unlearned(c, REASON_LIMIT_RANGE));
+                correct_set_target(c, least, unless_unlearned(c, REASON_LIMIT_RANGE));
 }
 
 static void need_original(const struct correct_facts *f, struct correction *c)
 {
-        if (!f->original.set && !unmanaged(f))
+        if (!f->original.set && !correct_unmanaged(f))
                 c->reason = REASON_NO_ORIGINAL;
 }
 
 /* From the second rule on there is a target wherever there is an original. */
-static bool is_lowered(const struct correct_facts *f, const struct correction *c)
+static bool correct_is_lowered(const struct correct_facts *f, const struct correction *c)
 {
         return f->original.set && c->target.value < f->original.value;
 }
 
 static void keep_qos(const struct correct_facts *f, struct correction *c)
 {
-        if (!f->guaranteed || !is_lowered(f, c))
+        if (!f->guaranteed || !correct_is_lowered(f, c))
                 return;
         if (f->keep_guaranteed)
                 keep_original(f, c, unless_unlearned(c, REASON_QOS));
@@ -209,12 +209,12 @@ static void keep_qos(const struct correct_facts *f, struct correction *c)
 static void stop_at_limit(const struct correct_facts *f, struct correction *c)
 {
         if (f->limit.set && c->target.set && c->target.value > f->limit.value)
-                set_target(c, f->limit.value, unless_unlearned(c, REASON_LIMIT_BOUND));
+                correct_set_target(c, f->limit.value, unless_unlearned(c, REASON_LIMIT_BOUND));
 }
 
 static void mark_injected(const struct correct_facts *f, struct correction *c)
 {
-        if (f->role == ROLE_INJECTED && is_lowered(f, c))
+        if (f->role == ROLE_INJECTED && correct_is_lowered(f, c))
                 c->reason = REASON_NOT_IN_TEMPLATE;
 }
 
@@ -242,7 +242,7 @@ const char *rule_name(enum rule r)
 }
 
 /* after may be NULL. */
-static void judge(const struct correct_facts *f, struct correction *c, struct correction *after)
+static void correct_judge(const struct correct_facts *f, struct correction *c, struct correction *after)
 {
         assert(f->policy && f->policy->round_to >= 1);
         assert(!f->original.set || f->original.value >= 0);
@@ -258,10 +258,10 @@ static void judge(const struct correct_facts *f, struct correction *c, struct co
 void correct_steps(const struct correct_facts *f, struct correction ret[static RULES])
 {
         struct correction last;
-        judge(f, &last, ret);
+        correct_judge(f, &last, ret);
 }
 
 void correct(const struct correct_facts *f, struct correction *ret)
 {
-        judge(f, ret, NULL);
+        correct_judge(f, ret, NULL);
 }

@@ -33,7 +33,7 @@ static const uint32_t crc_of[WORD][256] = {
         {BYTES(0x493c7d27, 0x9278fa4e, 0x211d826d, 0x423b04da, 0x847609b4, 0x0d006599, 0x1a00cb32, 0x34019664)},
 };
 
-static uint32_t number(const uint8_t in[static 4])
+static uint32_t crc_number(const uint8_t in[static 4])
 {
         return (uint32_t)in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
 }
@@ -41,7 +41,7 @@ static uint32_t number(const uint8_t in[static 4])
 /* The upper half first: only the lower one waits for the CRC of the bytes before. */
 static uint32_t add_word(uint32_t crc, const uint8_t in[static WORD])
 {
-        uint32_t low = number(in) ^ crc, up = number(in + 4);
+        uint32_t low = crc_number(in) ^ crc, up = crc_number(in + 4);
         return crc_of[3][up & 255] ^ crc_of[2][up >> 8 & 255] ^ crc_of[1][up >> 16 & 255] ^ crc_of[0][up >> 24] ^
                crc_of[7][low & 255] ^ crc_of[6][low >> 8 & 255] ^ crc_of[5][low >> 16 & 255] ^ crc_of[4][low >> 24];
 }

@@ -93,7 +93,7 @@ static struct usage_kill find_kill(const struct usage *u, const struct resource_
         return held;
 }
 
-static int64_t units_up(enum resource r, double value)
+static int64_t explain_units_up(enum resource r, double value)
 {
         return (int64_t)ceil(r == CPU ? value * 1000 : value);
 }
@@ -105,7 +105,7 @@ static struct estimate estimate_of(const struct explain *e, enum resource r)
         if (!e->learned)
                 return (struct estimate){0};
         double value = fmax(e->percentile, fmax(e->kill.bytes, e->week));
-        int64_t model = r == CPU ? units_up(r, value) : (int64_t)ceil(value / mebi) * (int64_t)mebi;
+        int64_t model = r == CPU ? explain_units_up(r, value) : (int64_t)ceil(value / mebi) * (int64_t)mebi;
         return (struct estimate){.known = true,
                                  .by_kill = e->kill.bytes > e->percentile && e->kill.bytes >= e->week,
                                  .model = model,
@@ -126,7 +126,7 @@ static void find_model(const struct explain_facts *f, struct explain *ret)
 
 /* --- the steps --- */
 
-static struct explain_step *add(struct explain *e, enum explain_kind kind, bool spoke, struct amount value)
+static struct explain_step *explain_add(struct explain *e, enum explain_kind kind, bool spoke, struct amount value)
 {
         assert(e->steps < EXPLAIN_STEPS);
         struct explain_step *s = &e->step[e->steps++];
@@ -134,7 +134,7 @@ static struct explain_step *add(struct explain *e, enum explain_kind kind, bool 
         return s;
 }
 
-static struct amount known(bool is, int64_t value)
+static struct amount explain_known(bool is, int64_t value)
 {
         return (struct amount){is, is ? value : 0};
 }
@@ -142,13 +142,15 @@ static struct amount known(bool is, int64_t value)
 static void add_learned(const struct explain_facts *f, struct explain *e)
 {
         enum resource r = f->correct.resource;
-        add(e, EXPLAIN_SAMPLES, f->usage && f->usage->samples > 0, (struct amount){0});
-        add(e, EXPLAIN_PERCENTILE, e->learned, known(e->learned, units_up(r, e->percentile)));
+        explain_add(e, EXPLAIN_SAMPLES, f->usage && f->usage->samples > 0, (struct amount){0});
+        explain_add(e, EXPLAIN_PERCENTILE, e->learned, explain_known(e->learned, explain_units_up(r, e->percentile)));
         if (r == MEMORY)
-                add(e, EXPLAIN_KILL, e->estimate.by_kill, known(e->kill.bytes > 0, units_up(r, e->kill.bytes)));
+                explain_add(e, EXPLAIN_KILL, e->estimate.by_kill,
+                            explain_known(e->kill.bytes > 0, explain_units_up(r, e->kill.bytes)));
         if (r == MEMORY && f->correct.policy->weekly_peak)
-                add(e, EXPLAIN_WEEK, e->estimate.by_week, known(e->week > 0, units_up(r, e->week)));
-        add(e, EXPLAIN_MODEL, e->estimate.known, known(e->estimate.known, e->estimate.model));
+                explain_add(e, EXPLAIN_WEEK, e->estimate.by_week,
+                            explain_known(e->week > 0, explain_units_up(r, e->week)));
+        explain_add(e, EXPLAIN_MODEL, e->estimate.known, explain_known(e->estimate.known, e->estimate.model));
 }
 
 static void add_margin(const struct explain_facts *f, struct explain *e)
@@ -158,11 +160,11 @@ static void add_margin(const struct explain_facts *f, struct explain *e)
         int64_t model = m->known ? m->model : 0;
         int64_t scaled = correct_scale(model, p->multiplier, 1);
         int64_t rounded = correct_scale(model, p->multiplier, p->round_to);
-        add(e, EXPLAIN_MULTIPLIER, scaled != model, known(m->known, scaled));
-        add(e, EXPLAIN_ROUNDING, rounded != scaled, known(m->known, rounded));
+        explain_add(e, EXPLAIN_MULTIPLIER, scaled != model, explain_known(m->known, scaled));
+        explain_add(e, EXPLAIN_ROUNDING, rounded != scaled, explain_known(m->known, rounded));
 }
 
-static bool same(const struct correction *a, const struct correction *b)
+static bool explain_same(const struct correction *a, const struct correction *b)
 {
         return a->target.set == b->target.set && a->target.value == b->target.value && a->reason == b->reason &&
                a->under_provisioned == b->under_provisioned && a->qos_changes == b->qos_changes;
@@ -180,7 +182,8 @@ static void add_rules(const struct explain_facts *f, struct explain *e)
         }
         correct_steps(&facts, after);
         for (int i = 0; i < RULES; i++) {
-                struct explain_step *s = add(e, EXPLAIN_RULE, !same(&after[i], &before), after[i].target);
+                struct explain_step *s =
+                        explain_add(e, EXPLAIN_RULE, !explain_same(&after[i], &before), after[i].target);
                 s->rule = (enum rule)i;
                 s->reason = after[i].reason != before.reason ? after[i].reason : REASON_NONE;
                 before = after[i];
@@ -191,7 +194,7 @@ static void add_rules(const struct explain_facts *f, struct explain *e)
 /* held: the first that holds; the ones behind it were not asked. */
 static void add_gate(struct explain *e, enum explain_kind kind, enum gate g, enum gate held, enum reason shown)
 {
-        struct explain_step *s = add(e, kind, g == held, (struct amount){0});
+        struct explain_step *s = explain_add(e, kind, g == held, (struct amount){0});
         s->gate = g;
         s->reached = g <= held;
         s->reason = s->spoke ? shown : REASON_NONE;
@@ -226,7 +229,8 @@ void explain(const struct explain_facts *f, struct explain *ret)
 }
 
 /* Aged with another half-life from the newest sample on. */
-static void adopt(const struct usage *from, enum resource r, int64_t half_life_ms, double *room, struct usage *ret)
+static void explain_adopt(const struct usage *from, enum resource r, int64_t half_life_ms, double *room,
+                          struct usage *ret)
 {
         struct resource_policy policy[RESOURCES] = {
                 [CPU] = {.half_life_ms = from->of[CPU].half_life_ms},
@@ -251,7 +255,7 @@ void explain_changed(const struct explain_facts *f, const struct explain_change 
                 policy.multiplier = change->multiplier;
         if (change->half_life_ms && f->usage) {
                 policy.half_life_ms = change->half_life_ms;
-                adopt(f->usage, f->correct.resource, change->half_life_ms, room, &aged);
+                explain_adopt(f->usage, f->correct.resource, change->half_life_ms, room, &aged);
                 other.usage = &aged;
         }
         other.correct.policy = &policy;

@@ -222,7 +222,7 @@ static gate_rule *const deploy_gates[] = {by_mode,  by_pause,   by_opt_out,  by_
 
 /* Still worth keeping: what a deploy before wrote, unless the owner asks for less by now, or a rule for the original.
  */
-static bool is_kept(const struct gate_facts *f)
+static bool gate_is_kept(const struct gate_facts *f)
 {
         bool by_usage = f->target.value < f->original.value || f->rule == REASON_AT_ORIGINAL;
         return by_usage && f->current.set && f->current.value <= f->original.value &&
@@ -268,6 +268,6 @@ void gate_deploy(const struct gate_facts *f, struct deploy_verdict *ret)
                 *ret = (struct deploy_verdict){.hold = REASON_CANARY, .value = as_before(f)};
                 return;
         }
-        ret->below_min_change = is_kept(f);
+        ret->below_min_change = gate_is_kept(f);
         ret->value = ret->below_min_change ? f->current : f->target;
 }

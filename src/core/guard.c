@@ -50,7 +50,7 @@ static bool is_killed(const struct guard_facts *f, bool evicted)
         return (k->cause == KILL_EVICTION) == evicted && guard_watches(f->policy, k->since, k->at);
 }
 
-static bool restarts(const struct guard_facts *f)
+static bool guard_restarts_too_often(const struct guard_facts *f)
 {
         return f->policy->restarts > 0 && f->restarts >= f->policy->restarts;
 }
@@ -70,7 +70,7 @@ enum guard_cause guard_judge(const struct guard_facts *f)
                 return GUARD_EVICTED;
         if (is_killed(f, false))
                 return GUARD_OUT_OF_MEMORY;
-        if (watches && restarts(f))
+        if (watches && guard_restarts_too_often(f))
                 return GUARD_RESTARTS;
         return watches && is_not_ready(f) ? GUARD_NOT_READY : GUARD_NONE;
 }

@@ -34,7 +34,7 @@ double histogram_edge(enum resource r, int n)
 
 /* The last of so many starts from at on that is not above value, which the first is not; written so that the compiler
  * needs no branch. */
-static int search(const double *start, int at, int left, double value)
+static int histogram_search(const double *start, int at, int left, double value)
 {
         for (int step = left / 2; left > 1; step = left / 2) {
                 at = start[at + step] <= value ? at + step : at;
@@ -46,7 +46,7 @@ static int search(const double *start, int at, int left, double value)
 int histogram_bucket(enum resource r, double value)
 {
         assert(isfinite(value) && value >= 0);
-        return search(starts[r], 0, HISTOGRAM_BUCKETS, value);
+        return histogram_search(starts[r], 0, HISTOGRAM_BUCKETS, value);
 }
 
 int histogram_bucket_near(const struct histogram *h, double value)
@@ -54,7 +54,8 @@ int histogram_bucket_near(const struct histogram *h, double value)
         const double *start = starts[h->resource];
         int end = h->first + h->count;
         bool held = start[h->first] <= value && end < HISTOGRAM_BUCKETS && value < start[end];
-        return held ? search(start, h->first, h->count, value) : histogram_bucket((enum resource)h->resource, value);
+        return held ? histogram_search(start, h->first, h->count, value)
+                    : histogram_bucket((enum resource)h->resource, value);
 }
 
 /* --- time and weight --- */
@@ -84,7 +85,7 @@ struct histogram_phase histogram_phase_of(const struct histogram *h, struct wall
  * w * 2^power, exact. What would lose bits below the smallest normal number is 0 instead: then a move is exact for
  * every weight that it leaves.
  */
-static double scaled(double w, int power)
+static double histogram_scaled(double w, int power)
 {
         double factor, result;
         assert(power <= MOVE_AFTER);
@@ -98,7 +99,7 @@ static double scaled(double w, int power)
         return result < DBL_MIN ? 0 : result;
 }
 
-static int halvings(const struct histogram *h, int64_t ref_ms)
+static int histogram_halvings(const struct histogram *h, int64_t ref_ms)
 {
         return -phase_of(h->ref_ms, h->half_life_ms, ref_ms).whole;
 }
@@ -138,7 +139,7 @@ static double weight_in(const struct histogram *h, int n, int power)
         if (n < h->first || n >= h->first + h->count)
                 return 0;
         double w = h->w[n - h->first];
-        return power == 0 ? w : scaled(w, power);
+        return power == 0 ? w : histogram_scaled(w, power);
 }
 
 /* The range that is left when all weights are halved so often. */
@@ -153,7 +154,7 @@ static struct histogram_range range_after(const struct histogram *h, int power)
 }
 
 /* Hold exactly this range, which fits; what is new is 0. */
-static void hold(struct histogram *h, struct histogram_range range)
+static void histogram_hold(struct histogram *h, struct histogram_range range)
 {
         int count = histogram_room(range), low = h->first, high = h->first + h->count;
         assert(count <= h->cap);
@@ -184,28 +185,28 @@ double *histogram_lend(struct histogram *h, double *w, int cap)
 void histogram_move(struct histogram *h, int64_t ref_ms)
 {
         assert(ref_ms >= h->ref_ms && ref_ms % h->half_life_ms == 0);
-        int power = halvings(h, ref_ms);
+        int power = histogram_halvings(h, ref_ms);
         struct histogram_range left = range_after(h, power);
         for (int i = 0; i < h->count; i++)
-                h->w[i] = scaled(h->w[i], power);
-        hold(h, left);
+                h->w[i] = histogram_scaled(h->w[i], power);
+        histogram_hold(h, left);
         h->ref_ms = ref_ms;
 }
 
 void histogram_scale(struct histogram *h, double factor)
 {
         for (int i = 0; i < h->count; i++) {
-                double w = scaled(h->w[i] * factor, 0);
+                double w = histogram_scaled(h->w[i] * factor, 0);
                 h->w[i] = w < HISTOGRAM_HEAVIEST ? w : HISTOGRAM_HEAVIEST;
         }
-        hold(h, range_after(h, 0));
+        histogram_hold(h, range_after(h, 0));
 }
 
 int histogram_put(struct histogram *h, int bucket, double weight, struct wall at, const struct histogram_phase *p,
                   int *ret_cap)
 {
         int moved = move_before(p);
-        double more = scaled(weight * p->weight, p->whole - moved);
+        double more = histogram_scaled(weight * p->weight, p->whole - moved);
         if (!(more + weight_in(h, bucket, -moved) <= HISTOGRAM_HEAVIEST))
                 return ERR_INVALID;
         if (more <= 0)
@@ -218,7 +219,7 @@ int histogram_put(struct histogram *h, int bucket, double weight, struct wall at
         if (moved > 0)
                 histogram_move(h, at.ms - p->rest_ms);
         if (bucket < h->first || bucket >= h->first + h->count)
-                hold(h, histogram_range_with(histogram_range_of(h), bucket));
+                histogram_hold(h, histogram_range_with(histogram_range_of(h), bucket));
         h->w[bucket - h->first] += more;
         return 0;
 }
@@ -241,7 +242,7 @@ int histogram_place(const struct histogram *h, int p, const struct histogram_ext
         if (extra) {
                 struct histogram_phase phase = phase_of(h->ref_ms, h->half_life_ms, extra->at.ms);
                 power = -move_before(&phase);
-                more = scaled(extra->weight * phase.weight, phase.whole + power);
+                more = histogram_scaled(extra->weight * phase.weight, phase.whole + power);
                 bucket = histogram_bucket((enum resource)h->resource, extra->value);
                 range = histogram_range_with(range, bucket);
         }
@@ -292,7 +293,8 @@ static int64_t later_ref(const struct histogram *a, const struct histogram *b)
 struct histogram_range histogram_range_merged(const struct histogram *a, const struct histogram *b)
 {
         int64_t ref_ms = later_ref(a, b);
-        struct histogram_range range = range_after(a, halvings(a, ref_ms)), other = range_after(b, halvings(b, ref_ms));
+        struct histogram_range range = range_after(a, histogram_halvings(a, ref_ms)),
+                               other = range_after(b, histogram_halvings(b, ref_ms));
         if (other.low > other.high)
                 return range;
         return histogram_range_with(histogram_range_with(range, other.low), other.high);
@@ -303,7 +305,7 @@ bool histogram_mergeable(const struct histogram *a, const struct histogram *b)
         if (a->resource != b->resource || a->half_life_ms != b->half_life_ms)
                 return false;
         int64_t ref_ms = later_ref(a, b);
-        int a_power = halvings(a, ref_ms), b_power = halvings(b, ref_ms);
+        int a_power = histogram_halvings(a, ref_ms), b_power = histogram_halvings(b, ref_ms);
         for (int n = 0; n < HISTOGRAM_BUCKETS; n++)
                 if (weight_in(a, n, a_power) + weight_in(b, n, b_power) > HISTOGRAM_HEAVIEST)
                         return false;
@@ -320,8 +322,8 @@ int histogram_merge(struct histogram *a, const struct histogram *b, int *ret_cap
                 return ERR_NOSPACE;
         }
         histogram_move(a, later_ref(a, b));
-        int power = halvings(b, a->ref_ms);
-        hold(a, range);
+        int power = histogram_halvings(b, a->ref_ms);
+        histogram_hold(a, range);
         for (int n = range.low; n <= range.high; n++)
                 a->w[n - range.low] += weight_in(b, n, power);
         return 0;
@@ -334,10 +336,10 @@ void histogram_rescale(struct histogram *h, int64_t half_life_ms, struct wall ne
         struct histogram_phase was = phase_of(h->ref_ms, h->half_life_ms, at_ms),
                                will = phase_of(0, half_life_ms, at_ms);
         for (int i = 0; i < h->count; i++) {
-                double w = scaled(h->w[i] * (will.weight / was.weight), -was.whole);
+                double w = histogram_scaled(h->w[i] * (will.weight / was.weight), -was.whole);
                 h->w[i] = w < HISTOGRAM_HEAVIEST ? w : HISTOGRAM_HEAVIEST;
         }
-        hold(h, range_after(h, 0));
+        histogram_hold(h, range_after(h, 0));
         h->half_life_ms = half_life_ms;
         h->ref_ms = at_ms - will.rest_ms;
 }

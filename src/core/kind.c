@@ -55,7 +55,7 @@ bool kind_is_default(enum dimension d, struct text group, struct text kind)
 
 enum { NAME_LONGEST = KIND_NAME_MAX - 1, NAME_KEPT = 236, HASH_DIGITS = 16 };
 
-static char lower(char c)
+static char kind_lower(char c)
 {
         return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -65,7 +65,7 @@ static bool equal_any_case(struct text t, const char *s)
         if (t.len != strlen(s))
                 return false;
         for (size_t i = 0; i < t.len; i++)
-                if (lower(t.p[i]) != lower(s[i]))
+                if (kind_lower(t.p[i]) != kind_lower(s[i]))
                         return false;
         return true;
 }
@@ -117,7 +117,7 @@ static size_t name_shorten(const struct text part[static PARTS], char out[static
         sha256_init(&hash);
         for (int i = 0; i < PARTS; i++)
                 for (size_t k = 0; k < part[i].len; k++)
-                        sha256_add(&hash, &(char){lower(part[i].p[k])}, 1);
+                        sha256_add(&hash, &(char){kind_lower(part[i].p[k])}, 1);
         sha256_finish(&hash, digest);
         size_t len = NAME_KEPT;
         while (len && out[len - 1] == '.')
@@ -147,7 +147,7 @@ char *kind_recommendation_name(struct text group, struct text kind, struct text 
         for (int i = 0; i < PARTS; i++)
                 for (size_t k = 0; k < part[i].len; k++, len++)
                         if (len < NAME_LONGEST)
-                                out[len] = lower(part[i].p[k]);
+                                out[len] = kind_lower(part[i].p[k]);
         if (len > NAME_LONGEST)
                 len = name_shorten(part, out);
         out[len] = '\0';

@@ -1,6 +1,6 @@
 #include "core/origin.h"
 
-static struct amount effective(struct amount request, struct amount limit, struct amount range_default)
+static struct amount origin_effective(struct amount request, struct amount limit, struct amount range_default)
 {
         return request.set ? request : limit.set ? limit : range_default;
 }
@@ -20,7 +20,7 @@ struct origin origin(const struct origin_facts *f)
         o.reset = f->applied.set && !o.ours && f->recorded && amount_equal(f->request, f->original);
         o.raw = o.ours && f->recorded ? f->original : f->request;
         o.limit = o.ours && is_filled_in(f->limit, f) ? (struct amount){0} : f->limit;
-        o.effective = effective(o.raw, o.limit, f->range_default);
-        o.current = effective(f->request, f->limit, f->range_default);
+        o.effective = origin_effective(o.raw, o.limit, f->range_default);
+        o.current = origin_effective(f->request, f->limit, f->range_default);
         return o;
 }

@@ -1,6 +1,6 @@
 #include "core/pod.h"
 
-static int64_t add(int64_t a, int64_t b)
+static int64_t pod_amount_add(int64_t a, int64_t b)
 {
         int64_t sum;
         return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
@@ -12,11 +12,11 @@ void pod_sum_add(struct pod_sum *s, enum container_role role, struct amount a)
                 return;
         s->any = true;
         if (role != ROLE_INIT)
-                s->together = add(s->together, a.value);
-        else if (add(a.value, s->sidecars) > s->most_init)
-                s->most_init = add(a.value, s->sidecars);
+                s->together = pod_amount_add(s->together, a.value);
+        else if (pod_amount_add(a.value, s->sidecars) > s->most_init)
+                s->most_init = pod_amount_add(a.value, s->sidecars);
         if (role == ROLE_SIDECAR)
-                s->sidecars = add(s->sidecars, a.value);
+                s->sidecars = pod_amount_add(s->sidecars, a.value);
 }
 
 struct amount pod_sum_total(const struct pod_sum *s)

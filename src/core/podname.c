@@ -5,7 +5,7 @@
 enum { SUFFIX = 5, HASH_MOST = 10 };
 static const struct text none = {NULL, 0};
 
-static bool is_digit(char c)
+static bool podname_is_digit(char c)
 {
         return c >= '0' && c <= '9';
 }
@@ -17,7 +17,7 @@ static bool is_random(char c)
 }
 
 /* The text before its last '-', with what is behind it; none: there is none, or nothing on one of its sides. */
-static struct text cut(struct text t, struct text *ret_behind)
+static struct text podname_cut(struct text t, struct text *ret_behind)
 {
         for (size_t at = t.len; at-- > 1;)
                 if (t.p[at] == '-') {
@@ -27,7 +27,7 @@ static struct text cut(struct text t, struct text *ret_behind)
         return none;
 }
 
-static bool all(struct text t, bool is(char c))
+static bool podname_all(struct text t, bool is(char c))
 {
         for (size_t i = 0; i < t.len; i++)
                 if (!is(t.p[i]))
@@ -37,19 +37,20 @@ static bool all(struct text t, bool is(char c))
 
 struct text pod_owner_name(struct text pod, enum pod_naming naming)
 {
-        struct text last, middle, before = cut(pod, &last);
+        struct text last, middle, before = podname_cut(pod, &last);
         if (!before.p)
                 return none;
         if (naming == POD_BY_ORDINAL)
-                return all(last, is_digit) ? before : none;
-        if (last.len != SUFFIX || !all(last, is_random))
+                return podname_all(last, podname_is_digit) ? before : none;
+        if (last.len != SUFFIX || !podname_all(last, is_random))
                 return none;
         if (naming == POD_BY_RANDOM)
                 return before;
-        struct text owner = cut(before, &middle);
+        struct text owner = podname_cut(before, &middle);
         if (!owner.p)
                 return none;
-        bool fits = naming == POD_BY_RUN ? all(middle, is_digit) : middle.len <= HASH_MOST && all(middle, is_random);
+        bool fits = naming == POD_BY_RUN ? podname_all(middle, podname_is_digit)
+                                         : middle.len <= HASH_MOST && podname_all(middle, is_random);
         return fits ? owner : none;
 }
 

@@ -5,8 +5,9 @@
 #include <string.h>
 
 /*
- * A quantity is read in two steps: scan finds sign, digits and suffix; number_of turns them into significant decimal
- * digits and a power of ten, rounded away from zero to nano as Kubernetes keeps it. Parsing and printing start there.
+ * A quantity is read in two steps: scan finds sign, digits and suffix; quantity_number_of turns them into significant
+ * decimal digits and a power of ten, rounded away from zero to nano as Kubernetes keeps it. Parsing and printing start
+ * there.
  */
 
 enum format { DECIMAL_SI, DECIMAL_EXPONENT, BINARY_SI };
@@ -100,7 +101,7 @@ static size_t suffix_end(const char *s, size_t len, size_t at)
         return skip_digits(s, len, at);
 }
 
-static int scan(const char *s, size_t len, struct scan *ret, size_t *reterr_at)
+static int quantity_scan(const char *s, size_t len, struct scan *ret, size_t *reterr_at)
 {
         *reterr_at = 0;
         if (len == 0) /* s may be NULL */
@@ -229,11 +230,11 @@ static int number_binary(const struct scan *sc, struct number *n)
         return 0;
 }
 
-static int number_of(const char *s, size_t len, struct number *n, size_t *reterr_at)
+static int quantity_number_of(const char *s, size_t len, struct number *n, size_t *reterr_at)
 {
         struct scan sc;
         n->count = 0;
-        int rc = scan(s, len, &sc, reterr_at);
+        int rc = quantity_scan(s, len, &sc, reterr_at);
         if (rc != 0)
                 return rc;
         n->negative = sc.negative;
@@ -260,7 +261,7 @@ int quantity_parse(const char *s, size_t len, int digits, int64_t *ret_units, si
 {
         struct number n;
         size_t unused, *at = reterr_at ? reterr_at : &unused;
-        int rc = number_of(s, len, &n, at);
+        int rc = quantity_number_of(s, len, &n, at);
         if (rc == ERR_INVALID)
                 return rc;
         uint64_t units;
@@ -352,7 +353,7 @@ int quantity_canonical(const char *s, size_t len, char out[static QUANTITY_TEXT_
 {
         struct number n;
         size_t unused;
-        int rc = number_of(s, len, &n, &unused);
+        int rc = quantity_number_of(s, len, &n, &unused);
         if (rc != 0)
                 return rc;
         if (!n.verbatim)

@@ -10,7 +10,7 @@ static bool goes_on(const struct raise_stretch *s, const struct raise_facts *f)
         return s->highest && follows && f->request <= s->request;
 }
 
-static void extend(struct raise_stretch *s, const struct raise_facts *f)
+static void raise_extend(struct raise_stretch *s, const struct raise_facts *f)
 {
         if (!goes_on(s, f))
                 *s = (struct raise_stretch){.since_ms = f->at.ms};
@@ -20,7 +20,7 @@ static void extend(struct raise_stretch *s, const struct raise_facts *f)
                 s->highest = f->used;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t raise_least(int64_t a, int64_t b)
 {
         return a < b ? a : b;
 }
@@ -34,12 +34,12 @@ bool raise_sample(struct raise_stretch *s, const struct raise_facts *f, int64_t 
                 *s = (struct raise_stretch){0};
                 return false;
         }
-        extend(s, f);
+        raise_extend(s, f);
         if (!f->original.set || f->at.ms - s->since_ms < f->policy->after_ms)
                 return false;
-        int64_t to = least(correct_scale(s->highest, f->policy->factor, f->round_to),
-                           correct_scale(f->request, f->policy->most, f->round_to));
-        to = least(to, f->original.value);
+        int64_t to = raise_least(correct_scale(s->highest, f->policy->factor, f->round_to),
+                                 correct_scale(f->request, f->policy->most, f->round_to));
+        to = raise_least(to, f->original.value);
         if (to <= f->request)
                 return false;
         *ret_request = to;

@@ -50,7 +50,7 @@ static bool is_stale(const struct usage *u, const struct recommend_facts *f)
         return f->silent_ms >= patience_ms;
 }
 
-static enum state judge(const struct usage *u, const struct recommend_facts *f)
+static enum state recommend_judge(const struct usage *u, const struct recommend_facts *f)
 {
         if (u->samples == 0)
                 return STATE_NO_DATA;
@@ -60,7 +60,7 @@ static enum state judge(const struct usage *u, const struct recommend_facts *f)
 }
 
 /* floor(100 * min(1, days/7) * coverage) */
-static int confidence(const struct usage *u)
+static int recommend_confidence(const struct usage *u)
 {
         int64_t learned_ms = u->newest_ms - u->first_ms;
         if (learned_ms > WEEK_MS)
@@ -82,8 +82,8 @@ static int64_t steps_up(enum resource r, double value)
         return (int64_t)ceil(value * steps_of_one[r]);
 }
 
-static void estimate(const struct usage *u, enum resource r, const struct resource_policy *policy, struct wall now,
-                     int c, struct estimate *ret)
+static void recommend_estimate(const struct usage *u, enum resource r, const struct resource_policy *policy,
+                               struct wall now, int c, struct estimate *ret)
 {
         double percentile, median = 0, p95 = 0;
         *ret = (struct estimate){0};
@@ -110,8 +110,8 @@ void recommend(const struct usage *u, const struct resource_policy policy[static
         *ret = (struct recommendation){.state = STATE_NO_DATA};
         if (!u)
                 return;
-        ret->state = judge(u, f);
-        ret->confidence_percent = confidence(u);
+        ret->state = recommend_judge(u, f);
+        ret->confidence_percent = recommend_confidence(u);
         for (int r = 0; r < RESOURCES; r++)
-                estimate(u, (enum resource)r, &policy[r], f->now, ret->confidence_percent, &ret->of[r]);
+                recommend_estimate(u, (enum resource)r, &policy[r], f->now, ret->confidence_percent, &ret->of[r]);
 }

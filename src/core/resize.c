@@ -9,27 +9,27 @@ struct class_facts {
         bool any;       /* some container asks for something, or is limited */
 };
 
-static struct amount after(const struct resize_container *c, enum resource r)
+static struct amount resize_after(const struct resize_container *c, enum resource r)
 {
         return c->to[r].set ? c->to[r] : c->request[r];
 }
 
-static bool positive(struct amount a)
+static bool resize_positive(struct amount a)
 {
         return a.set && a.value > 0;
 }
 
 static void class_add(struct class_facts *f, const struct resize_container *c, enum resource r, struct amount request)
 {
-        f->request[r] += positive(request) ? request.value : 0;
-        f->limit[r] += positive(c->limit[r]) ? c->limit[r].value : 0;
-        f->unlimited |= !positive(c->limit[r]);
-        f->any |= positive(request) || positive(c->limit[r]);
+        f->request[r] += resize_positive(request) ? request.value : 0;
+        f->limit[r] += resize_positive(c->limit[r]) ? c->limit[r].value : 0;
+        f->unlimited |= !resize_positive(c->limit[r]);
+        f->any |= resize_positive(request) || resize_positive(c->limit[r]);
 }
 
 enum qos { BEST_EFFORT, BURSTABLE, GUARANTEED };
 
-static enum qos class_of(const struct class_facts *f)
+static enum qos resize_class_of(const struct class_facts *f)
 {
         if (!f->any)
                 return BEST_EFFORT;
@@ -43,7 +43,7 @@ static enum qos class_before(const struct resize_container *c, size_t n)
         for (size_t i = 0; i < n; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         class_add(&f, &c[i], r, c[i].request[r]);
-        return class_of(&f);
+        return resize_class_of(&f);
 }
 
 static enum qos class_after(const struct resize_container *c, size_t n)
@@ -51,12 +51,12 @@ static enum qos class_after(const struct resize_container *c, size_t n)
         struct class_facts f = {0};
         for (size_t i = 0; i < n; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        class_add(&f, &c[i], r, after(&c[i], r));
-        return class_of(&f);
+                        class_add(&f, &c[i], r, resize_after(&c[i], r));
+        return resize_class_of(&f);
 }
 
 /* What would be written, were it not for restarts. */
-static struct amount wanted(const struct resize_container *c, enum resource r)
+static struct amount resize_wanted(const struct resize_container *c, enum resource r)
 {
         struct amount to = c->want[r];
         if (c->role == ROLE_INIT || !to.set || !c->request[r].set)
@@ -80,7 +80,7 @@ static void step_back(struct resize_container *c, size_t n)
                 }
 }
 
-static bool writes(const struct resize_container *c, size_t n)
+static bool resize_writes(const struct resize_container *c, size_t n)
 {
         for (size_t i = 0; i < n; i++)
                 if (c[i].to[CPU].set || c[i].to[MEMORY].set)
@@ -93,7 +93,7 @@ enum resize_verdict resize_judge(struct resize_container *c, size_t n)
         bool restarts = false;
         for (size_t i = 0; i < n; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        c[i].to[r] = wanted(&c[i], r);
+                        c[i].to[r] = resize_wanted(&c[i], r);
                         if (!c[i].to[r].set || !c[i].restarts[r])
                                 continue;
                         c[i].to[r].set = false;
@@ -102,7 +102,7 @@ enum resize_verdict resize_judge(struct resize_container *c, size_t n)
         enum qos before = class_before(c, n);
         if (before == BURSTABLE && class_after(c, n) == GUARANTEED)
                 step_back(c, n);
-        if (!writes(c, n))
+        if (!resize_writes(c, n))
                 return restarts ? RESIZE_RESTARTS : RESIZE_STANDS;
         if (class_after(c, n) == before)
                 return RESIZE_WRITES;

@@ -17,7 +17,7 @@ static bool has_value(const struct requirement *r, struct text value)
         return false;
 }
 
-static bool meets(const struct requirement *r, const struct text *value)
+static bool selector_meets(const struct requirement *r, const struct text *value)
 {
         switch (r->op) {
         case OP_IN:
@@ -34,7 +34,7 @@ static bool meets(const struct requirement *r, const struct text *value)
 bool selector_match(const struct selector *s, const struct label_pair *label, size_t labels)
 {
         for (size_t i = 0; s && i < s->count; i++)
-                if (!meets(&s->of[i], find_label(label, labels, s->of[i].key)))
+                if (!selector_meets(&s->of[i], find_label(label, labels, s->of[i].key)))
                         return false;
         return true;
 }

@@ -14,7 +14,7 @@ static const uint32_t round_constant[64] = {
         0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
 };
 
-static uint32_t rotate(uint32_t x, unsigned n)
+static uint32_t sha256_rotate(uint32_t x, unsigned n)
 {
         return x >> n | x << (32 - n);
 }
@@ -24,13 +24,13 @@ static uint32_t read_big(const uint8_t *p)
         return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static void expand(const uint8_t block[static 64], uint32_t w[static 64])
+static void sha256_expand(const uint8_t block[static 64], uint32_t w[static 64])
 {
         for (int i = 0; i < 16; i++)
                 w[i] = read_big(block + 4 * i);
         for (int i = 16; i < 64; i++) {
-                uint32_t a = rotate(w[i - 15], 7) ^ rotate(w[i - 15], 18) ^ w[i - 15] >> 3;
-                uint32_t b = rotate(w[i - 2], 17) ^ rotate(w[i - 2], 19) ^ w[i - 2] >> 10;
+                uint32_t a = sha256_rotate(w[i - 15], 7) ^ sha256_rotate(w[i - 15], 18) ^ w[i - 15] >> 3;
+                uint32_t b = sha256_rotate(w[i - 2], 17) ^ sha256_rotate(w[i - 2], 19) ^ w[i - 2] >> 10;
                 w[i] = w[i - 16] + a + w[i - 7] + b;
         }
 }
@@ -38,13 +38,13 @@ static void expand(const uint8_t block[static 64], uint32_t w[static 64])
 static void mix_block(struct sha256 *s)
 {
         uint32_t w[64], v[8];
-        expand(s->block, w);
+        sha256_expand(s->block, w);
         memcpy(v, s->state, sizeof v);
         for (int i = 0; i < 64; i++) {
-                uint32_t e = rotate(v[4], 6) ^ rotate(v[4], 11) ^ rotate(v[4], 25);
+                uint32_t e = sha256_rotate(v[4], 6) ^ sha256_rotate(v[4], 11) ^ sha256_rotate(v[4], 25);
                 uint32_t choice = (v[4] & v[5]) ^ (~v[4] & v[6]);
                 uint32_t one = v[7] + e + choice + round_constant[i] + w[i];
-                uint32_t a = rotate(v[0], 2) ^ rotate(v[0], 13) ^ rotate(v[0], 22);
+                uint32_t a = sha256_rotate(v[0], 2) ^ sha256_rotate(v[0], 13) ^ sha256_rotate(v[0], 22);
                 uint32_t two = a + ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
                 memmove(v + 1, v, 7 * sizeof v[0]);
                 v[4] += one;

@@ -47,7 +47,7 @@ static enum sample_verdict judge_value(enum resource r, double value)
         return value > usage_absurd[r] ? SAMPLE_ABSURD : SAMPLE_ACCEPTED;
 }
 
-static enum sample_verdict judge(const struct sample_watermark *door, const struct sample *s, struct wall latest)
+static enum sample_verdict usage_judge(const struct sample_watermark *door, const struct sample *s, struct wall latest)
 {
         if (s->at.ms < 0 || (!s->has[CPU] && !s->has[MEMORY]))
                 return SAMPLE_INVALID;
@@ -120,13 +120,13 @@ static void note_day(struct usage *u, double bytes, int64_t ago)
                 u->day_mi[ago] = (uint32_t)ceil(bytes / mebi);
 }
 
-static int bucket_of(const struct usage *u, enum resource r, double value)
+static int usage_bucket_of(const struct usage *u, enum resource r, double value)
 {
         return histogram_bucket_near(&u->of[r], value);
 }
 
-static void put(struct usage *u, enum resource r, int bucket, double weight, struct wall at,
-                const struct histogram_phase *phase)
+static void usage_put_value(struct usage *u, enum resource r, int bucket, double weight, struct wall at,
+                            const struct histogram_phase *phase)
 {
         int unused;
         int rc = histogram_put(&u->of[r], bucket, weight, at, phase, &unused);
@@ -139,7 +139,7 @@ static void put_peak(struct usage *u, double bytes, int64_t at_ms)
 {
         struct wall at = {at_ms};
         struct histogram_phase phase = histogram_phase_of(&u->of[MEMORY], at);
-        put(u, MEMORY, bucket_of(u, MEMORY, bytes), 1, at, &phase);
+        usage_put_value(u, MEMORY, usage_bucket_of(u, MEMORY, bytes), 1, at, &phase);
 }
 
 /* The phase in one histogram, known in another: the same where ref and half-life are. */
@@ -219,10 +219,10 @@ static int find_room(const struct usage *u, const struct sample *s, struct foldi
         for (int r = 0; r < RESOURCES; r++) {
                 if (!f->of[r])
                         continue;
-                f->bucket[r] = bucket_of(u, (enum resource)r, s->value[r]);
+                f->bucket[r] = usage_bucket_of(u, (enum resource)r, s->value[r]);
                 struct histogram_range range = histogram_range_of(&u->of[r]);
                 if (r == MEMORY && f->closes)
-                        range = histogram_range_with(range, bucket_of(u, MEMORY, u->peak));
+                        range = histogram_range_with(range, usage_bucket_of(u, MEMORY, u->peak));
                 if (r == CPU || u->window_ms == 0)
                         range = histogram_range_with(range, f->bucket[r]);
                 if (lacks_room(u, (enum resource)r, range, ret_room))
@@ -236,7 +236,7 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
         struct histogram cpu = u->of[CPU]; /* as it was: adding may move ref */
         struct histogram_phase phase = histogram_phase_of(&cpu, s->at);
         if (f->of[CPU])
-                put(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
+                usage_put_value(u, CPU, f->bucket[CPU], weight_of(s, CPU), s->at, &phase);
         if (f->closes)
                 close_window(u);
         int64_t ahead = s->at.ms / DAY_MS - newest_day(u);
@@ -248,14 +248,14 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
                 note_peak(u, s->value[MEMORY], s->at);
         else if (f->of[MEMORY]) {
                 phase = phase_beside(&u->of[MEMORY], s->at, &cpu, phase);
-                put(u, MEMORY, f->bucket[MEMORY], weight_of(s, MEMORY), s->at, &phase);
+                usage_put_value(u, MEMORY, f->bucket[MEMORY], weight_of(s, MEMORY), s->at, &phase);
         }
 }
 
 int usage_add(struct usage *u, struct sample_watermark *door, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room)
 {
-        enum sample_verdict verdict = judge(door, s, latest);
+        enum sample_verdict verdict = usage_judge(door, s, latest);
         bool whole = verdict == SAMPLE_ACCEPTED;
         struct folding f = {.of = {[CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY),
                                    [MEMORY] = s->has[MEMORY] && whole}};
@@ -491,7 +491,7 @@ int usage_merge(struct usage *dst, const struct usage *src, struct usage_room *r
         for (int r = 0; r < RESOURCES; r++) {
                 struct histogram_range range = histogram_range_merged(&dst->of[r], &src->of[r]);
                 if (r == MEMORY && entered.bytes > 0)
-                        range = histogram_range_with(range, bucket_of(dst, MEMORY, entered.bytes));
+                        range = histogram_range_with(range, usage_bucket_of(dst, MEMORY, entered.bytes));
                 if (lacks_room(dst, (enum resource)r, range, ret_room))
                         return ERR_NOSPACE;
         }

@@ -15,7 +15,7 @@ static int64_t sum_of(const struct vpa_histogram *from)
         return sum;
 }
 
-static const char *judge(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES])
+static const char *vpa_judge(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES])
 {
         if (v->samples < 0 || v->samples > most)
                 return "totalSamplesCount is out of range";
@@ -44,7 +44,7 @@ static double weight_of_samples(const struct vpa_checkpoint *v, int64_t half_lif
         return (double)v->samples * (lives > 0 ? (last - first) / (ln2 * lives) : last);
 }
 
-static int fill(struct histogram *h, const struct vpa_histogram *from)
+static int vpa_fill(struct histogram *h, const struct vpa_histogram *from)
 {
         enum resource r = (enum resource)h->resource;
         int64_t sum = sum_of(from);
@@ -70,7 +70,7 @@ static void count_minutes(const struct vpa_checkpoint *v, struct usage *u)
 int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static RESOURCES], double cpu_weight,
               struct usage *ret, double room[static 2 * HISTOGRAM_BUCKETS], const char **ret_why)
 {
-        const char *why = judge(v, half_life_ms);
+        const char *why = vpa_judge(v, half_life_ms);
         struct vpa_histogram cpu = v->of[CPU];
         if (cpu.total > 0)
                 cpu.total = usage_cpu_weight(cpu_weight) * weight_of_samples(v, half_life_ms[CPU]);
@@ -78,7 +78,7 @@ int vpa_usage(const struct vpa_checkpoint *v, const int64_t half_life_ms[static 
         for (int r = 0; r < RESOURCES && !why; r++) {
                 histogram_init(&u.of[r], (enum resource)r, half_life_ms[r]);
                 histogram_lend(&u.of[r], room + r * HISTOGRAM_BUCKETS, HISTOGRAM_BUCKETS);
-                if (fill(&u.of[r], r == CPU ? &cpu : &v->of[r]) < 0)
+                if (vpa_fill(&u.of[r], r == CPU ? &cpu : &v->of[r]) < 0)
                         why = "totalWeight is beyond what a histogram can weigh";
         }
         if (why) {

@@ -29,29 +29,29 @@ struct cursor {
         const char *p, *end;
 };
 
-static bool at_end(const struct cursor *c)
+static bool window_at_end(const struct cursor *c)
 {
         return c->p == c->end;
 }
 
-static bool eat(struct cursor *c, char want)
+static bool window_eat(struct cursor *c, char want)
 {
-        if (at_end(c) || *c->p != want)
+        if (window_at_end(c) || *c->p != want)
                 return false;
         c->p++;
         return true;
 }
 
-static bool is_digit(char c)
+static bool window_is_digit(char c)
 {
         return c >= '0' && c <= '9';
 }
 
 /* Digits, at most three: enough for every field, too few to overflow. */
-static bool read_number(struct cursor *c, int *ret)
+static bool window_read_number(struct cursor *c, int *ret)
 {
         int v = 0, n = 0;
-        for (; !at_end(c) && is_digit(*c->p); c->p++)
+        for (; !window_at_end(c) && window_is_digit(*c->p); c->p++)
                 if (++n <= 3)
                         v = v * 10 + (*c->p - '0');
         if (n == 0 || n > 3)
@@ -60,7 +60,7 @@ static bool read_number(struct cursor *c, int *ret)
         return true;
 }
 
-static bool read_name(struct cursor *c, const struct field *f, int *ret)
+static bool window_read_name(struct cursor *c, const struct field *f, int *ret)
 {
         if (c->end - c->p < 3)
                 return false;
@@ -77,9 +77,9 @@ static bool read_name(struct cursor *c, const struct field *f, int *ret)
         return false;
 }
 
-static bool read_value(struct cursor *c, const struct field *f, int *ret)
+static bool window_read_value(struct cursor *c, const struct field *f, int *ret)
 {
-        return (read_number(c, ret) || read_name(c, f, ret)) && *ret >= f->least && *ret <= f->most;
+        return (window_read_number(c, ret) || window_read_name(c, f, ret)) && *ret >= f->least && *ret <= f->most;
 }
 
 /* "*", "a" or "a-b"; *ret_single: the second. */
@@ -88,13 +88,13 @@ static bool read_span(struct cursor *c, const struct field *f, int *ret_from, in
         *ret_from = f->least;
         *ret_to = f->end;
         *ret_single = false;
-        if (eat(c, '*'))
+        if (window_eat(c, '*'))
                 return true;
-        if (!read_value(c, f, ret_from))
+        if (!window_read_value(c, f, ret_from))
                 return false;
         *ret_to = *ret_from;
-        *ret_single = !eat(c, '-');
-        return *ret_single || (read_value(c, f, ret_to) && *ret_to >= *ret_from);
+        *ret_single = !window_eat(c, '-');
+        return *ret_single || (window_read_value(c, f, ret_to) && *ret_to >= *ret_from);
 }
 
 /* One element of a list: a span, or a span with "/step"; "a/step" runs to the field's end. */
@@ -104,8 +104,8 @@ static bool read_range(struct cursor *c, const struct field *f, uint64_t *bits)
         bool single;
         if (!read_span(c, f, &from, &to, &single))
                 return false;
-        if (eat(c, '/')) {
-                if (!read_number(c, &step) || step < 1)
+        if (window_eat(c, '/')) {
+                if (!window_read_number(c, &step) || step < 1)
                         return false;
                 if (single)
                         to = f->end;
@@ -121,8 +121,8 @@ static bool read_field(struct cursor *c, const struct field *f, uint64_t *bits)
         do
                 if (!read_range(c, f, bits))
                         return false;
-        while (eat(c, ','));
-        return at_end(c);
+        while (window_eat(c, ','));
+        return window_at_end(c);
 }
 
 static bool is_blank(char c)
@@ -131,16 +131,16 @@ static bool is_blank(char c)
 }
 
 /* Cut the text at blanks; the number of fields, FIELDS + 1 for any more. */
-static int split(struct cursor c, struct cursor out[static FIELDS])
+static int window_split(struct cursor c, struct cursor out[static FIELDS])
 {
         int n = 0;
         for (;; n++) {
-                while (!at_end(&c) && is_blank(*c.p))
+                while (!window_at_end(&c) && is_blank(*c.p))
                         c.p++;
-                if (at_end(&c) || n == FIELDS)
-                        return n + !at_end(&c);
+                if (window_at_end(&c) || n == FIELDS)
+                        return n + !window_at_end(&c);
                 out[n].p = c.p;
-                while (!at_end(&c) && !is_blank(*c.p))
+                while (!window_at_end(&c) && !is_blank(*c.p))
                         c.p++;
                 out[n].end = c.p;
         }
@@ -156,7 +156,7 @@ int window_parse(const char *schedule, size_t len, struct window *ret, int *ret_
         struct cursor part[FIELDS];
         uint64_t bits[FIELDS];
         *ret_field = FIELDS;
-        if (split((struct cursor){schedule, schedule + len}, part) != FIELDS)
+        if (window_split((struct cursor){schedule, schedule + len}, part) != FIELDS)
                 return ERR_INVALID;
         bool any_day = is_star(&part[2]), any_weekday = is_star(&part[4]);
         for (int i = 0; i < FIELDS; i++)
@@ -184,7 +184,7 @@ static int64_t divide_down(int64_t a, int64_t b)
 }
 
 /* Month 1..12 and day 1..31 of a day since 1970; years begin in March inside, so that the leap day comes last. */
-static void civil(int64_t day, int *ret_month, int *ret_day)
+static void window_civil(int64_t day, int *ret_month, int *ret_day)
 {
         int64_t shifted = day + 719468; /* since 0000-03-01 */
         int64_t of_era = shifted - divide_down(shifted, 146097) * 146097;
@@ -198,7 +198,7 @@ static void civil(int64_t day, int *ret_month, int *ret_day)
 static bool day_matches(const struct window *w, int64_t day)
 {
         int month, of_month, weekday = (int)(day + 4 - divide_down(day + 4, 7) * 7); /* 1970 began on a Thursday */
-        civil(day, &month, &of_month);
+        window_civil(day, &month, &of_month);
         if (!(w->months >> month & 1))
                 return false;
         bool by_day = w->days >> of_month & 1, by_weekday = w->weekdays >> weekday & 1;
@@ -260,7 +260,7 @@ static bool match_near(const struct window *w, int64_t local_s, int way, int day
 
 /* A skipped time gives the first instant after the gap, a repeated one its first pass. This never decreases as local
  * grows, which is what the searches below rest on. */
-static int64_t start_of(const struct window_clock *clock, int64_t local_s)
+static int64_t window_start_of(const struct window_clock *clock, int64_t local_s)
 {
         int64_t at[2];
         clock->instants(clock->zone, local_s, at);
@@ -272,7 +272,7 @@ static bool start_after(const struct window *w, const struct window_clock *clock
 {
         int64_t local = at_s + clock->offset(clock->zone, at_s);
         while (match_near(w, local, 1, SEARCH_DAYS, &local)) {
-                *ret = start_of(clock, local);
+                *ret = window_start_of(clock, local);
                 if (*ret > at_s)
                         return true;
                 local += MINUTE_S;
@@ -286,7 +286,7 @@ static bool start_before(const struct window *w, const struct window_clock *cloc
 {
         int64_t local = at_s + clock->offset(clock->zone, at_s) + FOLD_MOST_S;
         while (match_near(w, local, -1, days, &local)) {
-                *ret = start_of(clock, local);
+                *ret = window_start_of(clock, local);
                 if (*ret <= at_s)
                         return true;
                 local -= MINUTE_S;

@@ -83,9 +83,9 @@ struct api_registration {
         int version, ours;
 };
 
-static void look(void *arg);
+static void registration_look(void *arg);
 
-static void forget(struct api_registration *a)
+static void registration_forget(struct api_registration *a)
 {
         json_decref(a->map);
         a->map = NULL;
@@ -96,10 +96,10 @@ static void forget(struct api_registration *a)
         a->version = a->ours = 0;
 }
 
-static void finish(struct api_registration *a, int64_t after_ms)
+static void registration_finish(struct api_registration *a, int64_t after_ms)
 {
-        forget(a);
-        loop_timer_set(client_loop(a->client), &a->again, a->hurry ? 0 : after_ms, look, a);
+        registration_forget(a);
+        loop_timer_set(client_loop(a->client), &a->again, a->hurry ? 0 : after_ms, registration_look, a);
         a->hurry = false;
 }
 
@@ -111,25 +111,25 @@ static bool is_news(struct api_registration *a, const char *text)
 }
 
 /* It goes on as it was: what is known of the front proxy does not grow wrong by an API server that is away. */
-static void fail(struct api_registration *a, const struct err *why, const char *what)
+static void registration_fail(struct api_registration *a, const struct err *why, const char *what)
 {
         if (is_news(a, why->text))
                 log_warn("custom metrics cannot be seen to, will try again", KV("what", what), KV("error", why->text));
-        finish(a, RETRY_MS);
+        registration_finish(a, RETRY_MS);
 }
 
-static void refuse(struct api_registration *a, const struct err *why)
+static void registration_refuse(struct api_registration *a, const struct err *why)
 {
         if (is_news(a, why->text))
                 log_error("custom metrics are not served: they belong to another service", KV("error", why->text));
         json_decref(a->known);
         a->known = NULL;
         a->o.trust(a->o.arg, NULL, why->text);
-        finish(a, LOOK_MS);
+        registration_finish(a, LOOK_MS);
 }
 
 /* Only once it is known that the group is nobody else's. */
-static int trust(struct api_registration *a, struct err *err)
+static int registration_trust(struct api_registration *a, struct err *err)
 {
         struct front_proxy *f = NULL;
         json_t *data = json_object_get(a->map, "data");
@@ -144,11 +144,11 @@ static int trust(struct api_registration *a, struct err *err)
         return 0;
 }
 
-static void tell(struct api_registration *a)
+static void registration_tell(struct api_registration *a)
 {
         struct err err = {0};
-        if (trust(a, &err) < 0) {
-                fail(a, &err, CONFIG);
+        if (registration_trust(a, &err) < 0) {
+                registration_fail(a, &err, CONFIG);
                 return;
         }
         if (a->ours == 0 && is_news(a, "no APIService"))
@@ -157,21 +157,21 @@ static void tell(struct api_registration *a)
         else if (a->ours > 0 && (is_news(a, "") || !a->told))
                 log_info("custom metrics are served to the API server", KV_INT("versions", a->ours));
         a->told = true;
-        finish(a, LOOK_MS);
+        registration_finish(a, LOOK_MS);
 }
 
 /* --- APIServices: both are read before anything is written --- */
 
 static void write_next(struct api_registration *a);
 
-static void patched(void *arg, const struct client_answer *answer)
+static void registration_patched(void *arg, const struct client_answer *answer)
 {
         struct api_registration *a = arg;
         a->call = NULL;
         if (answer->err.code == ERR_STALE) {
-                finish(a, RETRY_MS); /* it was changed meanwhile */
+                registration_finish(a, RETRY_MS); /* it was changed meanwhile */
         } else if (answer->err.code) {
-                fail(a, &answer->err, name_of[a->version]);
+                registration_fail(a, &answer->err, name_of[a->version]);
         } else {
                 log_info("the APIService's caBundle was written", KV("apiservice", name_of[a->version]));
                 a->version++;
@@ -195,7 +195,7 @@ static void write_bundle(struct api_registration *a, const json_t *object)
         json_t *patch = json_pack("[{s:s, s:s, s:O?}, {s:s, s:s, s:s}]", "op", "test", "path",
                                   "/metadata/resourceVersion", "value", (json_t *)(uintptr_t)version, "op", "add",
                                   "path", "/spec/caBundle", "value", a->roots);
-        a->call = patch_send(a->client, a->path[a->version], patch, false, patched, a);
+        a->call = patch_send(a->client, a->path[a->version], patch, false, registration_patched, a);
 }
 
 static void write_next(struct api_registration *a)
@@ -205,7 +205,7 @@ static void write_next(struct api_registration *a)
         if (a->version < VERSIONS)
                 write_bundle(a, a->service[a->version]);
         else
-                tell(a);
+                registration_tell(a);
 }
 
 static void read_next(struct api_registration *a);
@@ -217,18 +217,18 @@ static void service_read(void *arg, const struct client_answer *answer)
         bool there = answer->err.code != ERR_NOTFOUND;
         a->call = NULL;
         if (there && answer->err.code) {
-                fail(a, &answer->err, name_of[a->version]);
+                registration_fail(a, &answer->err, name_of[a->version]);
                 return;
         }
         json_t *object = there ? json_loadb(answer->body.p, answer->body.len, 0, NULL) : NULL;
         a->service[a->version++] = object;
         int rc = there ? api_registration_owner(object, a->o.ns, a->o.service, &err) : 0;
         if (rc == ERR_CONFLICT) {
-                refuse(a, &err);
+                registration_refuse(a, &err);
                 return;
         }
         if (rc < 0) {
-                fail(a, &err, name_of[a->version - 1]);
+                registration_fail(a, &err, name_of[a->version - 1]);
                 return;
         }
         a->ours += there;
@@ -254,7 +254,7 @@ static void config_read(void *arg, const struct client_answer *answer)
         struct api_registration *a = arg;
         a->call = NULL;
         if (answer->err.code) {
-                fail(a, &answer->err, CONFIG);
+                registration_fail(a, &answer->err, CONFIG);
                 return;
         }
         a->map = json_loadb(answer->body.p, answer->body.len, 0, NULL);
@@ -267,11 +267,11 @@ void api_registration_look(struct api_registration *a)
         loop_timer_stop(client_loop(a->client), &a->again);
         if (a->call)
                 client_cancel(a->client, a->call);
-        forget(a);
+        registration_forget(a);
         a->call = client_start(a->client, &call, config_read, a);
 }
 
-static void look(void *api)
+static void registration_look(void *api)
 {
         api_registration_look(api);
 }
@@ -286,7 +286,7 @@ struct api_registration *api_registration_new(struct client *c, const struct api
         a->config_path = path_of("", "v1", "kube-system", "configmaps", CONFIG, NULL);
         for (int i = 0; i < VERSIONS; i++)
                 a->path[i] = service_path(i);
-        finish(a, 0);
+        registration_finish(a, 0);
         return a;
 }
 
@@ -300,7 +300,7 @@ void api_registration_vouched_by(struct api_registration *a, const char *roots_p
         gnutls_free(out.data);
         a->hurry = a->call != NULL;
         if (!a->call)
-                finish(a, 0);
+                registration_finish(a, 0);
 }
 
 void api_registration_free(struct api_registration *a)
@@ -310,7 +310,7 @@ void api_registration_free(struct api_registration *a)
         loop_timer_stop(client_loop(a->client), &a->again);
         if (a->call)
                 client_cancel(a->client, a->call);
-        forget(a);
+        registration_forget(a);
         json_decref(a->known);
         mem_free(a->config_path);
         for (int i = 0; i < VERSIONS; i++)

@@ -13,7 +13,7 @@ enum { PARTS = 8, SELECTOR_MAX = 8 << 10 };
 
 /* --- answers --- */
 
-static void say(unsigned status, json_t *object, struct custom_answer *ret)
+static void custom_metrics_say(unsigned status, json_t *object, struct custom_answer *ret)
 {
         ret->status = status;
         ret->body = json_dumps(object, JSON_COMPACT);
@@ -21,7 +21,7 @@ static void say(unsigned status, json_t *object, struct custom_answer *ret)
         json_decref(object);
 }
 
-static const char *reason_of(unsigned status)
+static const char *custom_metrics_reason_of(unsigned status)
 {
         static const struct {
                 unsigned status;
@@ -46,11 +46,12 @@ void custom_metrics_refuse(unsigned status, const char *text, struct custom_answ
         char cut[TEXT_MOST];
         snprintf(cut, sizeof cut, "%s", text);
         json_t *message = json_string(cut); /* what came with the request may be no UTF-8 */
-        say(status,
-            json_pack("{s:s, s:s, s:{}, s:s, s:o, s:s, s:i}", "kind", "Status", "apiVersion", "v1", "metadata",
-                      "status", "Failure", "message", message ? message : json_string("the request cannot be read"),
-                      "reason", reason_of(status), "code", (int)status),
-            ret);
+        custom_metrics_say(status,
+                           json_pack("{s:s, s:s, s:{}, s:s, s:o, s:s, s:i}", "kind", "Status", "apiVersion", "v1",
+                                     "metadata", "status", "Failure", "message",
+                                     message ? message : json_string("the request cannot be read"), "reason",
+                                     custom_metrics_reason_of(status), "code", (int)status),
+                           ret);
 }
 
 /* --- discovery --- */
@@ -69,8 +70,9 @@ static json_t *group_row(void)
 
 static void say_groups(struct custom_answer *ret)
 {
-        say(MHD_HTTP_OK,
-            json_pack("{s:s, s:s, s:[o]}", "kind", "APIGroupList", "apiVersion", "v1", "groups", group_row()), ret);
+        custom_metrics_say(
+                MHD_HTTP_OK,
+                json_pack("{s:s, s:s, s:[o]}", "kind", "APIGroupList", "apiVersion", "v1", "groups", group_row()), ret);
 }
 
 static void say_group(struct custom_answer *ret)
@@ -78,7 +80,7 @@ static void say_group(struct custom_answer *ret)
         json_t *group = group_row();
         json_object_set_new(group, "kind", json_string("APIGroup"));
         json_object_set_new(group, "apiVersion", json_string("v1"));
-        say(MHD_HTTP_OK, group, ret);
+        custom_metrics_say(MHD_HTTP_OK, group, ret);
 }
 
 static void say_resources(const char *version, struct custom_answer *ret)
@@ -88,10 +90,10 @@ static void say_resources(const char *version, struct custom_answer *ret)
                 json_array_append_new(rows, json_pack("{s:s+, s:s, s:b, s:s, s:[s]}", "name", "pods/",
                                                       custom_metric_name(r), "singularName", "", "namespaced", 1,
                                                       "kind", "MetricValueList", "verbs", "get"));
-        say(MHD_HTTP_OK,
-            json_pack("{s:s, s:s, s:s+, s:o}", "kind", "APIResourceList", "apiVersion", "v1", "groupVersion",
-                      CUSTOM_METRICS_GROUP "/", version, "resources", rows),
-            ret);
+        custom_metrics_say(MHD_HTTP_OK,
+                           json_pack("{s:s, s:s, s:s+, s:o}", "kind", "APIResourceList", "apiVersion", "v1",
+                                     "groupVersion", CUSTOM_METRICS_GROUP "/", version, "resources", rows),
+                           ret);
 }
 
 /* --- values --- */
@@ -104,7 +106,7 @@ struct asked {
         bool all;                      /* of pods by labels, not of one by name */
 };
 
-static json_t *value_of(const struct asked *q, const struct snapshot_pod *p)
+static json_t *custom_metrics_value_of(const struct asked *q, const struct snapshot_pod *p)
 {
         char at[WALL_TEXT_MAX], quantity[QUANTITY_TEXT_MAX];
         json_t *item =
@@ -148,7 +150,7 @@ static void say_values(const struct asked *q, const struct snapshot *v, struct c
         json_t *items = json_array();
         for (size_t i = pods_from(v, q->ns); i < v->pods && strcmp(v->pod[i].ns, q->ns) == 0; i++)
                 if (is_asked(q, &v->pod[i]))
-                        json_array_append_new(items, value_of(q, &v->pod[i]));
+                        json_array_append_new(items, custom_metrics_value_of(q, &v->pod[i]));
         if (!q->all && json_array_size(items) == 0) {
                 char text[512];
                 snprintf(text, sizeof text,
@@ -160,10 +162,10 @@ static void say_values(const struct asked *q, const struct snapshot *v, struct c
                 custom_metrics_refuse(MHD_HTTP_NOT_FOUND, text, ret);
                 return;
         }
-        say(MHD_HTTP_OK,
-            json_pack("{s:s, s:s+, s:{}, s:o}", "kind", "MetricValueList", "apiVersion", CUSTOM_METRICS_GROUP "/",
-                      q->version, "metadata", "items", items),
-            ret);
+        custom_metrics_say(MHD_HTTP_OK,
+                           json_pack("{s:s, s:s+, s:{}, s:o}", "kind", "MetricValueList", "apiVersion",
+                                     CUSTOM_METRICS_GROUP "/", q->version, "metadata", "items", items),
+                           ret);
 }
 
 /* ERR_INVALID says what is wrong with a selector. */
@@ -208,7 +210,7 @@ static void answer_values(const struct custom_request *r, struct asked *q, const
 /* --- the path --- */
 
 /* The parts of "/a/b/c", in buf; PARTS + 1: more than there are in any path of ours. */
-static int split(char *buf, char *part[static PARTS])
+static int custom_metrics_split(char *buf, char *part[static PARTS])
 {
         int count = 0;
         char *rest, *p = strtok_r(buf, "/", &rest);
@@ -254,6 +256,6 @@ void custom_metrics_answer(const struct custom_request *r, const struct snapshot
                 return;
         }
         AUTO(mem_free) char *path = mem_string(r->path);
-        int parts = split(path, part);
+        int parts = custom_metrics_split(path, part);
         answer_parts(r, part, parts, v, ret);
 }

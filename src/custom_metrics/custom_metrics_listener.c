@@ -43,7 +43,7 @@ static gnutls_session_t session_of(struct MHD_Connection *c)
 }
 
 /* 0: he may. */
-static unsigned judge(struct custom_metrics_listener *a, struct MHD_Connection *c, struct err *ret_why)
+static unsigned custom_listener_judge(struct custom_metrics_listener *a, struct MHD_Connection *c, struct err *ret_why)
 {
         unsigned count = 0, status = MHD_HTTP_SERVICE_UNAVAILABLE;
         const gnutls_datum_t *chain = gnutls_certificate_get_peers(session_of(c), &count);
@@ -61,11 +61,11 @@ static bool is_yes(const char *value)
         return value && *value && strcmp(value, "0") != 0 && strcmp(value, "false") != 0;
 }
 
-static void answer(struct custom_metrics_listener *a, struct MHD_Connection *c, const char *url, const char *method,
-                   struct custom_answer *ret)
+static void custom_listener_answer(struct custom_metrics_listener *a, struct MHD_Connection *c, const char *url,
+                                   const char *method, struct custom_answer *ret)
 {
         struct err why = {0};
-        unsigned refused = judge(a, c, &why);
+        unsigned refused = custom_listener_judge(a, c, &why);
         if (refused) {
                 custom_metrics_refuse(refused, why.text, ret);
                 return;
@@ -82,8 +82,8 @@ static void answer(struct custom_metrics_listener *a, struct MHD_Connection *c, 
         snapshot_drop(v);
 }
 
-static enum MHD_Result send_answer(struct custom_metrics_listener *a, struct MHD_Connection *c,
-                                   const struct custom_answer *answer)
+static enum MHD_Result custom_listener_send_answer(struct custom_metrics_listener *a, struct MHD_Connection *c,
+                                                   const struct custom_answer *answer)
 {
         atomic_fetch_add(&a->answers[answer->status / 100], 1);
         struct MHD_Response *r = MHD_create_response_from_buffer(answer->len, answer->body, MHD_RESPMEM_MUST_FREE);
@@ -102,8 +102,9 @@ static enum MHD_Result send_answer(struct custom_metrics_listener *a, struct MHD
         return rc;
 }
 
-static enum MHD_Result handle(void *adapter, struct MHD_Connection *c, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_size, void **state)
+static enum MHD_Result custom_listener_handle(void *adapter, struct MHD_Connection *c, const char *url,
+                                              const char *method, const char *version, const char *upload,
+                                              size_t *upload_size, void **state)
 {
         static int seen;
         struct custom_answer is = {0};
@@ -113,13 +114,13 @@ static enum MHD_Result handle(void *adapter, struct MHD_Connection *c, const cha
                 *upload_size = 0;
                 return MHD_YES;
         }
-        answer(adapter, c, url, method, &is);
-        return send_answer(adapter, c, &is);
+        custom_listener_answer(adapter, c, url, method, &is);
+        return custom_listener_send_answer(adapter, c, &is);
 }
 
 /* --- connections --- */
 
-static void look_at_certificate(struct custom_metrics_listener *a)
+static void custom_listener_look_at_certificate(struct custom_metrics_listener *a)
 {
         struct err err = {0};
         struct mono now = mono_read();
@@ -131,14 +132,15 @@ static void look_at_certificate(struct custom_metrics_listener *a)
 }
 
 /* Who comes is asked for a certificate; without one he is told so as an answer, which a broken handshake would not. */
-static void came(void *adapter, struct MHD_Connection *c, void **context, enum MHD_ConnectionNotificationCode what)
+static void custom_listener_came(void *adapter, struct MHD_Connection *c, void **context,
+                                 enum MHD_ConnectionNotificationCode what)
 {
         struct custom_metrics_listener *a = adapter;
         (void)context;
         if (what != MHD_CONNECTION_NOTIFY_STARTED)
                 return;
         certificate_mine(a->certificate);
-        look_at_certificate(a);
+        custom_listener_look_at_certificate(a);
         gnutls_session_t session = session_of(c);
         if (session)
                 gnutls_certificate_server_set_request(session, GNUTLS_CERT_REQUEST);
@@ -146,19 +148,19 @@ static void came(void *adapter, struct MHD_Connection *c, void **context, enum M
 
 /* --- from start to stop --- */
 
-static int start_daemon(struct custom_metrics_listener *a, int fd, struct err *err)
+static int custom_listener_start_daemon(struct custom_metrics_listener *a, int fd, struct err *err)
 {
-        a->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TLS | MHD_USE_ITC, 0, NULL, NULL, handle,
-                                     a, MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT,
-                                     (unsigned)CONNECTIONS, MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)EACH_ADDRESS,
-                                     MHD_OPTION_CONNECTION_TIMEOUT, (unsigned)IDLE_SECONDS,
-                                     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
-                                     MHD_OPTION_NOTIFY_CONNECTION, came, a, MHD_OPTION_HTTPS_CERT_CALLBACK,
-                                     certificate_retrieve, MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES, MHD_OPTION_END);
+        a->daemon = MHD_start_daemon(
+                MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_TLS | MHD_USE_ITC, 0, NULL, NULL, custom_listener_handle, a,
+                MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, (unsigned)CONNECTIONS,
+                MHD_OPTION_PER_IP_CONNECTION_LIMIT, (unsigned)EACH_ADDRESS, MHD_OPTION_CONNECTION_TIMEOUT,
+                (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES,
+                MHD_OPTION_NOTIFY_CONNECTION, custom_listener_came, a, MHD_OPTION_HTTPS_CERT_CALLBACK,
+                certificate_retrieve, MHD_OPTION_HTTPS_PRIORITIES, TLS_PRIORITIES, MHD_OPTION_END);
         return a->daemon ? 0 : err_set(err, ERR_IO, "the HTTP server does not start: %m");
 }
 
-static int start(struct custom_metrics_listener *a, struct err *err)
+static int custom_listener_start(struct custom_metrics_listener *a, struct err *err)
 {
         if ((a->o.cert_file == NULL) != (a->o.key_file == NULL))
                 return err_set(err, ERR_INVALID, "a certificate and its key belong together: one of them is missing");
@@ -167,7 +169,7 @@ static int start(struct custom_metrics_listener *a, struct err *err)
         if (fd < 0)
                 return fd;
         socket_describe(fd, a->address, sizeof a->address);
-        rc = start_daemon(a, fd, err);
+        rc = custom_listener_start_daemon(a, fd, err);
         if (rc < 0)
                 close(fd);
         return rc;
@@ -181,7 +183,7 @@ int custom_metrics_listener_open(const struct custom_metrics_listener_options *o
         a->views = views;
         pthread_mutex_init(&a->lock, NULL);
         snprintf(a->why, sizeof a->why, "whom to trust was not read from the API server yet: try again");
-        int rc = start(a, err);
+        int rc = custom_listener_start(a, err);
         if (rc < 0) {
                 custom_metrics_listener_close(a);
                 return err_wrap(err, "listen on '%s'", o->listen);

@@ -61,7 +61,7 @@ static int trust_read(struct front_proxy *f, struct err *err)
         return 0;
 }
 
-static int fill(struct front_proxy *f, const json_t *data, struct err *err)
+static int front_proxy_fill(struct front_proxy *f, const json_t *data, struct err *err)
 {
         const char *ca = json_string_value(json_object_get(data, "requestheader-client-ca-file"));
         if (!ca || !*ca || strlen(ca) > CA_MAX)
@@ -80,7 +80,7 @@ static int fill(struct front_proxy *f, const json_t *data, struct err *err)
 int front_proxy_read(const json_t *configmap, struct front_proxy **ret, struct err *err)
 {
         struct front_proxy *f = MEM_NEW(struct front_proxy);
-        int rc = fill(f, json_object_get(configmap, "data"), err);
+        int rc = front_proxy_fill(f, json_object_get(configmap, "data"), err);
         if (rc < 0) {
                 front_proxy_free(f);
                 return rc;

@@ -42,7 +42,7 @@ static void read_kind(struct json *j, struct arena *a, struct admission *ret)
                         json_skip(j);
 }
 
-static struct text read_user(struct json *j, struct arena *a)
+static struct text admission_read_user(struct json *j, struct arena *a)
 {
         struct text key, name = {"", 0};
         if (!json_enter(j, '{'))
@@ -72,14 +72,14 @@ static struct text read_manager(struct json *j, struct arena *a)
 }
 
 /* null is no object. */
-static struct text read_object(struct json *j)
+static struct text admission_read_object(struct json *j)
 {
         bool object = json_peek(j) == '{';
         struct text raw = json_raw(j);
         return object ? raw : (struct text){"", 0};
 }
 
-static void read_request(struct json *j, struct arena *a, struct admission *ret)
+static void admission_read_request(struct json *j, struct arena *a, struct admission *ret)
 {
         struct text key;
         if (!json_enter(j, '{'))
@@ -98,13 +98,13 @@ static void read_request(struct json *j, struct arena *a, struct admission *ret)
                 else if (text_is(key, "operation"))
                         ret->operation = json_text(j, a);
                 else if (text_is(key, "userInfo"))
-                        ret->user = read_user(j, a);
+                        ret->user = admission_read_user(j, a);
                 else if (text_is(key, "options"))
                         ret->manager = read_manager(j, a);
                 else if (text_is(key, "object"))
-                        ret->object = read_object(j);
+                        ret->object = admission_read_object(j);
                 else if (text_is(key, "oldObject"))
-                        ret->old_object = read_object(j);
+                        ret->old_object = admission_read_object(j);
                 else
                         json_skip(j);
 }
@@ -124,7 +124,7 @@ int admission_read(struct text body, struct arena *a, struct admission *ret, str
                 else if (text_is(key, "kind"))
                         kind = json_text(&j, a);
                 else if (text_is(key, "request"))
-                        read_request(&j, a, &r);
+                        admission_read_request(&j, a, &r);
                 else
                         json_skip(&j);
         int rc = json_done(&j, err);
@@ -177,21 +177,22 @@ struct deploy_container *admission_containers(struct arena *a, const struct cont
 
 /* A request that the owner left out is not left out of a pod again: its limit, which may be the namespace's own, would
  * stand for it. */
-static struct amount wanted(const struct deploy_answer *d, size_t i, enum resource r, bool pod, struct amount from)
+static struct amount admission_wanted(const struct deploy_answer *d, size_t i, enum resource r, bool pod,
+                                      struct amount from)
 {
         struct amount to = deploy_request(d, i, r);
         return pod && from.set && !to.set ? d->row[i].origin[r].effective : to;
 }
 
-static struct patch_container *changes(struct admission_work *w, const struct deploy_subject *s,
-                                       const struct deploy_answer *d, int *ret_count)
+static struct patch_container *admission_changes(struct admission_work *w, const struct deploy_subject *s,
+                                                 const struct deploy_answer *d, int *ret_count)
 {
         struct patch_container *to = arena_new(w->arena, (s->containers + 1) * sizeof *to);
         *ret_count = 0;
         for (size_t i = 0; i < s->containers; i++) {
                 struct patch_container c = {.name = arena_text(w->arena, s->container[i].name)};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
-                        c.to[r] = wanted(d, i, r, is_pod(w->request), s->container[i].request[r]);
+                        c.to[r] = admission_wanted(d, i, r, is_pod(w->request), s->container[i].request[r]);
                         c.write[r] = !amount_equal(c.to[r], s->container[i].request[r]);
                 }
                 if (c.write[CPU] || c.write[MEMORY])
@@ -206,7 +207,7 @@ json_t *admission_patch(struct admission_work *w, struct text object, const char
 {
         struct patch_resources want = {.template_path = template_path, .object = object, .deploys = !before};
         const struct deploy_notes notes = before ? *before : deploy_record(s, d, w->arena);
-        want.container = changes(w, s, d, &want.containers);
+        want.container = admission_changes(w, s, d, &want.containers);
         want.original = notes.original;
         want.applied = notes.applied;
         want.basis = notes.basis;
@@ -227,7 +228,7 @@ static int add_base64(struct buf *out, const char *p, size_t len)
 }
 
 /* The uid is the API server's own word for this call: it comes back as it came. */
-static void add_string(struct buf *out, struct text t)
+static void admission_add_string(struct buf *out, struct text t)
 {
         json_t *s = json_stringn(t.p, t.len);
         char *text = s ? json_dumps(s, JSON_ENCODE_ANY) : NULL;
@@ -245,13 +246,13 @@ static const char *warning_of(enum admission_result r)
                                            : NULL;
 }
 
-static void respond(const struct admission_work *w, struct buf *out)
+static void admission_respond(const struct admission_work *w, struct buf *out)
 {
         const char *warning = warning_of(w->result);
         char *patch = w->result == ADMISSION_PATCHED ? json_dumps(w->patch, JSON_COMPACT) : NULL;
         buf_add_text(out,
                      "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"response\":{\"uid\":");
-        add_string(out, w->request->uid);
+        admission_add_string(out, w->request->uid);
         buf_add_text(out, ",\"allowed\":true");
         if (patch) {
                 size_t before = out->len;
@@ -292,7 +293,7 @@ static bool is_own(const struct admission *r, const char *own_user)
                (as_we_write && account > 0 && r->user.len > account && memcmp(r->user.p, own_user, account) == 0);
 }
 
-static void judge(struct admission_work *w, const char *own_user)
+static void admission_judge(struct admission_work *w, const char *own_user)
 {
         const struct admission *r = w->request;
         const struct kind *k = kind_find(r->group, r->kind);
@@ -312,8 +313,8 @@ void admission_answer(const struct admission *r, const struct snapshot *v, const
                       const char *own_user, struct arena *a, struct buf *out, enum admission_result *ret)
 {
         struct admission_work w = {.request = r, .view = v, .owner = owner, .arena = a};
-        judge(&w, own_user);
-        respond(&w, out);
+        admission_judge(&w, own_user);
+        admission_respond(&w, out);
         *ret = w.result;
         json_decref(w.patch);
 }

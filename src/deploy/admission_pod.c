@@ -12,7 +12,7 @@ static bool is_alone(const struct admission_work *w)
 
 /* The highest owner that holds a template; of a pod that nobody owns it is the pod itself. False: there is none, for it
  * has no name yet. */
-static bool find_owner(const struct admission_work *w, struct admission_owner *ret)
+static bool admission_pod_find_owner(const struct admission_work *w, struct admission_owner *ret)
 {
         const struct owner_ref *owner = &w->request->owner;
         if (is_alone(w))
@@ -27,8 +27,8 @@ static bool find_owner(const struct admission_work *w, struct admission_owner *r
 
 /* Labels that profiles select by: the workload's own first, then its template's, which its pods carry. Of a pod alone
  * its own, as it comes. */
-static size_t union_labels(const struct admission_work *w, const struct admission_owner *owner,
-                           const struct pod_view *pod, struct label_pair *ret)
+static size_t admission_pod_union_labels(const struct admission_work *w, const struct admission_owner *owner,
+                                         const struct pod_view *pod, struct label_pair *ret)
 {
         const struct snapshot_target *t =
                 is_alone(w) ? NULL : snapshot_find(w->view, w->request->ns, owner->group, owner->kind, owner->name);
@@ -40,7 +40,7 @@ static size_t union_labels(const struct admission_work *w, const struct admissio
         return count;
 }
 
-static bool sets_pods(const struct deploy_answer *d)
+static bool admission_pod_sets_pods(const struct deploy_answer *d)
 {
         const struct apply_policy *apply = &d->profile->spec->apply;
         return apply->mode == APPLY_IN_PLACE || (apply->mode == APPLY_ON_DEPLOY && apply->at == AT_POD);
@@ -52,7 +52,7 @@ void admission_pod(struct admission_work *w)
         struct admission_owner owner;
         struct pod_view *pod = arena_new(w->arena, sizeof *pod);
         w->result = ADMISSION_NO_TARGET;
-        if (!text_is(r->operation, "CREATE") || !find_owner(w, &owner))
+        if (!text_is(r->operation, "CREATE") || !admission_pod_find_owner(w, &owner))
                 return;
         bool known = snapshot_find(w->view, r->ns, owner.group, owner.kind, owner.name) != NULL;
         if (w->owner ? owner.unseen && !known : admission_wants_owner(r, w->view)) {
@@ -69,7 +69,7 @@ void admission_pod(struct admission_work *w)
                 .kind = owner.kind,
                 .name = owner.name,
                 .label = label,
-                .labels = union_labels(w, &owner, pod, label),
+                .labels = admission_pod_union_labels(w, &owner, pod, label),
                 .pod = true,
                 .apply_never = owner.apply_never || pod->meta.annotation.apply.len > 0,
                 .pod_asks = {pod->pod_asks[CPU].set, pod->pod_asks[MEMORY].set},
@@ -81,7 +81,7 @@ void admission_pod(struct admission_work *w)
                 return;
         deploy_answer(w->view, &s, w->arena, &d);
         w->result = d.profile ? ADMISSION_OTHER_MODE : ADMISSION_NO_TARGET;
-        if (!d.profile || !sets_pods(&d))
+        if (!d.profile || !admission_pod_sets_pods(&d))
                 return;
         w->patch = admission_patch(w, r->object, "", &s, &d, NULL);
         w->result = !w->patch ? ADMISSION_UNREADABLE : json_array_size(w->patch) ? ADMISSION_PATCHED : ADMISSION_STANDS;

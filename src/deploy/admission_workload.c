@@ -44,7 +44,7 @@ static void drop_empty(json_t *parent, const char *key)
 }
 
 /* Requests as their owner set them, in one spelling. */
-static void put_back(json_t *container, const struct deploy_row *row)
+static void admission_workload_put_back(json_t *container, const struct deploy_row *row)
 {
         char text[QUANTITY_TEXT_MAX];
         json_t *resources = json_object_get(container, "resources"), *requests = json_object_get(resources, "requests");
@@ -72,7 +72,7 @@ static json_t *owners_template(const json_t *object, const char *template_path, 
         for (size_t i = 0; i < s->containers; i++) {
                 json_t *container = container_named(template, s->container[i].name);
                 if (container)
-                        put_back(container, &row[i]);
+                        admission_workload_put_back(container, &row[i]);
         }
         return template;
 }
@@ -86,7 +86,7 @@ struct side {
         json_t *object;
 };
 
-static size_t union_labels(const struct workload_view *v, struct label_pair *ret)
+static size_t admission_workload_union_labels(const struct workload_view *v, struct label_pair *ret)
 {
         size_t count = 0;
         for (int i = 0; i < v->meta.labels && count < VIEW_LABELS_MAX; i++)
@@ -110,7 +110,7 @@ static bool read_side(const struct admission_work *w, struct text object, const 
                 .kind = r->kind,
                 .name = v->meta.name,
                 .label = label,
-                .labels = union_labels(v, label),
+                .labels = admission_workload_union_labels(v, label),
                 .apply_never = v->meta.annotation.apply.len > 0,
                 .pod_asks = {v->pod_asks[CPU].set, v->pod_asks[MEMORY].set},
                 .container = admission_containers(w->arena, v->container, v->containers, &v->template_annotation),
@@ -159,7 +159,8 @@ static const char *note_of(const struct admission_work *w, struct text note)
         return note.len ? arena_text(w->arena, note) : NULL;
 }
 
-static void settle(struct admission_work *w, struct side *now, const struct side *before, const char *template_path)
+static void admission_workload_settle(struct admission_work *w, struct side *now, const struct side *before,
+                                      const char *template_path)
 {
         struct deploy_notes notes = {0};
         if (before) {
@@ -175,7 +176,7 @@ static void settle(struct admission_work *w, struct side *now, const struct side
                                                 : ADMISSION_STANDS;
 }
 
-static void judge(struct admission_work *w, struct side *now, const char *template_path)
+static void admission_workload_judge(struct admission_work *w, struct side *now, const char *template_path)
 {
         struct side before = {0};
         bool update = text_is(w->request->operation, "UPDATE");
@@ -190,7 +191,7 @@ static void judge(struct admission_work *w, struct side *now, const char *templa
         if (same && now->answer.target && now->answer.target->hold)
                 w->result = ADMISSION_STANDS; /* who holds it may be putting the originals back */
         else
-                settle(w, now, same ? &before : NULL, template_path);
+                admission_workload_settle(w, now, same ? &before : NULL, template_path);
         json_decref(before.object);
 }
 
@@ -201,7 +202,7 @@ void admission_workload(struct admission_work *w, const char *template_path)
         if (w->request->owner.kind.len > 0)
                 return; /* another controller writes its template */
         if (read_side(w, w->request->object, template_path, &now))
-                judge(w, &now, template_path);
+                admission_workload_judge(w, &now, template_path);
         else
                 w->result = ADMISSION_UNREADABLE;
         json_decref(now.object);

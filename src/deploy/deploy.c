@@ -13,7 +13,7 @@ static const struct snapshot_container *known_container(const struct snapshot_ta
 }
 
 /* A published target stands on usage; what does not is no last good value. */
-static void recall(const struct snapshot_container *known, struct advise_container *c)
+static void deploy_remembered(const struct snapshot_container *known, struct advise_container *c)
 {
         c->learned.state = known ? (enum state)known->state : STATE_NO_DATA;
         for (enum resource r = CPU; known && r < RESOURCES; r++) {
@@ -90,7 +90,7 @@ static bool has_other_autoscaler(const struct snapshot *v, const struct snapshot
 }
 
 /* Of a workload that is known, the controller said so. */
-static bool waits(const struct deploy_answer *d, const struct deploy_subject *s)
+static bool deploy_waits(const struct deploy_answer *d, const struct deploy_subject *s)
 {
         if (d->target)
                 return d->target->waits;
@@ -115,7 +115,7 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
                                 .held = t && t->hold,
                                 .other_autoscaler = has_other_autoscaler(v, t, s),
                                 .fuse_blown = v->fuse_blown,
-                                .canary_waits = waits(d, s),
+                                .canary_waits = deploy_waits(d, s),
                                 .contested = t && t->contested,
                                 .in_place_only = (s->in_place_only || (t && t->in_place_only)) && !s->pod,
                                 .orphaned = t && t->orphaned,
@@ -132,7 +132,7 @@ static void workload_facts(const struct snapshot *v, const struct deploy_subject
 }
 
 /* Nothing is asked for: what the owner says stands. */
-static void leave(const struct deploy_subject *s, struct deploy_answer *ret)
+static void deploy_leave(const struct deploy_subject *s, struct deploy_answer *ret)
 {
         for (size_t i = 0; i < s->containers; i++)
                 for (enum resource r = CPU; r < RESOURCES; r++)
@@ -140,7 +140,7 @@ static void leave(const struct deploy_subject *s, struct deploy_answer *ret)
 }
 
 /* The template's labels count too, and a view keeps the workload's own: who is known has his profile already. */
-static const struct snapshot_profile *profile_of(const struct snapshot *v, const struct deploy_subject *s)
+static const struct snapshot_profile *deploy_profile_of(const struct snapshot *v, const struct deploy_subject *s)
 {
         if (s->known && s->known->profile)
                 return s->known->profile;
@@ -152,7 +152,7 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
         const struct snapshot_ns *ns = snapshot_find_ns(v, s->ns);
         struct advise_container *c = arena_new(a, (s->containers + 1) * sizeof *c);
         *ret = (struct deploy_answer){
-                .profile = profile_of(v, s),
+                .profile = deploy_profile_of(v, s),
                 .target = s->known ? s->known : snapshot_find(v, s->ns, s->group, s->kind, s->name),
                 .advice = arena_new(a, (s->containers + 1) * sizeof *ret->advice),
                 .row = arena_new(a, (s->containers + 1) * sizeof *ret->row),
@@ -160,12 +160,12 @@ void deploy_answer(const struct snapshot *v, const struct deploy_subject *s, str
         ret->state = ret->target ? (enum state)ret->target->state : STATE_NO_DATA;
         for (size_t i = 0; i < s->containers; i++) {
                 c[i].role = s->container[i].role;
-                recall(known_container(ret->target, s->container[i].name), &c[i]);
+                deploy_remembered(known_container(ret->target, s->container[i].name), &c[i]);
                 read_origin(&s->container[i], ns, &ret->row[i], &c[i]);
                 ret->row[i].state = c[i].learned.state;
         }
         if (!ret->profile) {
-                leave(s, ret);
+                deploy_leave(s, ret);
                 return;
         }
         for (size_t i = 0; i < s->containers; i++)
@@ -204,7 +204,7 @@ static int keep_record(void *arg, const struct recorded *row)
         return 0;
 }
 
-static void forget(struct deploy_container *c, size_t containers)
+static void deploy_forget(struct deploy_container *c, size_t containers)
 {
         for (size_t i = 0; i < containers; i++) {
                 memset(c[i].applied, 0, sizeof c[i].applied);
@@ -226,11 +226,11 @@ int deploy_recall(struct deploy_container *c, size_t containers, const struct ou
                 rc = record_read(notes->original, a, keep_record, &original, &why);
         }
         if (rc < 0 || !notes->applied.len || !notes->original.len)
-                forget(c, containers);
+                deploy_forget(c, containers);
         return rc < 0 ? err_set(err, ERR_INVALID, "annotation %s: %s", which, why.text) : 0;
 }
 
-static const char *printed(const struct recorded *row, size_t rows, struct arena *a)
+static const char *deploy_printed(const struct recorded *row, size_t rows, struct arena *a)
 {
         AUTO(mem_free) char *text = record_print(row, rows);
         return text ? arena_text(a, text_of(text)) : NULL;
@@ -254,6 +254,6 @@ struct deploy_notes deploy_record(const struct deploy_subject *s, const struct d
                 }
                 rows++;
         }
-        return (struct deploy_notes){printed(original, rows, a), printed(applied, rows, a),
+        return (struct deploy_notes){deploy_printed(original, rows, a), deploy_printed(applied, rows, a),
                                      rows ? BASIS_REQUEST : NULL};
 }

@@ -54,7 +54,7 @@ int render_add(struct render *r, struct text text, struct err *err)
 
 /* --- the report --- */
 
-static struct render_row *report(struct render *r, struct render_row row)
+static struct render_row *render_report_object(struct render *r, struct render_row row)
 {
         if (r->rows == r->cap) {
                 r->cap = r->cap ? r->cap * 2 : 16;
@@ -77,17 +77,17 @@ struct work {
         struct deploy_answer answer;
 };
 
-static void leave(struct work *w, const char *reason, const char *detail)
+static void render_leave(struct work *w, const char *reason, const char *detail)
 {
         w->row.reason = reason;
         w->row.detail = detail;
-        report(w->r, w->row);
+        render_report_object(w->r, w->row);
 }
 
 static void leave_trouble(struct work *w, const char *reason, const char *detail)
 {
         w->row.trouble = true;
-        leave(w, reason, arena_text(&w->r->arena, text_of(detail)));
+        render_leave(w, reason, arena_text(&w->r->arena, text_of(detail)));
 }
 
 static void leave_refused(struct work *w, const char *detail)
@@ -97,7 +97,7 @@ static void leave_refused(struct work *w, const char *detail)
 
 /* --- what it is --- */
 
-static bool is_named(const struct snapshot *v, struct text group, struct text kind)
+static bool render_is_named(const struct snapshot *v, struct text group, struct text kind)
 {
         for (size_t i = 0; i < v->profiles; i++) {
                 const struct profile_spec *p = v->profile[i]->spec;
@@ -113,10 +113,10 @@ static bool is_named(const struct snapshot *v, struct text group, struct text ki
 static const char *template_path(const struct snapshot *v, struct text group, struct text kind)
 {
         const struct kind *k = kind_find(group, kind);
-        return k ? k->template_path : is_named(v, group, kind) ? "/spec/template" : NULL;
+        return k ? k->template_path : render_is_named(v, group, kind) ? "/spec/template" : NULL;
 }
 
-static bool has_controller(const struct work *w)
+static bool render_has_controller(const struct work *w)
 {
         uint32_t owner[OWNERS_MAX];
         uint32_t owners = render_at(w->d, render_at(w->d, w->o->root, "metadata"), "ownerReferences");
@@ -145,7 +145,7 @@ static int add_labels(struct work *w, uint32_t labels, struct label_pair *label,
         return n < 0 ? n : 0;
 }
 
-static int read_labels(struct work *w, uint32_t metadata, struct err *err)
+static int render_read_labels(struct work *w, uint32_t metadata, struct err *err)
 {
         struct label_pair *label = arena_new(&w->r->scratch, VIEW_LABELS_MAX * sizeof *label);
         w->subject.label = label;
@@ -153,7 +153,7 @@ static int read_labels(struct work *w, uint32_t metadata, struct err *err)
         return rc < 0 ? rc : add_labels(w, w->template->labels, label, err);
 }
 
-static struct deploy_container *read_containers(const struct work *w)
+static struct deploy_container *render_read_containers(const struct work *w)
 {
         const struct template_view *t = w->template;
         struct deploy_container *to = arena_new(&w->r->scratch, (size_t)(t->containers + 1) * sizeof *to);
@@ -211,12 +211,12 @@ static bool read_subject(struct work *w, const char *path)
         if (rc == 0)
                 rc = read_opt_out(w, metadata, &err);
         if (rc == 0)
-                rc = read_labels(w, metadata, &err);
+                rc = render_read_labels(w, metadata, &err);
         if (rc < 0) {
                 leave_refused(w, w->o->refused ? w->o->refused : err.text);
                 return false;
         }
-        struct deploy_container *c = read_containers(w);
+        struct deploy_container *c = render_read_containers(w);
         for (enum resource r = CPU; r < RESOURCES; r++)
                 w->subject.pod_asks[r] = w->template->pod_asks[r].set;
         w->subject.container = c;
@@ -284,17 +284,17 @@ static void leave_by_rule(struct work *w)
         const struct snapshot_target *t = w->answer.target;
         enum reason why = main_reason(w);
         if (w->answer.any || why == REASON_NONE)
-                leave(w, "Stands", "it has the requests to deploy with");
+                render_leave(w, "Stands", "it has the requests to deploy with");
         else if (why == REASON_PAUSED && t && t->hold)
-                leave(w, reason_name(why), t->hold);
+                render_leave(w, reason_name(why), t->hold);
         else
-                leave(w, reason_name(why), words[why] ? words[why] : "the rules leave it as it is");
+                render_leave(w, reason_name(why), words[why] ? words[why] : "the rules leave it as it is");
 }
 
 /* --- what changes --- */
 
 /* Returns how many containers change; their requests go to the row. */
-static size_t find_changes(struct work *w, struct template_change *ret)
+static size_t render_find_changes(struct work *w, struct template_change *ret)
 {
         size_t count = 0, most = w->subject.containers * RESOURCES;
         struct render_change *row = arena_new(&w->r->scratch, (most + 1) * sizeof *row);
@@ -322,14 +322,14 @@ static void keep_changes(struct work *w)
         memcpy(kept, w->row.change, size);
         w->row.change = kept;
         w->r->changed++;
-        report(w->r, w->row);
+        render_report_object(w->r, w->row);
 }
 
-static void change(struct work *w)
+static void render_change_object(struct work *w)
 {
         struct err err = {0};
         struct template_change *change = arena_new(&w->r->scratch, TEMPLATE_CONTAINERS * sizeof *change);
-        size_t count = find_changes(w, change);
+        size_t count = render_find_changes(w, change);
         if (count == 0) {
                 leave_by_rule(w);
                 return;
@@ -347,7 +347,7 @@ static void change(struct work *w)
         }
 }
 
-static void judge(struct work *w)
+static void render_judge(struct work *w)
 {
         const struct render *r = w->r;
         struct text group = kind_group(w->o->api_version);
@@ -361,29 +361,30 @@ static void judge(struct work *w)
                 return;
         w->row.ns = w->o->namespace.len ? w->o->namespace : r->o.ns;
         if (r->o.one_ns && !text_equal(w->row.ns, r->o.ns))
-                leave(w, "OtherNamespace", "it is of another namespace than was asked about");
+                render_leave(w, "OtherNamespace", "it is of another namespace than was asked about");
         else if (pod)
-                leave(w, "NoTarget", "a Pod of its own is nobody's target");
-        else if (has_controller(w))
-                leave(w, "Managed", "another controller writes its template");
+                render_leave(w, "NoTarget", "a Pod of its own is nobody's target");
+        else if (render_has_controller(w))
+                render_leave(w, "Managed", "another controller writes its template");
         else if (runs_another(w))
-                leave(w, "NoTarget", "it runs the template of the workload that it refers to");
+                render_leave(w, "NoTarget", "it runs the template of the workload that it refers to");
         else if (read_subject(w, path)) {
                 deploy_answer(r->v, &w->subject, &w->r->scratch, &w->answer);
                 if (!w->answer.profile)
-                        leave(w, "NoProfile", "no profile selects it");
+                        render_leave(w, "NoProfile", "no profile selects it");
                 else if (w->answer.profile->spec->apply.mode == APPLY_RECOMMEND)
-                        leave(w, reason_name(REASON_RECOMMEND_ONLY), words[REASON_RECOMMEND_ONLY]);
+                        render_leave(w, reason_name(REASON_RECOMMEND_ONLY), words[REASON_RECOMMEND_ONLY]);
                 else if (w->answer.profile->spec->apply.mode == APPLY_IN_PLACE)
-                        leave(w, "InPlace", "its pods get their requests as they are created, and while they run");
+                        render_leave(w, "InPlace",
+                                     "its pods get their requests as they are created, and while they run");
                 else
-                        change(w);
+                        render_change_object(w);
         }
 }
 
 /* --- all of them --- */
 
-static bool matters(const struct doc *d, const struct doc_object *o)
+static bool render_matters(const struct doc *d, const struct doc_object *o)
 {
         uint32_t spec = render_at(d, o->root, "spec");
         return render_at(d, spec, "template") != DOC_NONE || render_at(d, spec, "jobTemplate") != DOC_NONE ||
@@ -398,7 +399,7 @@ size_t render_namespaces(const struct render *r, struct text *ret, size_t max)
                         const struct doc_object *o = doc_object(r->doc[i], k);
                         struct text ns = o->namespace.len ? o->namespace : r->o.ns;
                         size_t at = 0;
-                        if (!matters(r->doc[i], o))
+                        if (!render_matters(r->doc[i], o))
                                 continue;
                         while (at < count && !text_equal(ret[at], ns))
                                 at++;
@@ -422,7 +423,7 @@ void render_run(struct render *r, const struct snapshot *v)
                         struct work w = {.r = r, .d = r->doc[i], .o = o, .object = k};
                         w.row = (struct render_row){
                                 .input = i, .line = o->line, .kind = o->kind, .ns = o->namespace, .name = o->name};
-                        judge(&w);
+                        render_judge(&w);
                         arena_reset(&r->scratch);
                 }
 }

@@ -6,7 +6,8 @@
 
 enum { METRICS_MAX = 64 };
 
-static struct text key_of(struct text ns, struct text group, struct text kind, struct text name, struct arena *a)
+static struct text render_autoscaler_key_of(struct text ns, struct text group, struct text kind, struct text name,
+                                            struct arena *a)
 {
         const struct text part[] = {ns, group, kind, name};
         size_t len = ns.len + group.len + kind.len + name.len + 4;
@@ -20,12 +21,12 @@ static struct text key_of(struct text ns, struct text group, struct text kind, s
         return (struct text){key, len};
 }
 
-static enum resource resource_of(struct text name)
+static enum resource render_autoscaler_resource_of(struct text name)
 {
         return text_is(name, "cpu") ? CPU : text_is(name, "memory") ? MEMORY : RESOURCES;
 }
 
-static void mark(bool utilization[static RESOURCES], enum resource r)
+static void render_autoscaler_mark(bool utilization[static RESOURCES], enum resource r)
 {
         if (r < RESOURCES)
                 utilization[r] = true;
@@ -39,14 +40,14 @@ static void mark_all(bool utilization[static RESOURCES])
 /* --- HorizontalPodAutoscaler --- */
 
 /* autoscaling/v2, and v2beta1's way of saying the same. */
-static void read_metric(const struct doc *d, uint32_t metric, bool ret[static RESOURCES])
+static void render_autoscaler_read_metric(const struct doc *d, uint32_t metric, bool ret[static RESOURCES])
 {
         static const char *const sources[] = {"resource", "containerResource"};
         for (int i = 0; i < 2; i++) {
                 uint32_t source = render_at(d, metric, sources[i]);
                 if (text_is(render_text(d, render_at(d, source, "target"), "type"), "Utilization") ||
                     render_at(d, source, "targetAverageUtilization") != DOC_NONE)
-                        mark(ret, resource_of(render_text(d, source, "name")));
+                        render_autoscaler_mark(ret, render_autoscaler_resource_of(render_text(d, source, "name")));
         }
 }
 
@@ -59,9 +60,9 @@ static void read_hpa(const struct doc *d, uint32_t root, uint32_t spec, bool ret
         if (n < 0 || render_at(d, notes, "autoscaling.alpha.kubernetes.io/metrics") != DOC_NONE)
                 mark_all(ret);
         else if (n == 0)
-                mark(ret, CPU);
+                render_autoscaler_mark(ret, CPU);
         for (int i = 0; i < n; i++)
-                read_metric(d, metric[i], ret);
+                render_autoscaler_read_metric(d, metric[i], ret);
 }
 
 /* --- KEDA --- */
@@ -77,7 +78,7 @@ static void read_scaled_object(const struct doc *d, uint32_t spec, bool ret[stat
                 if (type.len == 0) /* as it was said before KEDA 2.7 */
                         type = render_text(d, render_at(d, trigger[i], "metadata"), "type");
                 if (text_is(type, "Utilization"))
-                        mark(ret, resource_of(render_text(d, trigger[i], "type")));
+                        render_autoscaler_mark(ret, render_autoscaler_resource_of(render_text(d, trigger[i], "type")));
         }
 }
 
@@ -97,8 +98,8 @@ static void read_rollout(struct scalers *s, const struct doc *d, const struct do
         if (!kind_runs_by_reference(group, kind))
                 return;
         struct text *by = arena_new(&s->arena, sizeof *by);
-        *by = key_of(ns, kind_group(o->api_version), o->kind, o->name, &s->arena);
-        map_put(&s->ran_by, key_of(ns, group, kind, render_text(d, ref, "name"), &s->arena), by);
+        *by = render_autoscaler_key_of(ns, kind_group(o->api_version), o->kind, o->name, &s->arena);
+        map_put(&s->ran_by, render_autoscaler_key_of(ns, group, kind, render_text(d, ref, "name"), &s->arena), by);
 }
 
 /* --- all of them --- */
@@ -126,8 +127,8 @@ void scalers_add(struct scalers *s, const struct doc *d, const struct doc_object
                 version = TEXT("apps/v1");
         if (scaled_object && kind.len == 0)
                 kind = TEXT("Deployment");
-        struct text key = key_of(o->namespace.len ? o->namespace : default_ns, kind_group(version), kind,
-                                 render_text(d, ref, "name"), &s->arena);
+        struct text key = render_autoscaler_key_of(o->namespace.len ? o->namespace : default_ns, kind_group(version),
+                                                   kind, render_text(d, ref, "name"), &s->arena);
         struct scaler *to = map_get(&s->of, key);
         if (!to) {
                 to = arena_new(&s->arena, sizeof *to);
@@ -143,7 +144,7 @@ const struct scaler *scalers_find(const struct scalers *s, struct text ns, struc
 {
         if (s->of.count == 0)
                 return NULL;
-        struct text key = key_of(ns, group, kind, name, scratch);
+        struct text key = render_autoscaler_key_of(ns, group, kind, name, scratch);
         const struct scaler *own = map_get(&s->of, key);
         const struct text *by = own || s->ran_by.count == 0 ? NULL : map_get(&s->ran_by, key);
         return by ? map_get(&s->of, *by) : own;

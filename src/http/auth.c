@@ -60,7 +60,7 @@ static int64_t ms_since(struct mono then, struct mono now)
 
 /* --- entries --- */
 
-static struct line *line_of(struct auth *a, const struct entry *e)
+static struct line *auth_line_of(struct auth *a, const struct entry *e)
 {
         return e->known == KNOWN_ALLOWED ? &a->allowed : &a->refused;
 }
@@ -87,7 +87,7 @@ static void entry_drop(struct auth *a, struct entry *e)
 }
 
 /* Strangers make refused entries as they like: those go first, so that they never push out who is allowed. */
-static void make_room(struct auth *a)
+static void auth_make_room(struct auth *a)
 {
         struct line *l = a->refused.first ? &a->refused : &a->allowed;
         struct entry *e = l->first;
@@ -100,7 +100,7 @@ static void make_room(struct auth *a)
 
 static struct entry *entry_new(struct auth *a, const struct auth_key *k)
 {
-        make_room(a);
+        auth_make_room(a);
         struct entry *e = MEM_NEW(struct entry);
         e->key = *k;
         map_put(&a->entries, key_text(&e->key), e);
@@ -133,7 +133,7 @@ size_t auth_entries(const struct auth *a)
 
 /* --- asking --- */
 
-static void refill(struct auth *a, struct mono now)
+static void auth_refill(struct auth *a, struct mono now)
 {
         double tokens = a->tokens + (double)(now.ns - a->refilled.ns) / 1e9 * AUTH_RATE;
         a->tokens = tokens > AUTH_BURST ? AUTH_BURST : tokens;
@@ -142,7 +142,7 @@ static void refill(struct auth *a, struct mono now)
 
 static bool may_ask(struct auth *a, bool known, struct mono now)
 {
-        refill(a, now);
+        auth_refill(a, now);
         if (a->away && (a->asked > 0 || ms_since(a->away_at, now) < AUTH_PROBE_MS))
                 return false;
         if (a->asked >= AUTH_ASKED_MAX || a->tokens < 1)
@@ -153,7 +153,7 @@ static bool may_ask(struct auth *a, bool known, struct mono now)
 static void begin_asking(struct auth *a, struct entry *e, bool known)
 {
         if (e->known != KNOWN_NOTHING)
-                line_leave(line_of(a, e), e);
+                line_leave(auth_line_of(a, e), e);
         e->asked = true;
         e->asked_known = known;
         a->asked++;
@@ -175,7 +175,7 @@ static enum auth_say say_known(const struct entry *e)
                                          : AUTH_SAYS_FORBIDDEN;
 }
 
-static bool fresh(const struct entry *e, struct mono now)
+static bool auth_fresh(const struct entry *e, struct mono now)
 {
         return e && e->known != KNOWN_NOTHING && ms_since(e->at, now) < AUTH_FRESH_MS;
 }
@@ -190,7 +190,7 @@ enum auth_say auth_look(struct auth *a, const struct auth_key *k, struct mono no
         struct entry *e = map_get(&a->entries, key_text(k));
         bool lately = allowed_lately(e, now);
         *ret_ask = false;
-        if (fresh(e, now))
+        if (auth_fresh(e, now))
                 return say_known(e);
         if (!e || !e->asked) {
                 if (!may_ask(a, lately, now))
@@ -230,7 +230,7 @@ struct auth_waiter *auth_settle(struct auth *a, const struct auth_key *k, enum s
         if (e->known == KNOWN_NOTHING)
                 entry_drop(a, e);
         else
-                line_join(line_of(a, e), e);
+                line_join(auth_line_of(a, e), e);
         return waiting;
 }
 

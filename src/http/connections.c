@@ -21,14 +21,14 @@ static struct http_request_list *list_of(struct http_request *v)
         return v->busy ? &v->listener->busy : &v->listener->idle;
 }
 
-static void leave(struct http_request *v)
+static void connection_leave(struct http_request *v)
 {
         struct http_request_list *l = list_of(v);
         *(v->before ? &v->before->after : &l->first) = v->after;
         *(v->after ? &v->after->before : &l->last) = v->before;
 }
 
-static void join(struct http_request *v, bool busy)
+static void connection_join(struct http_request *v, bool busy)
 {
         v->busy = busy;
         struct http_request_list *l = list_of(v);
@@ -43,19 +43,19 @@ void connections_busy(struct http_request *v)
 {
         if (v->busy)
                 return; /* since its first byte */
-        leave(v);
-        join(v, true);
+        connection_leave(v);
+        connection_join(v, true);
 }
 
 void connections_idle(struct http_request *v)
 {
-        leave(v);
-        join(v, v->ended);
+        connection_leave(v);
+        connection_join(v, v->ended);
         v->bytes_known = false;
 }
 
 /* MHD finds the end of the stream, and closes. */
-static void end(struct http_request *v)
+static void connection_end(struct http_request *v)
 {
         (void)shutdown(v->fd, SHUT_RDWR);
         v->ended = true;
@@ -63,7 +63,7 @@ static void end(struct http_request *v)
 }
 
 /* Bytes received; *ret_left: he will send no more. */
-static uint64_t received(const struct http_request *v, bool *ret_left)
+static uint64_t connection_received(const struct http_request *v, bool *ret_left)
 {
         struct tcp_info i = {0};
         socklen_t len = sizeof i;
@@ -79,20 +79,20 @@ static uint64_t received(const struct http_request *v, bool *ret_left)
 static bool is_unread(const struct http_request *v)
 {
         bool left;
-        return v->unread || (received(v, &left) > 0 && !left);
+        return v->unread || (connection_received(v, &left) > 0 && !left);
 }
 
 /* --- coming and going --- */
 
-static void make_room(struct rest_listener *d)
+static void connection_make_room(struct rest_listener *d)
 {
         if (d->connections <= d->o.connections_max || !d->idle.first)
                 return;
-        end(d->idle.first);
+        connection_end(d->idle.first);
         atomic_fetch_add(&d->shed, 1);
 }
 
-static void come(struct rest_listener *d, struct MHD_Connection *c, void **socket_context)
+static void connection_come(struct rest_listener *d, struct MHD_Connection *c, void **socket_context)
 {
         struct http_request *v = MEM_NEW(struct http_request);
         v->listener = d;
@@ -101,8 +101,8 @@ static void come(struct rest_listener *d, struct MHD_Connection *c, void **socke
         v->bytes_known = true; /* none */
         *socket_context = v;
         d->connections++;
-        make_room(d);
-        join(v, false);
+        connection_make_room(d);
+        connection_join(v, false);
 }
 
 void connections_notify(void *listener, struct MHD_Connection *c, void **socket_context,
@@ -110,12 +110,12 @@ void connections_notify(void *listener, struct MHD_Connection *c, void **socket_
 {
         struct rest_listener *d = listener;
         if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-                come(d, c, socket_context);
+                connection_come(d, c, socket_context);
         } else if (*socket_context) {
                 struct http_request *v = *socket_context;
                 if (!v->ended && is_unread(v))
                         lingering_close_take(&d->drain, v->fd, d->now.mono);
-                leave(v);
+                connection_leave(v);
                 d->connections--;
                 mem_free(v);
                 *socket_context = NULL;
@@ -134,10 +134,10 @@ static int64_t age_ms(const struct http_request *v)
 static void look_at_idle(struct http_request *v)
 {
         bool left;
-        uint64_t bytes = received(v, &left);
+        uint64_t bytes = connection_received(v, &left);
         bool quiet = v->bytes_known && bytes == v->bytes;
         if (age_ms(v) >= v->listener->o.idle_ms || (left && quiet))
-                end(v);
+                connection_end(v);
         else if (v->bytes_known && !quiet)
                 connections_busy(v);
         v->bytes = bytes;
@@ -158,13 +158,13 @@ static void look_at_busy(struct http_request *v)
         } else if (v->step != STEP_SENDING) {
                 atomic_fetch_add(&v->listener->late, 1);
                 http_request_late(v);
-                end(v);
+                connection_end(v);
         } else if (age_ms(v) >= SENDING_SHARE * most_ms) {
-                end(v);
+                connection_end(v);
         }
 }
 
-static void each(struct http_request *first, void (*look)(struct http_request *v))
+static void connection_each(struct http_request *first, void (*look)(struct http_request *v))
 {
         for (struct http_request *v = first, *after; v; v = after) {
                 after = v->after;
@@ -174,6 +174,6 @@ static void each(struct http_request *first, void (*look)(struct http_request *v
 
 void connections_sweep(struct rest_listener *d)
 {
-        each(d->busy.first, look_at_busy);
-        each(d->idle.first, look_at_idle);
+        connection_each(d->busy.first, look_at_busy);
+        connection_each(d->idle.first, look_at_idle);
 }

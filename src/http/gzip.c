@@ -51,7 +51,7 @@ void gzip_release(struct gzip *g)
         *g = (struct gzip){0};
 }
 
-static bool begin(struct gzip *g)
+static bool gzip_begin(struct gzip *g)
 {
         enum { GZIP_FORMAT = 16 }; /* beside the window's bits: gzip instead of zlib */
         if (g->ready)
@@ -63,7 +63,7 @@ static bool begin(struct gzip *g)
 
 bool gzip_body(struct gzip *g, struct buf *body)
 {
-        if (body->len <= GZIP_LEAST || body->len > UINT32_MAX || !begin(g))
+        if (body->len <= GZIP_LEAST || body->len > UINT32_MAX || !gzip_begin(g))
                 return false;
         size_t room = body->len - 1; /* what does not fit in less is not worth it */
         char *small = mem_resize(NULL, room + 1, 1);

@@ -45,7 +45,7 @@ static void read_review(struct job *j)
                 answer_problem(&j->answer, PROBLEM_INVALID_BODY, "%s", err.text);
 }
 
-static void admit(struct job *j)
+static void job_admit(struct job *j)
 {
         j->answer = (struct answer){.status = 200, .type = "application/json"};
         buf_init(&j->answer.body, REVIEW_MAX);
@@ -58,7 +58,7 @@ void job_do(struct job *j, struct gzip *g)
         if (j->review)
                 read_review(j);
         else if (j->admission)
-                admit(j);
+                job_admit(j);
         else if (j->route.name == ROUTE_RENDER)
                 route_render(&j->route, &j->request, j->view, &j->arena, &j->answer);
         else

@@ -19,7 +19,7 @@ void lingering_close_take(struct lingering_close *d, int fd, struct mono now)
 }
 
 /* false: it has ended. */
-static bool swallow(int fd)
+static bool lingering_swallow(int fd)
 {
         char sink[64 << 10];
         for (int i = 0; i < READS_AT_ONCE; i++) {
@@ -33,7 +33,7 @@ static bool swallow(int fd)
 void lingering_close_read(struct lingering_close *d, struct mono now)
 {
         for (int i = d->count - 1; i >= 0; i--) {
-                bool ended = d->fd[i].revents && !swallow(d->fd[i].fd);
+                bool ended = d->fd[i].revents && !lingering_swallow(d->fd[i].fd);
                 if (!ended && now.ns < d->until[i].ns)
                         continue;
                 close(d->fd[i].fd);

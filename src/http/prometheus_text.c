@@ -17,7 +17,7 @@ int metric_family(struct buf *out, const struct metric *m)
 }
 
 /* As short as it can be and still be the same number. */
-static void print_number(double value, char out[static 32])
+static void metric_print_number(double value, char out[static 32])
 {
         snprintf(out, 32, "%.15g", value);
         if (strtod(out, NULL) != value)
@@ -28,7 +28,7 @@ int metric_sample(struct buf *out, const struct metric *m, const char *labels, d
 {
         bool any = labels && *labels;
         char number[32];
-        print_number(value, number);
+        metric_print_number(value, number);
         return buf_printf(out, "%s%s%s%s %s\n", m->name, any ? "{" : "", any ? labels : "", any ? "}" : "", number);
 }
 
@@ -56,7 +56,7 @@ int metric_seconds_sample(struct buf *out, const struct metric *m, const char *l
                 rc = buf_printf(out, "%s_bucket{%s%sle=\"+Inf\"} %llu\n", m->name, rest, comma,
                                 (unsigned long long)running);
         char sum[32];
-        print_number(s->sum, sum);
+        metric_print_number(s->sum, sum);
         const char *open = *rest ? "{" : "", *close = *rest ? "}" : "";
         if (rc == 0)
                 rc = buf_printf(out, "%s_sum%s%s%s %s\n%s_count%s%s%s %llu\n", m->name, open, rest, close, sum, m->name,

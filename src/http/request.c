@@ -15,7 +15,7 @@
 
 enum { SPARES_MAX = 64 };
 
-static const char *header(const struct http_request *v, const char *name)
+static const char *http_request_header(const struct http_request *v, const char *name)
 {
         return headers_get(v->connection, name);
 }
@@ -51,7 +51,7 @@ static struct job *listener_job(struct rest_listener *d)
 
 /* --- problems --- */
 
-static void refuse(struct http_request *v, enum problem p, const char *why)
+static void http_request_refuse(struct http_request *v, enum problem p, const char *why)
 {
         struct answer *a = &v->job->answer;
         buf_release(&a->body);
@@ -63,7 +63,7 @@ static void refuse(struct http_request *v, enum problem p, const char *why)
 static void refuse_overloaded(struct http_request *v, const char *why)
 {
         atomic_fetch_add(&v->listener->shed, 1);
-        refuse(v, PROBLEM_OVERLOADED, why);
+        http_request_refuse(v, PROBLEM_OVERLOADED, why);
 }
 
 /* Nothing is begun any more that others would have to end. */
@@ -72,7 +72,7 @@ static void refuse_at_the_end(struct http_request *v)
         refuse_overloaded(v, "this instance ends: try again");
 }
 
-static void suspend(struct http_request *v, enum http_request_step step)
+static void http_request_suspend(struct http_request *v, enum http_request_step step)
 {
         v->step = step;
         if (!v->suspended)
@@ -80,7 +80,7 @@ static void suspend(struct http_request *v, enum http_request_step step)
         v->suspended = true;
 }
 
-static void resume(struct http_request *v)
+static void http_request_resume(struct http_request *v)
 {
         v->suspended = false;
         MHD_resume_connection(v->connection);
@@ -98,8 +98,8 @@ void http_request_give_up(struct http_request *v, enum problem p, const char *wh
                 v->job = listener_job(v->listener);
                 v->job->id = arena_text(&v->job->arena, text_of(was->id));
         }
-        refuse(v, p, why);
-        resume(v);
+        http_request_refuse(v, p, why);
+        http_request_resume(v);
 }
 
 /* --- who asks, and may he? --- */
@@ -119,9 +119,9 @@ static void ask_who(struct http_request *v)
                 return;
         }
         if (!headers_token(v->connection, &token)) {
-                refuse(v, PROBLEM_UNAUTHENTICATED,
-                       "send a bearer token that the API server knows, as in "
-                       "'Authorization: Bearer TOKEN'");
+                http_request_refuse(v, PROBLEM_UNAUTHENTICATED,
+                                    "send a bearer token that the API server knows, as in "
+                                    "'Authorization: Bearer TOKEN'");
                 return;
         }
         v->key = auth_key_of(token, r->verb, r->ns, name);
@@ -132,7 +132,7 @@ static void ask_who(struct http_request *v)
                 d->o.calls.review(d->o.calls.arg, &q);
         }
         if (say == AUTH_SAYS_WAIT)
-                suspend(v, STEP_VERDICT);
+                http_request_suspend(v, STEP_VERDICT);
         else
                 take_verdict(v, say);
 }
@@ -146,9 +146,9 @@ static void take_verdict(struct http_request *v, enum auth_say say)
                 v->step = STEP_BODY;
                 break;
         case AUTH_SAYS_WHO:
-                refuse(v, PROBLEM_UNAUTHENTICATED,
-                       "the API server does not know this bearer token: is it expired, or "
-                       "meant for another audience?");
+                http_request_refuse(v, PROBLEM_UNAUTHENTICATED,
+                                    "the API server does not know this bearer token: is it expired, or "
+                                    "meant for another audience?");
                 break;
         case AUTH_SAYS_FORBIDDEN:
                 if (!v->by_name && v->job->route.recommendation) {
@@ -156,9 +156,10 @@ static void take_verdict(struct http_request *v, enum auth_say say)
                         ask_who(v);
                         break;
                 }
-                refuse(v, PROBLEM_FORBIDDEN,
-                       "this needs the permission to get, or list, recommendations.halflife.dev there; whether there "
-                       "is one is not said");
+                http_request_refuse(
+                        v, PROBLEM_FORBIDDEN,
+                        "this needs the permission to get, or list, recommendations.halflife.dev there; whether there "
+                        "is one is not said");
                 break;
         case AUTH_SAYS_LATER:
                 refuse_overloaded(v, "the API server cannot be asked now who this is: try again");
@@ -171,7 +172,7 @@ static void take_verdict(struct http_request *v, enum auth_say say)
 void http_request_judged(struct http_request *v, enum auth_say say)
 {
         v->say = say;
-        resume(v);
+        http_request_resume(v);
 }
 
 /* --- headers --- */
@@ -180,7 +181,7 @@ static void take_id(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
         struct job *j = v->job;
-        const char *id = header(v, "X-Request-Id");
+        const char *id = http_request_header(v, "X-Request-Id");
         char made[24];
         if (!headers_is_sane_id(id)) {
                 snprintf(made, sizeof made, "%016llx", (unsigned long long)(d->id_base + d->tickets));
@@ -191,7 +192,7 @@ static void take_id(struct http_request *v)
 
 static struct text copy_header(struct http_request *v, const char *name)
 {
-        const char *value = header(v, name);
+        const char *value = http_request_header(v, name);
         return value ? text_of(arena_text(&v->job->arena, text_of(value))) : (struct text){"", 0};
 }
 
@@ -202,7 +203,7 @@ static void take_headers(struct http_request *v, const char *method)
         j->request.content_type = copy_header(v, "Content-Type");
         j->request.if_none_match = copy_header(v, "If-None-Match");
         j->request.at = v->listener->now.wall;
-        j->gzip = accepts_gzip(header(v, "Accept-Encoding"));
+        j->gzip = accepts_gzip(http_request_header(v, "Accept-Encoding"));
         take_id(v);
         j->view = snapshot_ref_take(v->listener->views);
 }
@@ -213,10 +214,10 @@ static void find_admission(struct http_request *v)
         v->body_max = ADMISSION_BODY_MAX;
         v->admission = true;
         if (!text_is(j->request.method, "POST")) {
-                refuse(v, PROBLEM_METHOD_NOT_ALLOWED, "an AdmissionReview is POSTed");
+                http_request_refuse(v, PROBLEM_METHOD_NOT_ALLOWED, "an AdmissionReview is POSTed");
                 answer_header(&j->answer, "Allow", "POST");
         } else if (!headers_is_json(j->request.content_type)) {
-                refuse(v, PROBLEM_UNSUPPORTED_TYPE, "an AdmissionReview is application/json");
+                http_request_refuse(v, PROBLEM_UNSUPPORTED_TYPE, "an AdmissionReview is application/json");
         }
 }
 
@@ -237,7 +238,7 @@ static void find_door(struct http_request *v)
 
 /* A share of what there is for bodies and answers of all; admission has its own. What is small (there are at most so
  * many connections) is always taken. false: there is not so much left. */
-static bool set_aside(struct http_request *v, size_t bytes)
+static bool http_request_set_aside(struct http_request *v, size_t bytes)
 {
         struct rest_listener *d = v->listener;
         struct job *j = v->job;
@@ -252,16 +253,16 @@ static bool set_aside(struct http_request *v, size_t bytes)
 }
 
 /* More of the body is to come. */
-static bool reserve(struct http_request *v, size_t bytes)
+static bool http_request_reserve(struct http_request *v, size_t bytes)
 {
         if (bytes > v->body_max) {
                 char why[96];
                 snprintf(why, sizeof why, v->body_max ? "a body may have %zu bytes here" : "there is no body here",
                          v->body_max);
-                refuse(v, PROBLEM_TOO_LARGE, why);
+                http_request_refuse(v, PROBLEM_TOO_LARGE, why);
                 return false;
         }
-        if (set_aside(v, bytes))
+        if (http_request_set_aside(v, bytes))
                 return true;
         refuse_overloaded(v, "too many large bodies are on their way: try again");
         return false;
@@ -269,20 +270,24 @@ static bool reserve(struct http_request *v, size_t bytes)
 
 static void check_body(struct http_request *v)
 {
-        const char *length = header(v, "Content-Length"), *coding = header(v, "Content-Encoding");
+        const char *length = http_request_header(v, "Content-Length"),
+                   *coding = http_request_header(v, "Content-Encoding");
         size_t bytes = length ? (size_t)strtoull(length, NULL, 10) : 0; /* MHD has refused what is no number */
-        bool ambiguous = (length || header(v, "Transfer-Encoding")) && headers_end_ambiguous(v->connection);
-        v->body_announced = bytes > 0 || header(v, "Transfer-Encoding") || ambiguous;
+        bool ambiguous =
+                (length || http_request_header(v, "Transfer-Encoding")) && headers_end_ambiguous(v->connection);
+        v->body_announced = bytes > 0 || http_request_header(v, "Transfer-Encoding") || ambiguous;
         if (v->step != STEP_HEADERS || !v->body_announced)
                 return;
         if (ambiguous)
-                refuse(v, PROBLEM_INVALID_BODY,
-                       "where the body ends is said twice, or in a way that is not known: send one Content-Length, or "
-                       "'Transfer-Encoding: chunked'");
+                http_request_refuse(
+                        v, PROBLEM_INVALID_BODY,
+                        "where the body ends is said twice, or in a way that is not known: send one Content-Length, or "
+                        "'Transfer-Encoding: chunked'");
         else if (coding && strcasecmp(coding, "identity") != 0)
-                refuse(v, PROBLEM_UNSUPPORTED_TYPE, "bodies are taken as they are, without Content-Encoding");
+                http_request_refuse(v, PROBLEM_UNSUPPORTED_TYPE,
+                                    "bodies are taken as they are, without Content-Encoding");
         else
-                (void)reserve(v, bytes ? bytes : 1);
+                (void)http_request_reserve(v, bytes ? bytes : 1);
 }
 
 static void look_at_headers(struct http_request *v, const char *method)
@@ -290,7 +295,7 @@ static void look_at_headers(struct http_request *v, const char *method)
         struct job *j = v->job;
         take_headers(v, method);
         if (j->request.path.len + j->request.query.len > URI_MAX)
-                refuse(v, PROBLEM_INVALID_PARAMETER, "path and query may have 8192 bytes together");
+                http_request_refuse(v, PROBLEM_INVALID_PARAMETER, "path and query may have 8192 bytes together");
         else
                 find_door(v);
         check_body(v);
@@ -354,11 +359,12 @@ static void add_headers(struct http_request *v, struct MHD_Response *r)
 static void keep_answer(struct http_request *v)
 {
         buf_release(&v->job->body);
-        if (!v->admission && v->job->answer.status == MHD_HTTP_OK && !set_aside(v, v->job->answer.body.len))
+        if (!v->admission && v->job->answer.status == MHD_HTTP_OK &&
+            !http_request_set_aside(v, v->job->answer.body.len))
                 refuse_overloaded(v, "too many answers are not read yet: try again");
 }
 
-static enum MHD_Result send_answer(struct http_request *v)
+static enum MHD_Result http_request_send_answer(struct http_request *v)
 {
         struct answer *a = &v->job->answer;
         keep_answer(v);
@@ -387,20 +393,20 @@ static void give_to(struct worker *w, struct http_request *v)
         v->job->ticket = ++v->listener->tickets;
         if (worker_give(w, v->job)) {
                 v->lent = true;
-                suspend(v, STEP_AWAY);
+                http_request_suspend(v, STEP_AWAY);
         } else {
                 refuse_overloaded(v, "too much is waiting already: try again");
         }
 }
 
 static void review_read(struct http_request *v);
-static void admitted(struct http_request *v);
+static void http_request_admitted(struct http_request *v);
 
 /* What it waited for is there; perhaps there is more to wait for. */
 static void go_on(struct http_request *v)
 {
         if (v->step == STEP_ANSWER)
-                resume(v);
+                http_request_resume(v);
 }
 
 void http_request_worked(struct http_request *v)
@@ -410,7 +416,7 @@ void http_request_worked(struct http_request *v)
         if (v->admission && v->job->answer.status == 0)
                 review_read(v);
         else if (v->admission)
-                admitted(v);
+                http_request_admitted(v);
         go_on(v);
 }
 
@@ -428,7 +434,7 @@ static void ask_loop(struct http_request *v)
         const struct route *r = &j->route;
         j->ticket = ++d->tickets;
         const struct server_usage_request w = {j->ticket, r->ns, r->group, r->kind, r->workload};
-        suspend(v, STEP_AWAY);
+        http_request_suspend(v, STEP_AWAY);
         d->o.calls.recall(d->o.calls.arg, &w);
 }
 
@@ -437,28 +443,29 @@ void http_request_recalled(struct http_request *v, struct learned_copy *copies, 
         v->job->learned = copies ? copies : mem_new(sizeof *copies); /* NULL would say that nobody could be asked */
         v->job->learned_count = count;
         do_here(v);
-        resume(v);
+        http_request_resume(v);
 }
 
 /* Another process learns: it is asked in the caller's own name, and says itself what he may. */
-static void ask_learner(struct http_request *v)
+static void http_request_ask_learner(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
         struct job *j = v->job;
         struct text token;
         if (headers_get(v->connection, "X-Halflife-Relayed")) {
-                refuse(v, PROBLEM_UNAVAILABLE,
-                       "only the halflife that learns knows this, and the setting learner-url leads to one that does "
-                       "not");
+                http_request_refuse(
+                        v, PROBLEM_UNAVAILABLE,
+                        "only the halflife that learns knows this, and the setting learner-url leads to one that does "
+                        "not");
                 return;
         }
         if (!headers_token(v->connection, &token)) {
-                refuse(v, PROBLEM_UNAUTHENTICATED, "the bearer token is gone");
+                http_request_refuse(v, PROBLEM_UNAUTHENTICATED, "the bearer token is gone");
                 return;
         }
         j->ticket = ++d->tickets;
         const struct server_proxy_request e = {j->ticket, token.p, arena_text(&j->arena, j->target)};
-        suspend(v, STEP_AWAY);
+        http_request_suspend(v, STEP_AWAY);
         d->o.calls.relay(d->o.calls.arg, &e);
 }
 
@@ -467,7 +474,7 @@ void http_request_relayed(struct http_request *v, const struct server_relayed *r
         struct job *j = v->job;
         if (r->status == 0) {
                 AUTO(mem_free) char *why = mem_string_n(r->body.p, r->body.len);
-                refuse(v, PROBLEM_UNAVAILABLE, why);
+                http_request_refuse(v, PROBLEM_UNAVAILABLE, why);
         } else {
                 j->answer = (struct answer){.status = r->status, .type = arena_text(&j->arena, text_of(r->type))};
                 buf_init(&j->answer.body, r->body.len + 1);
@@ -481,7 +488,7 @@ void http_request_relayed(struct http_request *v, const struct server_relayed *r
                 j->gzipped = j->gzip && gzip_body(&v->listener->gzip, &j->answer.body);
                 v->step = STEP_ANSWER;
         }
-        resume(v);
+        http_request_resume(v);
 }
 
 static void not_ready(struct http_request *v)
@@ -489,10 +496,10 @@ static void not_ready(struct http_request *v)
         char why[320];
         const char *waiting = v->job->view->waiting_for;
         snprintf(why, sizeof why, "the cluster is still being read: %.200s", waiting ? waiting : "the first cycle");
-        refuse(v, PROBLEM_UNAVAILABLE, why);
+        http_request_refuse(v, PROBLEM_UNAVAILABLE, why);
 }
 
-static void work(struct http_request *v)
+static void http_request_work(struct http_request *v)
 {
         const struct rest_listener *d = v->listener;
         const struct route *r = &v->job->route;
@@ -507,14 +514,14 @@ static void work(struct http_request *v)
         else if (r->wants_learned && d->o.calls.recall)
                 ask_loop(v);
         else if (r->wants_learned && d->o.calls.relay)
-                ask_learner(v);
+                http_request_ask_learner(v);
         else
                 do_here(v);
 }
 
 /* --- admission --- */
 
-static void admitted(struct http_request *v)
+static void http_request_admitted(struct http_request *v)
 {
         const struct rest_listener *d = v->listener;
         if (v->job->admission && d->o.calls.admitted)
@@ -526,7 +533,7 @@ static bool is_large(const struct http_request *v)
         return v->job->body.len > BODY_SMALL && !v->listener->ending;
 }
 
-static void admit(struct http_request *v)
+static void http_request_admit(struct http_request *v)
 {
         struct rest_listener *d = v->listener;
         struct job *j = v->job;
@@ -535,7 +542,7 @@ static void admit(struct http_request *v)
                 give_to(d->admitter, v);
         } else {
                 do_here(v);
-                admitted(v);
+                http_request_admitted(v);
         }
 }
 
@@ -553,7 +560,7 @@ static void ask_owner(struct http_request *v)
                 .name = arena_text(&j->arena, o->name),
         };
         d->admissions_waiting++;
-        suspend(v, STEP_AWAY);
+        http_request_suspend(v, STEP_AWAY);
         d->o.calls.find_owner(d->o.calls.arg, &kin);
 }
 
@@ -566,7 +573,7 @@ void http_request_found_owner(struct http_request *v, struct admission_owner *ow
 {
         v->listener->admissions_waiting--;
         v->job->owner = owner;
-        admit(v);
+        http_request_admit(v);
         go_on(v);
 }
 
@@ -577,7 +584,7 @@ static void review_read(struct http_request *v)
         if (a && admission_wants_owner(a, v->job->view) && v->listener->o.calls.find_owner && !v->listener->ending)
                 ask_owner(v);
         else if (a)
-                admit(v);
+                http_request_admit(v);
 }
 
 static void work_admission(struct http_request *v)
@@ -594,7 +601,7 @@ static void work_admission(struct http_request *v)
 static void take_body(struct http_request *v, const char *p, size_t len)
 {
         struct job *j = v->job;
-        if (v->step == STEP_BODY && reserve(v, j->body.len + len))
+        if (v->step == STEP_BODY && http_request_reserve(v, j->body.len + len))
                 (void)buf_add(&j->body, p, len); /* its most is body_max */
 }
 
@@ -632,7 +639,7 @@ enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, co
                 if (v->suspended)
                         return MHD_YES;
                 if (v->step == STEP_ANSWER && v->body_announced)
-                        return send_answer(v);
+                        return http_request_send_answer(v);
                 v->headers_only = false;
                 return MHD_YES;
         }
@@ -642,8 +649,8 @@ enum MHD_Result http_request_handle(void *listener, struct MHD_Connection *c, co
                 return MHD_YES;
         }
         if (v->step == STEP_BODY)
-                v->admission ? work_admission(v) : work(v);
-        return v->step == STEP_ANSWER && !v->suspended ? send_answer(v) : MHD_YES;
+                v->admission ? work_admission(v) : http_request_work(v);
+        return v->step == STEP_ANSWER && !v->suspended ? http_request_send_answer(v) : MHD_YES;
 }
 
 void http_request_end(void *listener, struct MHD_Connection *c, void **state, enum MHD_RequestTerminationCode why)

@@ -47,12 +47,12 @@ static void message_free(struct message *l)
         mem_free(l);
 }
 
-static void wake(struct rest_listener *d)
+static void listener_wake(struct rest_listener *d)
 {
         (void)!write(d->wake, &(uint64_t){1}, sizeof(uint64_t)); /* full: it wakes all the same */
 }
 
-static void post(struct rest_listener *d, const struct message *l)
+static void listener_post(struct rest_listener *d, const struct message *l)
 {
         struct message *copy = MEM_NEW(struct message);
         *copy = *l;
@@ -60,22 +60,23 @@ static void post(struct rest_listener *d, const struct message *l)
         *d->message_end = copy;
         d->message_end = &copy->next;
         pthread_mutex_unlock(&d->lock);
-        wake(d);
+        listener_wake(d);
 }
 
 void rest_listener_set_own_user(struct rest_listener *d, const char *user)
 {
-        post(d, &(struct message){.what = MESSAGE_OWN_USER, .user = mem_string(user)});
+        listener_post(d, &(struct message){.what = MESSAGE_OWN_USER, .user = mem_string(user)});
 }
 
 void rest_listener_reviewed(struct rest_listener *d, const struct auth_key *k, enum server_verdict v)
 {
-        post(d, &(struct message){.what = MESSAGE_REVIEWED, .key = *k, .verdict = v});
+        listener_post(d, &(struct message){.what = MESSAGE_REVIEWED, .key = *k, .verdict = v});
 }
 
 void rest_listener_recalled(struct rest_listener *d, uint64_t ticket, struct learned_copy *copies, size_t count)
 {
-        post(d, &(struct message){.what = MESSAGE_RECALLED, .ticket = ticket, .copies = copies, .count = count});
+        listener_post(d,
+                      &(struct message){.what = MESSAGE_RECALLED, .ticket = ticket, .copies = copies, .count = count});
 }
 
 void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struct server_relayed *r)
@@ -83,17 +84,17 @@ void rest_listener_relayed(struct rest_listener *d, uint64_t ticket, const struc
         struct message l = {.what = MESSAGE_RELAYED, .ticket = ticket, .relayed = *r};
         l.relayed.type = l.type = mem_string(r->type);
         l.relayed.body.p = l.body = mem_string_n(r->body.p, r->body.len);
-        post(d, &l);
+        listener_post(d, &l);
 }
 
 void rest_listener_found_owner(struct rest_listener *d, uint64_t ticket, struct admission_owner *owner)
 {
-        post(d, &(struct message){.what = MESSAGE_FOUND_OWNER, .ticket = ticket, .owner = owner});
+        listener_post(d, &(struct message){.what = MESSAGE_FOUND_OWNER, .ticket = ticket, .owner = owner});
 }
 
 static void on_worked(void *listener, struct job *j)
 {
-        post(listener, &(struct message){.what = MESSAGE_WORKED, .ticket = j->ticket, .job = j});
+        listener_post(listener, &(struct message){.what = MESSAGE_WORKED, .ticket = j->ticket, .job = j});
 }
 
 /* --- reading them --- */
@@ -106,7 +107,7 @@ static struct http_request *http_request_of(const struct rest_listener *d, uint6
         return NULL;
 }
 
-static void reviewed(struct rest_listener *d, const struct message *l)
+static void listener_reviewed(struct rest_listener *d, const struct message *l)
 {
         enum auth_say say;
         struct auth_waiter *w = auth_settle(d->auth, &l->key, l->verdict, d->now.mono, &say);
@@ -122,7 +123,7 @@ static void message_handle(struct rest_listener *d, struct message *l)
         struct http_request *v;
         switch (l->what) {
         case MESSAGE_REVIEWED:
-                reviewed(d, l);
+                listener_reviewed(d, l);
                 break;
         case MESSAGE_RECALLED:
                 v = http_request_of(d, l->ticket);
@@ -175,7 +176,7 @@ static bool messages_handle(struct rest_listener *d)
 
 /* --- the thread --- */
 
-static void look_at_certificate(struct rest_listener *d)
+static void listener_look_at_certificate(struct rest_listener *d)
 {
         struct err err = {0};
         if (!d->certificate)
@@ -198,7 +199,7 @@ static int64_t sweep_ms(const struct rest_listener *d)
         return d->admissions_waiting ? SWEEP_SOON_MS : SWEEP_MS;
 }
 
-static int wait_ms(const struct rest_listener *d)
+static int listener_wait_ms(const struct rest_listener *d)
 {
         MHD_UNSIGNED_LONG_LONG mhd;
         int64_t sweep = sweep_ms(d) - (d->now.mono.ns - d->swept.ns) / 1000000;
@@ -222,18 +223,18 @@ static void say_goodbye(struct rest_listener *d)
         MHD_run(d->daemon);
 }
 
-static void *run(void *arg)
+static void *listener_run(void *arg)
 {
         struct rest_listener *d = arg;
         certificate_mine(d->certificate);
         for (bool going = true; going;) {
-                (void)poll(d->polled, 2 + (nfds_t)d->drain.count, wait_ms(d));
+                (void)poll(d->polled, 2 + (nfds_t)d->drain.count, listener_wait_ms(d));
                 d->now = now_read();
                 lingering_close_read(&d->drain, d->now.mono);
                 going = !(d->polled[1].revents & POLLIN) || messages_handle(d);
                 if (d->now.mono.ns - d->swept.ns >= sweep_ms(d) * 1000000) {
                         d->swept = d->now.mono;
-                        look_at_certificate(d);
+                        listener_look_at_certificate(d);
                         connections_sweep(d);
                 }
                 MHD_run(d->daemon); /* also those who were resumed just now */
@@ -285,7 +286,7 @@ static void take_options(struct rest_listener *d, const struct rest_listener_opt
                 d->o.bodies_max = BODIES_MAX;
 }
 
-static int start_daemon(struct rest_listener *d, int fd, struct err *err)
+static int listener_start_daemon(struct rest_listener *d, int fd, struct err *err)
 {
         unsigned flags = MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | (d->certificate ? MHD_USE_TLS : 0);
         struct MHD_OptionItem tls[] = {
@@ -310,14 +311,14 @@ static int start_daemon(struct rest_listener *d, int fd, struct err *err)
         return 0;
 }
 
-static int start(struct rest_listener *d, struct err *err)
+static int listener_start(struct rest_listener *d, struct err *err)
 {
         int rc = d->o.tls ? certificate_new(d->o.cert_file, d->o.key_file, &d->certificate, err) : 0;
         int fd = rc < 0 ? rc : socket_listen(d->o.listen, err);
         if (fd < 0)
                 return fd;
         socket_describe(fd, d->address, sizeof d->address);
-        rc = start_daemon(d, fd, err);
+        rc = listener_start_daemon(d, fd, err);
         if (rc < 0) {
                 close(fd);
                 return rc;
@@ -329,7 +330,7 @@ static int start(struct rest_listener *d, struct err *err)
                 rc = worker_start(QUEUE_MAX, on_worked, d, &d->admitter, err);
         if (rc < 0)
                 return rc;
-        d->running = pthread_create(&d->thread, NULL, run, d) == 0;
+        d->running = pthread_create(&d->thread, NULL, listener_run, d) == 0;
         return d->running ? 0 : err_set(err, ERR_IO, "the HTTP thread does not start: %m");
 }
 
@@ -349,7 +350,7 @@ int rest_listener_open(const struct rest_listener_options *o, struct snapshot_re
         d->message_end = &d->message;
         pthread_mutex_init(&d->lock, NULL);
         (void)!getrandom(&d->id_base, sizeof d->id_base, 0); /* ids are for reading along, nothing hangs on them */
-        rc = start(d, err);
+        rc = listener_start(d, err);
         if (rc < 0) {
                 rest_listener_close(d);
                 return err_wrap(err, "listen on '%s'", o->listen);
@@ -363,7 +364,7 @@ static void end_thread(struct rest_listener *d)
         pthread_mutex_lock(&d->lock);
         d->stopping = true;
         pthread_mutex_unlock(&d->lock);
-        wake(d);
+        listener_wake(d);
         pthread_join(d->thread, NULL);
 }
 

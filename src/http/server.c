@@ -51,7 +51,8 @@ void server_set_interval(struct server *s, int64_t interval_ms)
 
 /* --- answers --- */
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *type, const char *body, size_t len)
+static enum MHD_Result server_answer(struct MHD_Connection *c, unsigned status, const char *type, const char *body,
+                                     size_t len)
 {
         struct MHD_Response *r = MHD_create_response_from_buffer(len, (void *)(uintptr_t)body, MHD_RESPMEM_MUST_COPY);
         if (!r)
@@ -65,12 +66,12 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const c
         return rc;
 }
 
-static enum MHD_Result say(struct MHD_Connection *c, unsigned status, const char *text)
+static enum MHD_Result server_say(struct MHD_Connection *c, unsigned status, const char *text)
 {
-        return answer(c, status, "text/plain; charset=utf-8", text, strlen(text));
+        return server_answer(c, status, "text/plain; charset=utf-8", text, strlen(text));
 }
 
-static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_healthz(struct server *s, struct MHD_Connection *c)
 {
         char text[96];
         int64_t turned = atomic_load(&s->turned_ns), late_ms = (mono_read().ns - turned) / 1000000;
@@ -78,27 +79,27 @@ static enum MHD_Result healthz(struct server *s, struct MHD_Connection *c)
         if (most_ms < LATE_LEAST_MS)
                 most_ms = LATE_LEAST_MS;
         if (turned && late_ms <= most_ms)
-                return say(c, MHD_HTTP_OK, "ok\n");
+                return server_say(c, MHD_HTTP_OK, "ok\n");
         snprintf(text, sizeof text, "the loop has not turned for %lld s\n", (long long)(turned ? late_ms / 1000 : 0));
-        return say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
+        return server_say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 }
 
-static enum MHD_Result readyz(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_readyz(struct server *s, struct MHD_Connection *c)
 {
         char text[320];
         struct snapshot *v = snapshot_ref_take(&s->views);
         bool ready = v->ready;
         snprintf(text, sizeof text, "waiting for: %s\n", v->waiting_for ? v->waiting_for : "the first cycle");
         snapshot_drop(v);
-        return ready ? say(c, MHD_HTTP_OK, "ok\n") : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
+        return ready ? server_say(c, MHD_HTTP_OK, "ok\n") : server_say(c, MHD_HTTP_SERVICE_UNAVAILABLE, text);
 }
 
-static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
+static enum MHD_Result server_metrics(struct server *s, struct MHD_Connection *c)
 {
         struct snapshot *v = snapshot_ref_take(&s->views);
-        enum MHD_Result rc = v->metrics ? answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8", v->metrics,
-                                                 v->metrics_len)
-                                        : say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
+        enum MHD_Result rc = v->metrics ? server_answer(c, MHD_HTTP_OK, "text/plain; version=0.0.4; charset=utf-8",
+                                                        v->metrics, v->metrics_len)
+                                        : server_say(c, MHD_HTTP_SERVICE_UNAVAILABLE, "no cycle yet\n");
         snapshot_drop(v);
         return rc;
 }
@@ -106,10 +107,10 @@ static enum MHD_Result metrics(struct server *s, struct MHD_Connection *c)
 static const struct {
         const char *path;
         enum MHD_Result (*get)(struct server *s, struct MHD_Connection *c);
-} routes[] = {{"/healthz", healthz}, {"/readyz", readyz}, {"/metrics", metrics}};
+} routes[] = {{"/healthz", server_healthz}, {"/readyz", server_readyz}, {"/metrics", server_metrics}};
 
-static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
-                              const char *version, const char *upload, size_t *upload_size, void **state)
+static enum MHD_Result server_handle(void *arg, struct MHD_Connection *c, const char *url, const char *method,
+                                     const char *version, const char *upload, size_t *upload_size, void **state)
 {
         static int seen;
         (void)version, (void)upload;
@@ -122,10 +123,10 @@ static enum MHD_Result handle(void *arg, struct MHD_Connection *c, const char *u
                 if (strcmp(url, routes[i].path) != 0)
                         continue;
                 if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-                        return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+                        return server_say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
                 return routes[i].get(arg, c);
         }
-        return say(c, MHD_HTTP_NOT_FOUND, "there are /healthz, /readyz and /metrics\n");
+        return server_say(c, MHD_HTTP_NOT_FOUND, "there are /healthz, /readyz and /metrics\n");
 }
 
 /* --- from start to stop --- */
@@ -137,7 +138,7 @@ static int health_start(struct server *s, const struct server_options *o, struct
                 return err_wrap(err, "listen on '%s'", o->listen);
         socket_describe(fd, s->address, sizeof s->address);
         unsigned most = (unsigned)o->connections_max, each = most < ONE_ADDRESS_SHARE ? 1 : most / ONE_ADDRESS_SHARE;
-        s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, handle, s,
+        s->daemon = MHD_start_daemon(MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_ITC, 0, NULL, NULL, server_handle, s,
                                      MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_LIMIT, most,
                                      MHD_OPTION_PER_IP_CONNECTION_LIMIT, each, MHD_OPTION_CONNECTION_TIMEOUT,
                                      (unsigned)IDLE_SECONDS, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

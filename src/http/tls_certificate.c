@@ -48,7 +48,7 @@ static void pair_free(struct pair *p)
         mem_free(p);
 }
 
-static gnutls_datum_t datum_of(const char *text)
+static gnutls_datum_t certificate_datum_of(const char *text)
 {
         return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
@@ -67,7 +67,7 @@ static int check_pair(const gnutls_datum_t *cert, const gnutls_datum_t *key)
 
 static int pair_parse(const char *cert_pem, const char *key_pem, struct pair **ret, struct err *err)
 {
-        gnutls_datum_t cert = datum_of(cert_pem), key = datum_of(key_pem);
+        gnutls_datum_t cert = certificate_datum_of(cert_pem), key = certificate_datum_of(key_pem);
         struct pair *p = MEM_NEW(struct pair);
         unsigned count = CERTIFICATE_CHAIN_MAX;
         int rc = gnutls_pcert_list_import_x509_raw(p->chain, &count, &cert, GNUTLS_X509_FMT_PEM,

@@ -18,7 +18,7 @@ struct worker {
 };
 
 /* NULL: it is over. */
-static struct job *take(struct worker *w)
+static struct job *worker_take(struct worker *w)
 {
         pthread_mutex_lock(&w->lock);
         while (!w->first && !w->stopping)
@@ -35,10 +35,10 @@ static struct job *take(struct worker *w)
         return j;
 }
 
-static void *work(void *arg)
+static void *worker_work(void *arg)
 {
         struct worker *w = arg;
-        for (struct job *j; (j = take(w));) {
+        for (struct job *j; (j = worker_take(w));) {
                 job_do(j, &w->gzip);
                 w->done(w->arg, j);
         }
@@ -54,7 +54,7 @@ int worker_start(int queue_max, void (*done)(void *arg, struct job *j), void *ar
         w->queue_max = queue_max;
         w->done = done;
         w->arg = arg;
-        int rc = pthread_create(&w->thread, NULL, work, w);
+        int rc = pthread_create(&w->thread, NULL, worker_work, w);
         if (rc != 0) {
                 mem_free(w);
                 return err_set(err, ERR_IO, "a thread does not start: %s", strerror(rc));

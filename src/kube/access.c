@@ -84,14 +84,14 @@ static void point_peer(struct access *a)
 
 /* --- credential plug-ins --- */
 
-static bool differ(const char *a, const char *b)
+static bool access_differ(const char *a, const char *b)
 {
         return a && b ? strcmp(a, b) != 0 : a != b;
 }
 
-static void adopt(struct access *a, struct exec_result *fresh, struct wall now)
+static void access_adopt(struct access *a, struct exec_result *fresh, struct wall now)
 {
-        bool moved = differ(a->from_exec.cert, fresh->cert) || differ(a->from_exec.key, fresh->key);
+        bool moved = access_differ(a->from_exec.cert, fresh->cert) || access_differ(a->from_exec.key, fresh->key);
         struct exec_result old = a->from_exec;
         a->from_exec = *fresh;
         a->exec_due.ms = 0;
@@ -115,7 +115,7 @@ static int exec_look(struct access *a, struct now now, struct err *err)
         exec_free(a->run);
         a->run = NULL;
         if (rc == 0)
-                adopt(a, &fresh, now.wall);
+                access_adopt(a, &fresh, now.wall);
         return rc;
 }
 

@@ -68,7 +68,7 @@ static struct now now_of(const struct client *c)
 
 /* --- credentials --- */
 
-static void refresh(struct client *c, bool force)
+static void client_refresh(struct client *c, bool force)
 {
         struct err err = {0};
         if (access_refresh(c->access, now_of(c), force, &err) == 0) {
@@ -85,14 +85,14 @@ static void refresh(struct client *c, bool force)
 static void on_credentials(void *arg)
 {
         struct client *c = arg;
-        refresh(c, false);
+        client_refresh(c, false);
         loop_timer_set(c->loop, &c->credentials, access_busy(c->access) ? CREDENTIALS_BUSY_MS : CREDENTIALS_EVERY_MS,
                        on_credentials, c);
 }
 
 /* --- a call's life --- */
 
-static void call_free(struct client_call *k)
+static void client_call_free(struct client_call *k)
 {
         struct client *c = k->client;
         loop_timer_stop(c->loop, &k->again);
@@ -119,7 +119,7 @@ static void call_finish(struct client_call *k, const struct client_answer *a, bo
                 k->stream.done(k->arg, a, whole);
         else if (k->done)
                 k->done(k->arg, a);
-        call_free(k);
+        client_call_free(k);
 }
 
 static int64_t left_ms(const struct client_call *k)
@@ -127,7 +127,7 @@ static int64_t left_ms(const struct client_call *k)
         return (k->due.ns - now_of(k->client).mono.ns) / 1000000;
 }
 
-static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+static int client_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
         struct client_call *k = arg;
         if (!k->stream.data || head->status < 200 || head->status >= 300)
@@ -143,13 +143,13 @@ static void on_head(void *arg, const struct http_reply *head)
                 k->stream.head(k->arg, head->date);
 }
 
-static void on_done(void *arg, const struct http_reply *reply);
+static void client_on_done(void *arg, const struct http_reply *reply);
 
 static void call_try(void *arg)
 {
         struct client_call *k = arg;
         struct client *c = k->client;
-        refresh(c, false);
+        client_refresh(c, false);
         buf_reset(&k->body);
         struct http_request r = k->r;
         r.peer = access_peer(c->access);
@@ -157,8 +157,8 @@ static void call_try(void *arg)
         r.path_query = k->url;
         r.content_type = k->content_type;
         r.head = on_head;
-        r.data = on_data;
-        r.done = on_done;
+        r.data = client_on_data;
+        r.done = client_on_done;
         r.arg = k;
         if (k->due.ns) {
                 r.deadline_ms = left_ms(k);
@@ -171,21 +171,21 @@ static void call_try(void *arg)
 }
 
 /* After a 401: until a plug-in, where there is one, has come to its end. */
-static void on_renewed(void *arg)
+static void client_on_renewed(void *arg)
 {
         struct client_call *k = arg;
         struct client *c = k->client;
         int64_t waited_ms = (now_of(c).mono.ns - k->started.ns) / 1000000;
         if (access_busy(c->access) && waited_ms < CREDENTIALS_WAIT_MS) {
-                refresh(c, false);
-                loop_timer_set(c->loop, &k->again, CREDENTIALS_BUSY_MS, on_renewed, k);
+                client_refresh(c, false);
+                loop_timer_set(c->loop, &k->again, CREDENTIALS_BUSY_MS, client_on_renewed, k);
                 return;
         }
         call_try(k);
 }
 
 /* Once a call. Credentials that another call had renewed since this one was sent are tried as they are. */
-static bool renew(struct client_call *k, const struct client_answer *a)
+static bool client_renew(struct client_call *k, const struct client_answer *a)
 {
         struct client *c = k->client;
         bool untrusted = a->status == 0 && a->err.code == ERR_DENIED;
@@ -194,11 +194,11 @@ static bool renew(struct client_call *k, const struct client_answer *a)
         k->renewed = true;
         if (c->refreshed.ns <= k->started.ns) {
                 c->refreshed = now_of(c).mono;
-                refresh(c, true);
+                client_refresh(c, true);
         }
         if (untrusted && access_peer(c->access)->revision == k->revision && !access_busy(c->access))
                 return false;
-        loop_timer_set(c->loop, &k->again, 0, on_renewed, k);
+        loop_timer_set(c->loop, &k->again, 0, client_on_renewed, k);
         return true;
 }
 
@@ -236,7 +236,7 @@ static void tell_watchers(struct client_call *k, const struct http_reply *reply)
                 o->warned(o->arg, k->path, reply->warning);
 }
 
-static void on_done(void *arg, const struct http_reply *reply)
+static void client_on_done(void *arg, const struct http_reply *reply)
 {
         struct client_call *k = arg;
         struct client_answer a;
@@ -252,7 +252,7 @@ static void on_done(void *arg, const struct http_reply *reply)
                 err_set(&a.err, ERR_DENIED, "%s; the server does not take the credentials of %s: have they expired?",
                         plain.text, access_source(k->client->access));
         }
-        if (a.err.code && (renew(k, &a) || try_again(k, &a)))
+        if (a.err.code && (client_renew(k, &a) || try_again(k, &a)))
                 return;
         call_finish(k, &a, reply->whole);
 }
@@ -333,7 +333,7 @@ void client_cancel(struct client *c, struct client_call *k)
         assert(k->client == c);
         if (k->http)
                 http_cancel(c->http, k->http);
-        call_free(k);
+        client_call_free(k);
 }
 
 static struct client_call *first_dropped(const struct client *c)

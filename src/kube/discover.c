@@ -43,7 +43,7 @@ struct discovery {
 
 /* --- the end of a question --- */
 
-static void tell(void *arg)
+static void discover_tell(void *arg)
 {
         struct lookup *u = arg;
         struct waiter *w = u->waiter;
@@ -61,41 +61,41 @@ static void tell(void *arg)
         }
 }
 
-static void settle(struct lookup *u, int64_t fresh_ms)
+static void discover_settle(struct lookup *u, int64_t fresh_ms)
 {
         u->known = true;
         u->err.code = 0;
         u->until.ns = loop_now(client_loop(u->in->client)).mono.ns + fresh_ms * 1000000;
-        tell(u);
+        discover_tell(u);
 }
 
 static void settle_absent(struct lookup *u)
 {
         u->found.plural[0] = '\0';
-        settle(u, ABSENT_MS);
+        discover_settle(u, ABSENT_MS);
 }
 
 /* An old answer is better than none while the server is away. */
 static void settle_failed(struct lookup *u, const struct err *why)
 {
         if (u->known && u->found.plural[0]) {
-                settle(u, ABSENT_MS);
+                discover_settle(u, ABSENT_MS);
                 return;
         }
         u->err = *why;
-        tell(u);
+        discover_tell(u);
 }
 
 /* --- asking --- */
 
-static void fit(char *out, size_t cap, const char *s)
+static void discover_fit(char *out, size_t cap, const char *s)
 {
         size_t len = strnlen(s, cap - 1);
         memcpy(out, s, len);
         out[len] = '\0';
 }
 
-static void ask(struct lookup *u, const char *path, client_done *done)
+static void discover_ask(struct lookup *u, const char *path, client_done *done)
 {
         const struct call call = {.method = HTTP_GET, .path = path, .body_max = BODY_MAX};
         u->call = client_start(u->in->client, &call, done, u);
@@ -127,8 +127,8 @@ static bool find_kind(const json_t *doc, struct lookup *u)
                         continue;
                 if (!name[0] || strlen(name) >= sizeof u->found.plural)
                         continue;
-                fit(u->found.plural, sizeof u->found.plural, name);
-                fit(u->found.version, sizeof u->found.version, u->version[u->at]);
+                discover_fit(u->found.plural, sizeof u->found.plural, name);
+                discover_fit(u->found.version, sizeof u->found.version, u->version[u->at]);
                 u->found.namespaced = json_is_true(json_object_get(r, "namespaced"));
                 return true;
         }
@@ -150,7 +150,7 @@ static void on_version(void *arg, const struct client_answer *a)
                 if (!doc)
                         return;
                 if (find_kind(doc, u)) {
-                        settle(u, FOUND_MS);
+                        discover_settle(u, FOUND_MS);
                         return;
                 }
         }
@@ -165,7 +165,7 @@ static void ask_version(struct lookup *u)
                 return;
         }
         AUTO(mem_free) char *path = path_of(u->found.group, u->version[u->at], NULL, NULL, NULL, NULL);
-        ask(u, path, on_version);
+        discover_ask(u, path, on_version);
 }
 
 static void add_version(struct lookup *u, const char *version)
@@ -175,7 +175,7 @@ static void add_version(struct lookup *u, const char *version)
         for (int i = 0; i < u->versions; i++)
                 if (strcmp(u->version[i], version) == 0)
                         return;
-        fit(u->version[u->versions++], sizeof u->version[0], version);
+        discover_fit(u->version[u->versions++], sizeof u->version[0], version);
 }
 
 static void on_group(void *arg, const struct client_answer *a)
@@ -203,7 +203,7 @@ static void on_group(void *arg, const struct client_answer *a)
         ask_version(u);
 }
 
-static void begin(struct lookup *u)
+static void discover_begin(struct lookup *u)
 {
         u->versions = u->at = 0;
         if (u->found.group[0] == '\0') {
@@ -213,12 +213,12 @@ static void begin(struct lookup *u)
         }
         AUTO(mem_free) char *escaped = path_escape(u->found.group);
         AUTO(mem_free) char *path = mem_printf("/apis/%s", escaped);
-        ask(u, path, on_group);
+        discover_ask(u, path, on_group);
 }
 
 /* --- the table --- */
 
-static bool idle(const struct lookup *u)
+static bool discover_idle(const struct lookup *u)
 {
         return !u->waiter && !u->call && !u->tell.place;
 }
@@ -237,14 +237,14 @@ static void lookup_free(struct lookup *u)
         mem_free(u);
 }
 
-static void evict(struct discovery *d, struct mono now)
+static void discover_evict(struct discovery *d, struct mono now)
 {
         size_t at = 0;
         struct text key;
         void *value;
         while (map_next(&d->lookup, &at, &key, &value)) {
                 struct lookup *u = value;
-                if (idle(u) && u->until.ns < now.ns) {
+                if (discover_idle(u) && u->until.ns < now.ns) {
                         map_drop(&d->lookup, key);
                         lookup_free(u);
                 }
@@ -257,8 +257,8 @@ static struct lookup *lookup_new(struct discovery *d, char *key, const char *gro
         u->in = d;
         u->key = key;
         u->waiter_end = &u->waiter;
-        fit(u->found.group, sizeof u->found.group, group);
-        fit(u->found.kind, sizeof u->found.kind, kind);
+        discover_fit(u->found.group, sizeof u->found.group, group);
+        discover_fit(u->found.kind, sizeof u->found.kind, kind);
         map_put(&d->lookup, text_of(key), u);
         return u;
 }
@@ -301,7 +301,7 @@ int client_discover(struct client *c, const char *group, const char *kind,
         AUTO(mem_free) char *key = mem_printf("%s/%s", group, kind);
         struct lookup *u = map_get(&d->lookup, text_of(key));
         if (!u && d->lookup.count >= KINDS_MAX)
-                evict(d, now);
+                discover_evict(d, now);
         if (!u && d->lookup.count >= KINDS_MAX)
                 return ERR_TOOBIG;
         if (!u)
@@ -315,8 +315,8 @@ int client_discover(struct client *c, const char *group, const char *kind,
         if (u->call || u->tell.place)
                 return 0;
         if (u->known && now.ns < u->until.ns)
-                loop_timer_set(client_loop(c), &u->tell, 0, tell, u);
+                loop_timer_set(client_loop(c), &u->tell, 0, discover_tell, u);
         else
-                begin(u);
+                discover_begin(u);
         return 0;
 }

@@ -20,21 +20,21 @@ void elector_release(struct elector *e)
         e->note = NULL;
 }
 
-static int64_t elapsed_ms(struct mono since, struct mono now)
+static int64_t elector_elapsed_ms(struct mono since, struct mono now)
 {
         return (now.ns - since.ns) / 1000000;
 }
 
 /* --- what is known --- */
 
-static const json_t *spec_of(const struct elector *e)
+static const json_t *elector_spec_of(const struct elector *e)
 {
         return json_object_get(e->lease, "spec");
 }
 
 const char *elector_holder(const struct elector *e)
 {
-        const char *holder = json_string_value(json_object_get(spec_of(e), "holderIdentity"));
+        const char *holder = json_string_value(json_object_get(elector_spec_of(e), "holderIdentity"));
         return holder ? holder : "";
 }
 
@@ -44,17 +44,17 @@ static bool is_mine(const struct elector *e)
 }
 
 /* Judged by our own clock only: from when the record was first seen as it is, for as long as it says. */
-static bool is_valid(const struct elector *e, struct mono now)
+static bool elector_is_valid(const struct elector *e, struct mono now)
 {
-        int64_t seconds = json_integer_value(json_object_get(spec_of(e), "leaseDurationSeconds"));
+        int64_t seconds = json_integer_value(json_object_get(elector_spec_of(e), "leaseDurationSeconds"));
         if (seconds > DURATION_MOST_S)
                 seconds = DURATION_MOST_S;
-        return elector_holder(e)[0] && elapsed_ms(e->seen_at, now) < seconds * SECOND_MS;
+        return elector_holder(e)[0] && elector_elapsed_ms(e->seen_at, now) < seconds * SECOND_MS;
 }
 
 bool elector_holds(const struct elector *e, struct mono now)
 {
-        return e->leading && elapsed_ms(e->renewed, now) < RENEW_MS;
+        return e->leading && elector_elapsed_ms(e->renewed, now) < RENEW_MS;
 }
 
 bool elector_expire(struct elector *e, struct mono now)
@@ -67,14 +67,14 @@ bool elector_expire(struct elector *e, struct mono now)
 }
 
 /* Take in a record; false when the text is none. A spec unlike the last one begins its time anew. */
-static bool observe(struct elector *e, struct text body, struct mono now)
+static bool elector_observe(struct elector *e, struct text body, struct mono now)
 {
         json_t *lease = json_loadb(body.p, body.len, JSON_REJECT_DUPLICATES, NULL);
         if (!json_is_object(lease) || !json_is_object(json_object_get(lease, "metadata"))) {
                 json_decref(lease);
                 return false;
         }
-        if (!e->lease || !json_equal(spec_of(e), json_object_get(lease, "spec")))
+        if (!e->lease || !json_equal(elector_spec_of(e), json_object_get(lease, "spec")))
                 e->seen_at = now;
         json_decref(e->lease);
         e->lease = lease;
@@ -83,7 +83,7 @@ static bool observe(struct elector *e, struct text body, struct mono now)
 
 /* --- asking --- */
 
-static char *dump(json_t *lease)
+static char *elector_dump(json_t *lease)
 {
         char *text = json_dumps(lease, JSON_COMPACT), *ours = mem_string(text);
         free(text); /* jansson's */
@@ -93,10 +93,11 @@ static char *dump(json_t *lease)
 
 static char *first_record(const struct elector *e, const char *time)
 {
-        return dump(json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:i, s:s, s:s, s:i}}", "apiVersion",
-                              "coordination.k8s.io/v1", "kind", "Lease", "metadata", "name", e->name, "namespace",
-                              e->ns, "spec", "holderIdentity", e->identity, "leaseDurationSeconds",
-                              LEASE_MS / SECOND_MS, "acquireTime", time, "renewTime", time, "leaseTransitions", 0));
+        return elector_dump(json_pack("{s:s, s:s, s:{s:s, s:s}, s:{s:s, s:i, s:s, s:s, s:i}}", "apiVersion",
+                                      "coordination.k8s.io/v1", "kind", "Lease", "metadata", "name", e->name,
+                                      "namespace", e->ns, "spec", "holderIdentity", e->identity, "leaseDurationSeconds",
+                                      LEASE_MS / SECOND_MS, "acquireTime", time, "renewTime", time, "leaseTransitions",
+                                      0));
 }
 
 static const json_t *metadata_of(const struct elector *e)
@@ -148,7 +149,7 @@ static char *next_record(const struct elector *e, const char *holder, int second
         json_object_set_new(spec, "leaseDurationSeconds", json_integer(seconds));
         json_object_set_new(spec, "renewTime", json_string(time));
         write_note(e, lease);
-        return dump(lease);
+        return elector_dump(lease);
 }
 
 enum elector_ask elector_begin(struct elector *e, struct now now, char **ret_body)
@@ -207,11 +208,11 @@ static enum elector_change after_get(struct elector *e, int code, struct text bo
                 e->ask = ELECTOR_POST;
                 return ELECTOR_SAME;
         }
-        if (code < 0 || !observe(e, body, now)) {
+        if (code < 0 || !elector_observe(e, body, now)) {
                 ask_again(e, ELECTOR_GET, ret_wait_ms);
                 return ELECTOR_SAME;
         }
-        if (!is_mine(e) && is_valid(e, now)) {
+        if (!is_mine(e) && elector_is_valid(e, now)) {
                 enum elector_change change = stop_leading(e);
                 ask_again(e, ELECTOR_GET, ret_wait_ms);
                 return change;
@@ -225,7 +226,7 @@ static enum elector_change after_success(struct elector *e, struct mono now, int
 {
         bool was = e->leading;
         e->renewed = e->sent;
-        e->leading = elapsed_ms(e->sent, now) < RENEW_MS;
+        e->leading = elector_elapsed_ms(e->sent, now) < RENEW_MS;
         ask_again(e, e->leading ? ELECTOR_PUT : ELECTOR_GET, ret_wait_ms);
         e->optimistic = e->leading;
         return was == e->leading ? ELECTOR_SAME : was ? ELECTOR_LOST : ELECTOR_GAINED;
@@ -234,7 +235,7 @@ static enum elector_change after_success(struct elector *e, struct mono now, int
 static enum elector_change after_write(struct elector *e, int code, struct text body, struct mono now,
                                        int64_t *ret_wait_ms)
 {
-        if (code == 0 && observe(e, body, now) && is_mine(e))
+        if (code == 0 && elector_observe(e, body, now) && is_mine(e))
                 return after_success(e, now, ret_wait_ms);
         bool look = e->optimistic && (code == ERR_STALE || code == ERR_CONFLICT || code == ERR_NOTFOUND);
         /* A renewal that was not refused may be tried as it is; anything else begins with a look. */

@@ -118,7 +118,7 @@ static void entry_send(struct entry *e, enum http_method method, const char *pat
         json_decref(body);
 }
 
-static bool may_write(struct event_source *s)
+static bool event_may_write(struct event_source *s)
 {
         if (s->writes < WRITES_MAX)
                 return true;
@@ -129,7 +129,7 @@ static bool may_write(struct event_source *s)
 static void write_series(struct entry *e)
 {
         char time[WALL_TEXT_MAX];
-        if (e->call || !may_write(e->source))
+        if (e->call || !event_may_write(e->source))
                 return;
         json_t *body = json_pack("{s:{s:I, s:s}}", "series", "count", (json_int_t)e->count, "lastObservedTime",
                                  wall_print_micro(e->last.wall, time));
@@ -177,12 +177,12 @@ static void write_first(struct entry *entry, const struct event *e, struct now n
 
 /* --- counting --- */
 
-static int64_t elapsed_ms(struct mono since, struct mono now)
+static int64_t event_elapsed_ms(struct mono since, struct mono now)
 {
         return (now.ns - since.ns) / 1000000;
 }
 
-static char *key_of(const struct event *e)
+static char *event_key_of(const struct event *e)
 {
         return mem_printf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s", e->api_version, e->kind, e->ns ? e->ns : "", e->name,
                           e->uid ? e->uid : "", e->reason, e->action, e->note);
@@ -201,16 +201,16 @@ static bool has_room(struct event_source *s, struct now now)
         if (s->entries.count >= KINDS_MAX)
                 event_tick(s, now);
         if (s->entries.count < KINDS_MAX)
-                return may_write(s);
+                return event_may_write(s);
         s->dropped++;
         return false;
 }
 
 void event_emit(struct event_source *s, const struct event *e, struct now now)
 {
-        AUTO(mem_free) char *key = key_of(e);
+        AUTO(mem_free) char *key = event_key_of(e);
         struct entry *entry = map_get(&s->entries, text_of(key));
-        if (entry && elapsed_ms(entry->last.mono, now.mono) > IDLE_MS) {
+        if (entry && event_elapsed_ms(entry->last.mono, now.mono) > IDLE_MS) {
                 event_tick(s, now);
                 entry = map_get(&s->entries, text_of(key)); /* its last count may be on its way */
         }
@@ -232,8 +232,8 @@ void event_tick(struct event_source *s, struct now now)
         void *value;
         for (size_t at = 0; map_next(&s->entries, &at, &key, &value);) {
                 struct entry *e = value;
-                bool over = elapsed_ms(e->last.mono, now.mono) > IDLE_MS;
-                bool due = over || elapsed_ms(e->refreshed, now.mono) >= REFRESH_MS;
+                bool over = event_elapsed_ms(e->last.mono, now.mono) > IDLE_MS;
+                bool due = over || event_elapsed_ms(e->refreshed, now.mono) >= REFRESH_MS;
                 if (due && e->written > 0 && e->count > e->written)
                         write_series(e);
                 else if (over && !e->call)

@@ -94,7 +94,7 @@ static char **make_arguments(const struct exec_spec *x)
 }
 
 /* A group of its own to kill whole, and the signals as any program expects them: the loop blocks some. */
-static int spawn(struct exec_run *run, int to[OUTPUTS], char **argv, char **env)
+static int exec_spawn(struct exec_run *run, int to[OUTPUTS], char **argv, char **env)
 {
         posix_spawn_file_actions_t files;
         posix_spawnattr_t attr;
@@ -134,7 +134,7 @@ static int spawn_with_pipes(struct exec_run *run)
         AUTO(mem_free) char *info = exec_info(run->spec);
         AUTO(mem_free) char **env = make_environment(run->spec, info);
         AUTO(mem_free) char **argv = make_arguments(run->spec);
-        int rc = spawn(run, (int[]){out[1], error[1]}, argv, env);
+        int rc = exec_spawn(run, (int[]){out[1], error[1]}, argv, env);
         close(out[1]);
         close(error[1]);
         return rc;
@@ -181,7 +181,7 @@ void exec_free(struct exec_run *run)
 /* --- what it says --- */
 
 /* Too much on stdout ends it; of stderr the beginning is kept. */
-static void drain(struct exec_run *run, int i)
+static void exec_drain(struct exec_run *run, int i)
 {
         char chunk[4096];
         ssize_t got;
@@ -211,7 +211,7 @@ static int text_of_status(const json_t *status, const char *key, enum credential
         return rc < 0 ? err_wrap(err, "status.%s", key) : 0;
 }
 
-static int read_status(const json_t *status, struct exec_result *r, struct err *err)
+static int exec_read_status(const json_t *status, struct exec_result *r, struct err *err)
 {
         int rc = text_of_status(status, "token", CREDENTIAL_TOKEN, &r->token, err);
         if (rc == 0)
@@ -240,7 +240,7 @@ static int read_credential(const struct exec_run *run, struct exec_result *ret, 
         if (!version || strcmp(version, run->spec->api_version) != 0)
                 return err_set(err, ERR_INVALID, "it speaks '%s', the kubeconfig asks for '%s'", version ? version : "",
                                run->spec->api_version);
-        int rc = read_status(json_object_get(doc, "status"), &r, err);
+        int rc = exec_read_status(json_object_get(doc, "status"), &r, err);
         if (rc < 0) {
                 exec_result_release(&r);
                 return rc;
@@ -250,7 +250,7 @@ static int read_credential(const struct exec_run *run, struct exec_result *ret, 
 }
 
 /* What it wrote to stderr, on one line. */
-static void complain(struct exec_run *run, struct err *err)
+static void exec_complain(struct exec_run *run, struct err *err)
 {
         for (size_t i = 0; i < run->said[ERROR].len; i++)
                 if ((unsigned char)run->said[ERROR].data[i] < ' ')
@@ -267,14 +267,14 @@ int exec_poll(struct exec_run *run, struct mono now, struct exec_result *ret, st
 {
         int rc = 1;
         pid_t ended = waitpid(run->pid, &run->status, WNOHANG);
-        drain(run, OUT);
-        drain(run, ERROR);
+        exec_drain(run, OUT);
+        exec_drain(run, ERROR);
         if (ended == run->pid) {
                 run->pid = 0;
                 if (WIFEXITED(run->status) && WEXITSTATUS(run->status) == 0)
                         rc = read_credential(run, ret, err);
                 else {
-                        complain(run, err);
+                        exec_complain(run, err);
                         rc = err->code;
                 }
         } else if (now.ns - run->started.ns > EXEC_MS_MAX * INT64_C(1000000)) {

@@ -36,7 +36,7 @@ static void config_set_release(struct config_set *set)
 
 /* --- the files --- */
 
-static int read_one(struct config_set *set, const char *path, struct err *err)
+static int kubeconfig_read_one(struct config_set *set, const char *path, struct err *err)
 {
         size_t len;
         AUTO(mem_free) char *text = file_read(path, FILE_BYTES_MAX, &len, err);
@@ -56,7 +56,7 @@ static int read_one(struct config_set *set, const char *path, struct err *err)
 }
 
 /* Of several files those that are not there are passed over, as kubectl does. */
-static int read_all(struct config_set *set, const char *list, struct err *err)
+static int kubeconfig_read_all(struct config_set *set, const char *list, struct err *err)
 {
         bool several = strchr(list, ':') != NULL;
         set->list = list;
@@ -68,7 +68,7 @@ static int read_all(struct config_set *set, const char *list, struct err *err)
                         continue;
                 if (set->files == FILES_MAX)
                         return err_set(err, ERR_TOOBIG, "KUBECONFIG names more than %d files", FILES_MAX);
-                int rc = read_one(set, path, err);
+                int rc = kubeconfig_read_one(set, path, err);
                 if (rc < 0)
                         return rc;
         }
@@ -280,7 +280,7 @@ static int read_cluster(const struct entry *e, struct access_config *c, struct e
 }
 
 /* Ways to prove oneself that would be passed over in silence: better said. */
-static int refuse_unknown(const struct entry *e, struct err *err)
+static int kubeconfig_refuse_unknown(const struct entry *e, struct err *err)
 {
         static const struct {
                 const char *key, *cure;
@@ -298,7 +298,7 @@ static int refuse_unknown(const struct entry *e, struct err *err)
         return 0;
 }
 
-static int read_list(const struct entry *e, const json_t *list, char ***ret, struct err *err)
+static int kubeconfig_read_list(const struct entry *e, const json_t *list, char ***ret, struct err *err)
 {
         size_t count = json_array_size(list), at;
         json_t *item;
@@ -347,9 +347,9 @@ static int read_exec(const struct entry *e, const struct entry *cluster, struct 
         if (rc == 0)
                 rc = text_member(e, exec, "interactiveMode", &mode, err);
         if (rc == 0)
-                rc = read_list(e, json_object_get(exec, "args"), &x->argument, err);
+                rc = kubeconfig_read_list(e, json_object_get(exec, "args"), &x->argument, err);
         if (rc == 0)
-                rc = read_list(e, json_object_get(exec, "env"), &x->environment, err);
+                rc = kubeconfig_read_list(e, json_object_get(exec, "env"), &x->environment, err);
         if (rc < 0)
                 return rc;
         if (!x->command || !x->api_version)
@@ -367,9 +367,10 @@ static int read_exec(const struct entry *e, const struct entry *cluster, struct 
         return 0;
 }
 
-static int read_user(const struct entry *e, const struct entry *cluster, struct access_config *c, struct err *err)
+static int kubeconfig_read_user(const struct entry *e, const struct entry *cluster, struct access_config *c,
+                                struct err *err)
 {
-        int rc = refuse_unknown(e, err);
+        int rc = kubeconfig_refuse_unknown(e, err);
         if (rc == 0)
                 rc = pem_member(e, "client-certificate", &c->cert, err);
         if (rc == 0)
@@ -428,7 +429,7 @@ static int read_context(const struct config_set *set, const struct entry *contex
                 return 0; /* a user without credentials */
         if (rc == ERR_NOTFOUND)
                 return need_entry(set, "users", "user", user_name, &user, err);
-        return rc < 0 ? rc : read_user(&user, &cluster, c, err);
+        return rc < 0 ? rc : kubeconfig_read_user(&user, &cluster, c, err);
 }
 
 int kubeconfig_load(const char *list, const char *context, struct access_config *ret, struct err *err)
@@ -436,7 +437,7 @@ int kubeconfig_load(const char *list, const char *context, struct access_config 
         struct config_set set __attribute__((cleanup(config_set_release))) = {.files = 0};
         struct access_config c = {0};
         struct entry chosen;
-        int rc = read_all(&set, list, err);
+        int rc = kubeconfig_read_all(&set, list, err);
         if (rc == 0)
                 rc = choose_context(&set, context, &chosen, err);
         if (rc < 0)

@@ -36,7 +36,7 @@ static void tell_lost(struct lease *l, const char *what)
 
 /* Once for each kind of failure, until a try succeeds. Another's faster write is nothing wrong, nor is a Lease that is
  * not there yet; one that cannot be made is, its namespace is missing. */
-static void tell_trouble(struct lease *l, const struct err *err)
+static void lease_tell_trouble(struct lease *l, const struct err *err)
 {
         bool missing = err->code == ERR_NOTFOUND && l->elector.under_way != ELECTOR_POST;
         bool expected = err->code == ERR_STALE || err->code == ERR_CONFLICT || missing;
@@ -70,7 +70,7 @@ static void finish_release(void *arg)
                 released(l->released_arg);
 }
 
-static void resigned(void *arg, const struct client_answer *a)
+static void lease_resigned(void *arg, const struct client_answer *a)
 {
         struct lease *l = arg;
         (void)a; /* refused or lost on the way: it runs out by itself */
@@ -78,13 +78,13 @@ static void resigned(void *arg, const struct client_answer *a)
         finish_release(l);
 }
 
-static void resign(struct lease *l)
+static void lease_resign(struct lease *l)
 {
         AUTO(mem_free) char *body = elector_resign(&l->elector, now_read());
         const struct call call = {
                 .method = HTTP_PUT, .path = l->path, .body = text_of(body), .deadline_ms = REQUEST_MS, .urgent = true};
         if (body)
-                l->call = client_start(l->client, &call, resigned, l);
+                l->call = client_start(l->client, &call, lease_resigned, l);
         else
                 loop_timer_set(client_loop(l->client), &l->again, 0, finish_release, l);
 }
@@ -110,11 +110,11 @@ static void lease_answered(void *arg, const struct client_answer *a)
         if (a->err.code == 0)
                 look_at_note(l);
         if (l->releasing) {
-                resign(l);
+                lease_resign(l);
                 return;
         }
         if (a->err.code)
-                tell_trouble(l, &a->err);
+                lease_tell_trouble(l, &a->err);
         else
                 l->why.code = 0;
         if (change == ELECTOR_LOST)
@@ -179,7 +179,7 @@ void lease_release(struct lease *l, void (*done)(void *arg), void *arg)
         loop_timer_stop(loop, &l->again);
         loop_timer_stop(loop, &l->expiry);
         if (!l->call) /* else after its answer, which tells the version to write on */
-                resign(l);
+                lease_resign(l);
 }
 
 void lease_free(struct lease *l)

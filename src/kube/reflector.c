@@ -108,7 +108,7 @@ static int watch_seconds(void)
         return WATCH_LEAST_S + bits % (WATCH_LEAST_S + 1);
 }
 
-static void add_parameter(struct buf *query, const char *name, const struct buf *value)
+static void reflector_add_parameter(struct buf *query, const char *name, const struct buf *value)
 {
         AUTO(mem_free) char *escaped = path_escape(value->data);
         int rc = buf_printf(query, "&%s=%s", name, escaped);
@@ -127,16 +127,16 @@ static void write_query(const struct reflector *r, struct buf *query)
                                 r->state == WATCHING ? ""
                                                      : "&sendInitialEvents=true&resourceVersionMatch=NotOlderThan");
         if (r->state == PAGING && r->page.len > 0)
-                add_parameter(query, "continue", &r->page);
+                reflector_add_parameter(query, "continue", &r->page);
         if (r->state == WATCHING)
-                add_parameter(query, "resourceVersion", &r->version);
+                reflector_add_parameter(query, "resourceVersion", &r->version);
         if (rc == 0 && r->selector)
                 rc = buf_printf(query, "&%s", r->selector);
         assert(rc == 0);
 }
 
 static int take_item(void *arg, struct text item);
-static int take_event(void *arg, struct text value);
+static int reflector_take_event(void *arg, struct text value);
 
 bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query)
 {
@@ -144,7 +144,7 @@ bool reflector_begin(struct reflector *r, struct mono now, struct buf *ret_query
         write_query(r, ret_query);
         stream_release(&r->stream);
         stream_init(&r->stream, watch ? STREAM_WATCH : STREAM_LIST, STREAM_ITEM_MAX, watch ? 0 : r->list_left,
-                    watch ? take_event : take_item, r);
+                    watch ? reflector_take_event : take_item, r);
         r->begun = r->took = now;
         r->values = 0;
         r->saw = -1;
@@ -179,7 +179,7 @@ static void list_is_whole(struct reflector *r, struct text version)
         tell_well(r);
 }
 
-static void upsert(struct reflector *r, struct text object)
+static void reflector_upsert(struct reflector *r, struct text object)
 {
         if (r->owner.upsert(r->owner.arg, object, r->epoch, &r->stats.refusal) < 0)
                 r->stats.refused++;
@@ -189,11 +189,11 @@ static int take_item(void *arg, struct text item)
 {
         struct reflector *r = arg;
         r->values++;
-        upsert(r, item);
+        reflector_upsert(r, item);
         return 0;
 }
 
-static int broken(struct reflector *r, const char *why)
+static int reflector_broken(struct reflector *r, const char *why)
 {
         r->saw = SAW_BROKEN;
         return err_set(&r->why, ERR_INVALID, "%s", why);
@@ -222,12 +222,12 @@ static int take_bookmark(struct reflector *r, const struct watch_event *e)
         if (r->state == WATCHING || !e->initial_end)
                 return 0;
         if (e->version.len == 0)
-                return broken(r, "the end of the initial events has no resourceVersion");
+                return reflector_broken(r, "the end of the initial events has no resourceVersion");
         list_is_whole(r, e->version);
         return 0;
 }
 
-static int take_event(void *arg, struct text value)
+static int reflector_take_event(void *arg, struct text value)
 {
         struct reflector *r = arg;
         struct watch_event e;
@@ -239,7 +239,7 @@ static int take_event(void *arg, struct text value)
         if (e.type == WATCH_ERROR)
                 return take_error(r, &e);
         if (e.version.len > VERSION_MAX)
-                return broken(r, "a resourceVersion is longer than 1 KiB");
+                return reflector_broken(r, "a resourceVersion is longer than 1 KiB");
         r->values++;
         r->stats.events += e.type != WATCH_BOOKMARK;
         if (r->state == WATCHING)
@@ -247,7 +247,7 @@ static int take_event(void *arg, struct text value)
         if (e.type == WATCH_BOOKMARK && take_bookmark(r, &e) < 0)
                 return r->why.code;
         if (e.type == WATCH_ADDED || e.type == WATCH_MODIFIED)
-                upsert(r, e.object);
+                reflector_upsert(r, e.object);
         else if (e.type == WATCH_DELETED)
                 r->owner.remove(r->owner.arg, e.object);
         /* Initial events come in no order: the first version to go on from is that of their end. */
@@ -306,7 +306,7 @@ static enum saw saw_of_answer(const struct reflector *r, const struct client_ans
 }
 
 /* A page came to its end: keep what it says of the list. */
-static enum saw read_page(struct reflector *r)
+static enum saw reflector_read_page(struct reflector *r)
 {
         struct list_view list;
         arena_reset(&r->arena);
@@ -318,30 +318,31 @@ static enum saw read_page(struct reflector *r)
                 return SAW_BROKEN;
         if (r->listed.len == 0 &&
             (list.version.len == 0 || buf_add(&r->listed, list.version.p, list.version.len) < 0)) {
-                broken(r, "the list has no resourceVersion to watch from");
+                reflector_broken(r, "the list has no resourceVersion to watch from");
                 return SAW_BROKEN;
         }
         if (list.next.len > 0 && ++r->pages >= PAGES_MAX) {
-                broken(r, "the list has no end: after 16384 pages there is one more");
+                reflector_broken(r, "the list has no end: after 16384 pages there is one more");
                 return SAW_BROKEN;
         }
         bool same = list.next.len > 0 && text_equal(list.next, buf_text(&r->page));
         buf_reset(&r->page);
         if (same || (list.next.len > 0 && buf_add(&r->page, list.next.p, list.next.len) < 0)) {
-                broken(r, same ? "two pages have one continue token" : "a continue token is longer than 16 KiB");
+                reflector_broken(r,
+                                 same ? "two pages have one continue token" : "a continue token is longer than 16 KiB");
                 return SAW_BROKEN;
         }
         return SAW_END;
 }
 
-static enum saw judge(struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
+static enum saw reflector_judge(struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
         if (r->saw >= 0)
                 return (enum saw)r->saw;
         r->why = a->err;
         enum saw saw = saw_of_answer(r, a, whole, now);
         if (saw == SAW_END && r->state == PAGING)
-                return read_page(r);
+                return reflector_read_page(r);
         if ((saw == SAW_END || saw == SAW_SHORT) && stream_end(&r->stream, &r->why) < 0)
                 return SAW_CUT;
         return saw;
@@ -349,7 +350,7 @@ static enum saw judge(struct reflector *r, const struct client_answer *a, bool w
 
 /* One line for the owner: at once for what somebody has to look at, and for a server that was never reached; at the
  * second time in a row for what may pass by itself, unless there is trouble already. */
-static void tell_trouble(struct reflector *r, const struct client_answer *a, enum saw saw)
+static void reflector_tell_trouble(struct reflector *r, const struct client_answer *a, enum saw saw)
 {
         static const char *const names[REFLECTOR_STATES] = {"list", "list", "watch"};
         r->failures++;
@@ -369,7 +370,7 @@ static void tell_trouble(struct reflector *r, const struct client_answer *a, enu
 
 static int64_t wait_of(struct reflector *r, const struct client_answer *a, enum saw saw, struct mono now)
 {
-        tell_trouble(r, a, saw);
+        reflector_tell_trouble(r, a, saw);
         if ((now.ns - r->begun.ns) / 1000000 >= STEADY_MS)
                 retry_reset(&r->retry);
         return retry_delay_ms(&r->retry, now, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
@@ -385,7 +386,7 @@ static int64_t wait_to_relist(struct reflector *r, const struct client_answer *a
 
 int64_t reflector_end(struct reflector *r, const struct client_answer *a, bool whole, struct mono now)
 {
-        enum saw saw = judge(r, a, whole, now);
+        enum saw saw = reflector_judge(r, a, whole, now);
         enum step step = next[saw][r->state];
         int64_t wait = 0;
         switch (step) {

@@ -25,7 +25,7 @@ static void review_free(struct review *r)
         mem_free(r);
 }
 
-static void finish(struct review *r, enum review_verdict v, const struct err *err)
+static void review_finish(struct review *r, enum review_verdict v, const struct err *err)
 {
         r->done(r->arg, v, err);
         review_free(r);
@@ -35,11 +35,11 @@ static void finish_odd(struct review *r, const char *what)
 {
         struct err err = {0};
         err_set(&err, ERR_RETRY, "%s: the API server's answer cannot be read", what);
-        finish(r, REVIEW_UNANSWERED, &err);
+        review_finish(r, REVIEW_UNANSWERED, &err);
 }
 
 /* Takes the body; what it holds is wiped. */
-static void ask(struct review *r, const char *path, json_t *body, client_done *done)
+static void review_ask(struct review *r, const char *path, json_t *body, client_done *done)
 {
         char *text = json_dumps(body, JSON_COMPACT);
         struct call call = {.method = HTTP_POST,
@@ -59,13 +59,13 @@ static void on_access(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         if (a->err.code) {
-                finish(r, REVIEW_UNANSWERED, &a->err);
+                review_finish(r, REVIEW_UNANSWERED, &a->err);
                 return;
         }
         AUTO(json_decref) json_t *body = json_loadb(a->body.p, a->body.len, 0, NULL);
         const json_t *allowed = json_object_get(json_object_get(body, "status"), "allowed");
         if (json_is_boolean(allowed))
-                finish(r, json_is_true(allowed) ? REVIEW_ALLOWED : REVIEW_FORBIDDEN, NULL);
+                review_finish(r, json_is_true(allowed) ? REVIEW_ALLOWED : REVIEW_FORBIDDEN, NULL);
         else
                 finish_odd(r, "SubjectAccessReview");
 }
@@ -96,10 +96,10 @@ static void ask_access(struct review *r, const json_t *user)
         set_text(what, "namespace", r->ns);
         set_text(what, "name", r->name);
         json_object_set_new(spec, "resourceAttributes", what);
-        ask(r, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
-            json_pack("{s:s, s:s, s:o}", "apiVersion", "authorization.k8s.io/v1", "kind", "SubjectAccessReview", "spec",
-                      spec),
-            on_access);
+        review_ask(r, "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                   json_pack("{s:s, s:s, s:o}", "apiVersion", "authorization.k8s.io/v1", "kind", "SubjectAccessReview",
+                             "spec", spec),
+                   on_access);
 }
 
 /* --- who is it? --- */
@@ -124,7 +124,7 @@ static void on_token(void *arg, const struct client_answer *a)
 {
         struct review *r = arg;
         if (a->err.code) {
-                finish(r, REVIEW_UNANSWERED, &a->err);
+                review_finish(r, REVIEW_UNANSWERED, &a->err);
                 return;
         }
         AUTO(json_decref) json_t *body = json_loadb(a->body.p, a->body.len, 0, NULL);
@@ -133,7 +133,7 @@ static void on_token(void *arg, const struct client_answer *a)
         if (!json_is_object(status) || (known && !json_is_boolean(known)))
                 finish_odd(r, "TokenReview");
         else if (!json_is_true(known) || !json_is_string(json_object_get(user, "username")) || !for_us(r, status))
-                finish(r, REVIEW_UNKNOWN, NULL);
+                review_finish(r, REVIEW_UNKNOWN, NULL);
         else
                 ask_access(r, user);
 }
@@ -155,9 +155,10 @@ struct review *review_start(struct client *c, const struct review_question *q, r
         json_t *spec = json_pack("{s:s}", "token", q->token);
         if (q->audience)
                 json_object_set_new(spec, "audiences", json_pack("[s]", q->audience));
-        ask(r, "/apis/authentication.k8s.io/v1/tokenreviews",
-            json_pack("{s:s, s:s, s:o}", "apiVersion", "authentication.k8s.io/v1", "kind", "TokenReview", "spec", spec),
-            on_token);
+        review_ask(r, "/apis/authentication.k8s.io/v1/tokenreviews",
+                   json_pack("{s:s, s:s, s:o}", "apiVersion", "authentication.k8s.io/v1", "kind", "TokenReview", "spec",
+                             spec),
+                   on_token);
         return r;
 }
 
@@ -187,7 +188,8 @@ struct review *review_self_start(struct client *c, review_self_done *done, void 
 {
         struct review *r = MEM_NEW(struct review);
         *r = (struct review){.client = c, .done_self = done, .arg = arg};
-        ask(r, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
-            json_pack("{s:s, s:s}", "apiVersion", "authentication.k8s.io/v1", "kind", "SelfSubjectReview"), on_self);
+        review_ask(r, "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+                   json_pack("{s:s, s:s}", "apiVersion", "authentication.k8s.io/v1", "kind", "SelfSubjectReview"),
+                   on_self);
         return r;
 }

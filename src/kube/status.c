@@ -37,7 +37,7 @@ static bool has_cause(const json_t *details, const char *reason)
         return false;
 }
 
-static void read_status_object(const json_t *doc, struct status *ret)
+static void status_read_status_object(const json_t *doc, struct status *ret)
 {
         const json_t *details = json_object_get(doc, "details");
         const json_t *message = json_object_get(doc, "message"), *after = json_object_get(details, "retryAfterSeconds");
@@ -53,18 +53,18 @@ static void read_status_object(const json_t *doc, struct status *ret)
                                               : HTTP_RETRY_AFTER_MOST_MS;
 }
 
-static void read_status(struct text body, struct status *ret)
+static void status_read_status(struct text body, struct status *ret)
 {
         *ret = (struct status){.retry_after_ms = -1};
         json_error_t why;
         AUTO(json_decref) json_t *doc = body.len && body.p[0] == '{' ? json_loadb(body.p, body.len, 0, &why) : NULL;
         if (json_is_object(doc))
-                read_status_object(doc, ret);
+                status_read_status_object(doc, ret);
         if (ret->message[0] == '\0' && !doc)
                 copy_message(ret->message, body.p, body.len);
 }
 
-static int code_of(int http, const struct status *s, bool json_patch)
+static int status_code_of(int http, const struct status *s, bool json_patch)
 {
         switch (http) {
         case 401:
@@ -101,13 +101,13 @@ void answer_judge(struct client_answer *ret, const struct http_reply *reply, str
                 return;
         }
         struct status s;
-        read_status(body, &s);
+        status_read_status(body, &s);
         if (ret->retry_after_ms < 0)
                 ret->retry_after_ms = s.retry_after_ms;
         char later[48] = "";
         if (ret->retry_after_ms >= 0)
                 snprintf(later, sizeof later, ", retry after %lld s", (long long)(ret->retry_after_ms + 999) / 1000);
-        err_set(&ret->err, code_of(reply->status, &s, json_patch), "%s: HTTP %d%s%s%s%s", what, reply->status, later,
-                s.message[0] ? ": " : "", s.message,
+        err_set(&ret->err, status_code_of(reply->status, &s, json_patch), "%s: HTTP %d%s%s%s%s", what, reply->status,
+                later, s.message[0] ? ": " : "", s.message,
                 reply->status >= 300 && reply->status < 400 ? ": it sends us elsewhere, which is not followed" : "");
 }

@@ -10,7 +10,7 @@ enum { LISTS_NESTED_MAX = 8, DIRECTIVES_MAX = 1000 };
 /* --- arrays --- */
 
 /* Room for one more. */
-static void *grown(void *array, size_t count, size_t *cap, size_t size)
+static void *doc_grown(void *array, size_t count, size_t *cap, size_t size)
 {
         if (count < *cap)
                 return array;
@@ -25,7 +25,7 @@ uint32_t node_add(struct doc *d, struct node n, struct err *err)
                         DOC_NODES_MAX);
                 return DOC_NONE;
         }
-        d->node = grown(d->node, d->nodes, &d->node_cap, sizeof *d->node);
+        d->node = doc_grown(d->node, d->nodes, &d->node_cap, sizeof *d->node);
         d->node[d->nodes] = n;
         return (uint32_t)d->nodes++;
 }
@@ -34,14 +34,14 @@ void node_set_value(struct doc *d, uint32_t node, struct text value, size_t from
 {
         if (from <= to && value.len == to - from && memcmp(d->text + from, value.p, value.len) == 0)
                 return;
-        d->value = grown(d->value, d->values, &d->value_cap, sizeof *d->value);
+        d->value = doc_grown(d->value, d->values, &d->value_cap, sizeof *d->value);
         d->value[d->values++] = (struct text){arena_text(&d->arena, value), value.len};
         d->node[node].value = (uint32_t)d->values;
 }
 
 void splice_add(struct doc *d, size_t at, size_t drop, struct text put)
 {
-        d->splice = grown(d->splice, d->splices, &d->splice_cap, sizeof *d->splice);
+        d->splice = doc_grown(d->splice, d->splices, &d->splice_cap, sizeof *d->splice);
         struct text copy = {put.len ? arena_text(&d->arena, put) : "", put.len};
         d->splice[d->splices] = (struct splice){(uint32_t)at, (uint32_t)drop, (uint32_t)d->splices, copy};
         d->splices++;
@@ -75,43 +75,43 @@ static struct object *object_add(struct doc *d, uint32_t root, const struct arou
                 err_set(err, ERR_TOOBIG, "more than %d objects", DOC_OBJECTS_MAX);
                 return NULL;
         }
-        d->object = grown(d->object, d->objects, &d->object_cap, sizeof *d->object);
+        d->object = doc_grown(d->object, d->objects, &d->object_cap, sizeof *d->object);
         struct object *o = &d->object[d->objects++];
         *o = (struct object){.is = {.root = root, .refused = around->refused, .templated = around->templated}};
         return o;
 }
 
-static const char *refusal(struct doc *d, const struct err *err)
+static const char *doc_refusal(struct doc *d, const struct err *err)
 {
         return arena_text(&d->arena, text_of(err->text));
 }
 
 /* The text of a member; what cannot be told makes the object one that is not edited. */
-static struct text identity(struct doc *d, struct doc_object *o, uint32_t mapping, struct text key)
+static struct text doc_identity(struct doc *d, struct doc_object *o, uint32_t mapping, struct text key)
 {
         struct err err = {0};
         uint32_t value = DOC_NONE;
         if (doc_find(d, mapping, key, &value, &err) < 0 && !o->refused)
-                o->refused = refusal(d, &err);
+                o->refused = doc_refusal(d, &err);
         return doc_text(d, value);
 }
 
-static void identify(struct doc *d, struct doc_object *o, const struct around *list)
+static void doc_identify(struct doc *d, struct doc_object *o, const struct around *list)
 {
         uint32_t metadata = DOC_NONE;
         struct err err = {0};
-        o->api_version = identity(d, o, o->root, TEXT("apiVersion"));
-        o->kind = identity(d, o, o->root, TEXT("kind"));
+        o->api_version = doc_identity(d, o, o->root, TEXT("apiVersion"));
+        o->kind = doc_identity(d, o, o->root, TEXT("kind"));
         if (o->kind.len == 0 && o->api_version.len == 0) {
                 o->api_version = list->api_version;
                 o->kind = list->kind;
         }
         if (doc_find(d, o->root, TEXT("metadata"), &metadata, &err) < 0 && !o->refused)
-                o->refused = refusal(d, &err);
+                o->refused = doc_refusal(d, &err);
         if (doc_type(d, metadata) != DOC_MAPPING)
                 return;
-        o->namespace = identity(d, o, metadata, TEXT("namespace"));
-        o->name = identity(d, o, metadata, TEXT("name"));
+        o->namespace = doc_identity(d, o, metadata, TEXT("namespace"));
+        o->name = doc_identity(d, o, metadata, TEXT("name"));
 }
 
 static bool ends_in_list(struct text kind)
@@ -129,7 +129,7 @@ static const char *why_not_edited(struct doc *d, uint32_t node, const char *what
                 fail_at(d, node, &err, "%s has an anchor that an alias refers to", what);
         else if (flags & NODE_TAGGED)
                 fail_at(d, node, &err, "%s has a tag", what);
-        return err.code ? refusal(d, &err) : NULL;
+        return err.code ? doc_refusal(d, &err) : NULL;
 }
 
 static int add_objects(struct doc *d, uint32_t root, struct around around, struct err *err);
@@ -171,7 +171,7 @@ static int add_objects(struct doc *d, uint32_t root, struct around around, struc
         doc_place(d, root, &o->is.line, &o->is.column);
         if (!o->is.refused)
                 o->is.refused = why_not_edited(d, root, "the object");
-        identify(d, &o->is, &around);
+        doc_identify(d, &o->is, &around);
         return add_items(d, &o->is, around.depth, err);
 }
 
@@ -184,7 +184,7 @@ static int add_document(struct doc *d, uint32_t root, uint32_t templated, struct
         if (templated) {
                 struct err why = {0};
                 fail_at(d, templated, &why, "templated text: render it first");
-                around.refused = refusal(d, &why);
+                around.refused = doc_refusal(d, &why);
                 around.templated = true;
         }
         return add_objects(d, root, around, err);
@@ -271,7 +271,7 @@ static int add_templated(struct doc *d, const struct part *part, struct err *err
         return 0;
 }
 
-static int read_all(struct doc *d, struct err *err)
+static int doc_read_all(struct doc *d, struct err *err)
 {
         struct part part = {0};
         int rc = 0;
@@ -298,7 +298,7 @@ struct doc *doc_new(const char *text, size_t len, struct err *err)
         d->len = len;
         d->looked = arena_new(&d->arena, sizeof *d->looked);
         node_add(d, (struct node){0}, &why);
-        if (read_all(d, &why) < 0) {
+        if (doc_read_all(d, &why) < 0) {
                 if (err)
                         *err = why;
                 return NULL;
@@ -342,7 +342,7 @@ static int splice_order(const void *a, const void *b)
         return (x->turn > y->turn) - (x->turn < y->turn);
 }
 
-static int put(struct buf *out, const char *p, size_t len, struct err *err)
+static int doc_put(struct buf *out, const char *p, size_t len, struct err *err)
 {
         if (buf_add(out, p, len) < 0)
                 return err_set(err, ERR_TOOBIG, "the edited text is longer than %zu bytes", out->max);
@@ -358,12 +358,12 @@ int doc_write(struct doc *d, struct buf *out, struct err *err)
         for (size_t i = 0; i < d->splices && rc == 0; i++) {
                 const struct splice *s = &d->splice[i];
                 assert(s->at >= at);
-                rc = put(out, d->text + at, s->at - at, err);
+                rc = doc_put(out, d->text + at, s->at - at, err);
                 if (rc == 0)
-                        rc = put(out, s->put.p, s->put.len, err);
+                        rc = doc_put(out, s->put.p, s->put.len, err);
                 at = s->at + s->drop;
         }
-        return rc < 0 ? rc : put(out, d->text + at, d->len - at, err);
+        return rc < 0 ? rc : doc_put(out, d->text + at, d->len - at, err);
 }
 
 bool doc_changed(const struct doc *d)

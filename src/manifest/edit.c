@@ -149,7 +149,7 @@ static uint32_t last_kept(const struct doc *d, uint32_t mapping, const struct fa
 }
 
 /* "[a: 1]" is a sequence of a mapping that has no braces to put more in. */
-static bool is_pair(const struct doc *d, uint32_t mapping)
+static bool edit_is_pair(const struct doc *d, uint32_t mapping)
 {
         const struct node *n = &d->node[mapping];
         return n->style == STYLE_FLOW && !(n->flags & (NODE_ANCHORED | NODE_TAGGED)) &&
@@ -160,7 +160,7 @@ static int finish_mapping(struct edit *e, struct spot at, uint32_t owner, size_t
 {
         uint32_t last = last_kept(e->d, at.mapping, fate);
         int rc = 0;
-        if ((fate->fresh.count || fate->gone_count) && is_pair(e->d, at.mapping))
+        if ((fate->fresh.count || fate->gone_count) && edit_is_pair(e->d, at.mapping))
                 return fail_at(e->d, at.mapping, e->err, "a mapping without braces is not edited");
         if (fate->fresh.count && last == DOC_NONE)
                 return fail_at(e->d, at.mapping, e->err, "all members would be removed and others added");
@@ -257,7 +257,7 @@ static int edit_value(struct edit *e, struct spot in, uint32_t key, uint32_t val
 
 /* --- one object --- */
 
-static bool is_utf8(struct text t)
+static bool edit_is_utf8(struct text t)
 {
         for (size_t i = 0, len; i < t.len; i += len) {
                 len = utf8_length(t.p + i, t.len - i);
@@ -272,7 +272,7 @@ static int check_changes(const struct doc_change *change, size_t n, struct err *
         assert(n <= DOC_CHANGES_MAX);
         for (size_t i = 0; i < n; i++) {
                 assert(change[i].steps > 0);
-                if (!is_utf8(change[i].value))
+                if (!edit_is_utf8(change[i].value))
                         return err_set(err, ERR_INVALID, "a value to be set is not UTF-8");
         }
         return 0;

@@ -95,7 +95,7 @@ static bool is_merge(const struct doc *d, uint32_t key)
                text_is(doc_text(d, key), merge_key);
 }
 
-static bool is_key(const struct doc *d, uint32_t node, struct text key)
+static bool find_is_key(const struct doc *d, uint32_t node, struct text key)
 {
         return d->node[node_resolve(d, node)].type == NODE_SCALAR && text_equal(doc_text(d, node), key);
 }
@@ -105,7 +105,7 @@ int member_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t
         uint32_t found = DOC_NONE;
         for (uint32_t at = mapping + 1; at < d->node[mapping].skip; at = node_next(d, node_next(d, at))) {
                 ++*d->looked;
-                if (!is_key(d, at, key))
+                if (!find_is_key(d, at, key))
                         continue;
                 if (found)
                         return fail_at(d, at, err, "key '%.*s' is there twice", TEXT_ARG(key));
@@ -131,7 +131,7 @@ struct search {
         struct err *err;
 };
 
-static int search(struct search *s, uint32_t mapping, uint32_t *ret);
+static int find_search(struct search *s, uint32_t mapping, uint32_t *ret);
 
 /* In what a merge key brings: a mapping, or a sequence of them. */
 static int search_merged(struct search *s, uint32_t value, uint32_t *ret)
@@ -139,14 +139,14 @@ static int search_merged(struct search *s, uint32_t value, uint32_t *ret)
         const struct doc *d = s->d;
         uint32_t of = node_resolve(d, value);
         if (d->node[of].type != NODE_SEQUENCE)
-                return search(s, of, ret);
+                return find_search(s, of, ret);
         int rc = 0;
         for (uint32_t at = of + 1; at < d->node[of].skip && rc == 0 && !*ret; at = node_next(d, at))
-                rc = search(s, node_resolve(d, at), ret);
+                rc = find_search(s, node_resolve(d, at), ret);
         return rc;
 }
 
-static int search(struct search *s, uint32_t mapping, uint32_t *ret)
+static int find_search(struct search *s, uint32_t mapping, uint32_t *ret)
 {
         const struct doc *d = s->d;
         uint32_t key;
@@ -186,7 +186,7 @@ int doc_find(const struct doc *d, uint32_t mapping, struct text key, uint32_t *r
         int rc = mapping_of(d, mapping, DOC_MAPPING, &in, err);
         if (rc == 0 && in != DOC_NONE) {
                 struct search s = {d, key, MERGES_MAX, err};
-                rc = search(&s, in, &found);
+                rc = find_search(&s, in, &found);
         }
         if (rc == 0)
                 *ret = found;
@@ -210,21 +210,21 @@ static bool is_gathered(const struct gather *g, size_t count, struct text key)
         return false;
 }
 
-static int gather(struct gather *g, uint32_t mapping);
+static int find_gather(struct gather *g, uint32_t mapping);
 
 static int gather_merged(struct gather *g, uint32_t value)
 {
         const struct doc *d = g->d;
         uint32_t of = node_resolve(d, value);
         if (d->node[of].type != NODE_SEQUENCE)
-                return gather(g, of);
+                return find_gather(g, of);
         int rc = 0;
         for (uint32_t at = of + 1; at < d->node[of].skip && rc == 0; at = node_next(d, at))
-                rc = gather(g, node_resolve(d, at));
+                rc = find_gather(g, node_resolve(d, at));
         return rc;
 }
 
-static int gather(struct gather *g, uint32_t mapping)
+static int find_gather(struct gather *g, uint32_t mapping)
 {
         const struct doc *d = g->d;
         size_t before = g->count; /* those hide what is merged */
@@ -258,7 +258,7 @@ int doc_members(const struct doc *d, uint32_t mapping, size_t max, struct doc_me
         if (rc < 0 || in == DOC_NONE)
                 return rc;
         struct gather g = {.d = d, .out = ret, .max = max, .budget = MERGES_MAX, .err = err};
-        rc = gather(&g, in);
+        rc = find_gather(&g, in);
         return rc < 0 ? rc : (int)g.count;
 }
 

@@ -12,14 +12,14 @@ struct look {
         struct text margin, unit; /* what a line begins with, and what one level adds */
 };
 
-static struct text spaces(struct edit *e, size_t count)
+static struct text insert_spaces(struct edit *e, size_t count)
 {
         char *p = arena_new(&e->scratch, count + 1);
         memset(p, ' ', count);
         return (struct text){p, count};
 }
 
-static struct look deeper(struct edit *e, struct look look)
+static struct look insert_deeper(struct edit *e, struct look look)
 {
         if (look.flow && !look.lines)
                 return look;
@@ -31,7 +31,7 @@ static struct look deeper(struct edit *e, struct look look)
         return look;
 }
 
-static void put(struct buf *b, struct text t)
+static void insert_put(struct buf *b, struct text t)
 {
         if (t.len)
                 buf_add(b, t.p, t.len);
@@ -56,12 +56,12 @@ static void write_block(struct edit *e, struct buf *b, struct look look, struct 
                 struct change_set group = set_group(e, set, i, depth, &first);
                 if (!first)
                         continue;
-                put(b, look.eol);
-                put(b, look.margin);
+                insert_put(b, look.eol);
+                insert_put(b, look.margin);
                 spell_key(b, group.item[0]->path[depth].key, &look.how);
                 buf_add_text(b, ":");
                 if (group.item[0]->steps > depth + 1) {
-                        write_block(e, b, deeper(e, look), group, depth + 1, DOC_NONE);
+                        write_block(e, b, insert_deeper(e, look), group, depth + 1, DOC_NONE);
                 } else {
                         buf_add_text(b, " ");
                         spell_new(e, b, group.item[0], neighbour, &look);
@@ -83,8 +83,8 @@ static void write_flow(struct edit *e, struct buf *b, struct look look, struct c
                 if (i > 0)
                         buf_add_text(b, look.lines ? "," : look.comma);
                 if (look.lines) {
-                        put(b, look.eol);
-                        put(b, look.margin);
+                        insert_put(b, look.eol);
+                        insert_put(b, look.margin);
                 }
                 spell_key(b, group.item[0]->path[depth].key, &look.how);
                 buf_add_text(b, look.colon);
@@ -102,10 +102,10 @@ static void write_flow(struct edit *e, struct buf *b, struct look look, struct c
 static void write_braces(struct edit *e, struct buf *b, struct look look, struct change_set set, size_t depth)
 {
         buf_add_text(b, "{");
-        write_flow(e, b, deeper(e, look), set, depth, DOC_NONE);
+        write_flow(e, b, insert_deeper(e, look), set, depth, DOC_NONE);
         if (look.lines) {
-                put(b, look.eol);
-                put(b, look.margin);
+                insert_put(b, look.eol);
+                insert_put(b, look.margin);
         }
         buf_add_text(b, "}");
 }
@@ -185,8 +185,8 @@ static struct look block_look(struct edit *e, struct spot at, uint32_t key, size
 {
         return (struct look){.how.quoted = e->d->node[key].style == STYLE_DOUBLE,
                              .eol = line_break(e->d, end),
-                             .margin = spaces(e, e->d->node[key].column - 1),
-                             .unit = spaces(e, (size_t)at.step)};
+                             .margin = insert_spaces(e, e->d->node[key].column - 1),
+                             .unit = insert_spaces(e, (size_t)at.step)};
 }
 
 static void put_block(struct edit *e, const struct look *look, size_t end, struct change_set set, size_t depth,
@@ -293,7 +293,7 @@ static int fill_block(struct edit *e, struct spot at, uint32_t key, size_t colon
         if (d->node[value].line != d->node[key].line || !apart || !key_begins(d, key))
                 return fail_at(d, value, e->err, "an empty value written like this is not filled");
         struct look look = block_look(e, (struct spot){at.mapping, step_within(d, at)}, key, behind);
-        look = deeper(e, look);
+        look = insert_deeper(e, look);
         if (behind > colon)
                 splice_add(d, colon, behind - colon, TEXT(""));
         put_block(e, &look, line_end(d, behind), set, depth, DOC_NONE);

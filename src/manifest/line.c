@@ -17,7 +17,7 @@ size_t line_next(const struct doc *d, size_t end)
 }
 
 /* Behind a break or a byte order mark, or at the text's begin. */
-static bool begins(const struct doc *d, size_t at)
+static bool line_is_begun(const struct doc *d, size_t at)
 {
         return at == 0 || is_break(d->text[at - 1]) || (at >= 3 && memcmp(d->text + at - 3, "\xef\xbb\xbf", 3) == 0);
 }
@@ -28,7 +28,7 @@ bool line_begins(const struct doc *d, size_t at, struct text *ret_margin)
         while (from > 0 && is_blank(d->text[from - 1]))
                 from--;
         *ret_margin = (struct text){d->text + from, at - from};
-        return begins(d, from);
+        return line_is_begun(d, from);
 }
 
 bool key_begins(const struct doc *d, uint32_t key)
@@ -38,7 +38,7 @@ bool key_begins(const struct doc *d, uint32_t key)
                 return false;
         while (at > 0 && (d->text[at - 1] == ' ' || d->text[at - 1] == '-'))
                 at--;
-        return begins(d, at);
+        return line_is_begun(d, at);
 }
 
 struct text line_break(const struct doc *d, size_t at)

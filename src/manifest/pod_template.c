@@ -73,7 +73,7 @@ static int container_read(const struct doc *d, uint32_t at, bool init, struct te
         return resources_read(d, at, c->request, c->limit, err);
 }
 
-static bool is_known(const struct template_view *t, struct text name)
+static bool template_is_known(const struct template_view *t, struct text name)
 {
         for (int i = 0; i < t->containers; i++)
                 if (text_equal(t->container[i].name, name))
@@ -91,7 +91,7 @@ static int containers_read(const struct doc *d, uint32_t spec, bool init, struct
                 rc = container_read(d, item[i], init, &c, err);
                 if (rc < 0)
                         return rc;
-                if (is_known(t, c.name))
+                if (template_is_known(t, c.name))
                         return fail_at(d, item[i], err, "container '%.*s' is there twice", TEXT_ARG(c.name));
                 t->container[t->containers++] = c;
         }

@@ -4,13 +4,13 @@
 
 #include "document_private.h"
 
-static void put(struct buf *b, struct text t)
+static void quote_put(struct buf *b, struct text t)
 {
         buf_add(b, t.p, t.len);
 }
 
 /* May it stand without quotes anywhere, whatever it then means? */
-static bool is_word(struct text t)
+static bool quote_is_word(struct text t)
 {
         static const char inner[] = "_./-+";
         for (size_t i = 0; i < t.len; i++) {
@@ -23,7 +23,7 @@ static bool is_word(struct text t)
 
 static bool is_plain_text(struct text t)
 {
-        return is_word(t) && plain_type(t) == DOC_TEXT;
+        return quote_is_word(t) && plain_type(t) == DOC_TEXT;
 }
 
 /* A whole number or a decimal fraction, as JSON has them. */
@@ -41,7 +41,7 @@ static bool is_json_number(struct text t)
         return digits > 0 && i == t.len && !(digits > 1 && *t.p == '0');
 }
 
-static uint32_t code_of(const char *p, size_t len)
+static uint32_t quote_code_of(const char *p, size_t len)
 {
         uint32_t code = (unsigned char)*p;
         if (len > 1)
@@ -62,7 +62,7 @@ static bool has_hidden(struct text t)
 {
         for (size_t i = 0, len; i < t.len; i += len) {
                 len = utf8_length(t.p + i, t.len - i);
-                if (is_hidden(code_of(t.p + i, len)))
+                if (is_hidden(quote_code_of(t.p + i, len)))
                         return true;
         }
         return false;
@@ -75,7 +75,7 @@ static void spell_double(struct buf *b, struct text value)
         buf_add(b, "\"", 1);
         for (size_t i = 0, len; i < value.len; i += len) {
                 len = utf8_length(value.p + i, value.len - i);
-                uint32_t c = code_of(value.p + i, len);
+                uint32_t c = quote_code_of(value.p + i, len);
                 const char *known = c && c < 0x80 ? strchr(from, (int)c) : NULL;
                 if (known)
                         buf_printf(b, "\\%c", to[known - from]);
@@ -101,7 +101,7 @@ static void spell_single(struct buf *b, struct text value)
 void spell_key(struct buf *b, struct text key, const struct spelling *how)
 {
         if (!how->json && !how->quoted && is_plain_text(key))
-                put(b, key);
+                quote_put(b, key);
         else
                 spell_double(b, key);
 }
@@ -125,13 +125,13 @@ static bool stays_plain(const struct doc *d, struct text value, uint32_t model, 
         if (n->style != STYLE_PLAIN)
                 return false;
         bool number = doc_type(d, model) == DOC_NUMBER;
-        return how->json ? number && is_json_number(value) : is_plain_text(value) || (number && is_word(value));
+        return how->json ? number && is_json_number(value) : is_plain_text(value) || (number && quote_is_word(value));
 }
 
 void spell_quantity(struct buf *b, const struct doc *d, struct text value, uint32_t model, const struct spelling *how)
 {
         if (stays_plain(d, value, model, how)) {
-                put(b, value);
+                quote_put(b, value);
                 return;
         }
         enum node_style style = d->node[model].type == NODE_SCALAR ? d->node[model].style : STYLE_PLAIN;

@@ -27,16 +27,17 @@ static void walk_to(struct loader *l, size_t to)
         }
 }
 
-static size_t offset(const struct loader *l, const char *p)
+static size_t json_offset(const struct loader *l, const char *p)
 {
         return (size_t)(p - l->d->text);
 }
 
-static uint32_t add(struct loader *l, const char *begin, const char *end, enum node_type type, enum node_style style)
+static uint32_t json_add(struct loader *l, const char *begin, const char *end, enum node_type type,
+                         enum node_style style)
 {
-        walk_to(l, offset(l, begin));
-        struct node n = {.begin = (uint32_t)offset(l, begin),
-                         .end = (uint32_t)offset(l, end),
+        walk_to(l, json_offset(l, begin));
+        struct node n = {.begin = (uint32_t)json_offset(l, begin),
+                         .end = (uint32_t)json_offset(l, end),
                          .line = l->line,
                          .column = l->column,
                          .type = (uint8_t)type,
@@ -46,9 +47,9 @@ static uint32_t add(struct loader *l, const char *begin, const char *end, enum n
 }
 
 /* A string, key or value; the value where it has escapes is read by itself. */
-static bool add_string(struct loader *l, const char *begin, const char *end)
+static bool json_add_string(struct loader *l, const char *begin, const char *end)
 {
-        uint32_t node = add(l, begin, end, NODE_SCALAR, STYLE_DOUBLE);
+        uint32_t node = json_add(l, begin, end, NODE_SCALAR, STYLE_DOUBLE);
         if (node == DOC_NONE)
                 return false;
         if (!memchr(begin, '\\', (size_t)(end - begin)))
@@ -56,36 +57,36 @@ static bool add_string(struct loader *l, const char *begin, const char *end)
         struct json j;
         struct arena scratch = {0};
         json_init(&j, begin, (size_t)(end - begin));
-        node_set_value(l->d, node, json_text(&j, &scratch), offset(l, begin) + 1, offset(l, end) - 1);
+        node_set_value(l->d, node, json_text(&j, &scratch), json_offset(l, begin) + 1, json_offset(l, end) - 1);
         arena_release(&scratch);
         return true;
 }
 
-static bool add_value(struct loader *l);
+static bool json_add_value(struct loader *l);
 
 static bool add_collection(struct loader *l, char bracket)
 {
         struct json *j = &l->json;
-        uint32_t node = add(l, j->p, j->p + 1, bracket == '{' ? NODE_MAPPING : NODE_SEQUENCE, STYLE_FLOW);
+        uint32_t node = json_add(l, j->p, j->p + 1, bracket == '{' ? NODE_MAPPING : NODE_SEQUENCE, STYLE_FLOW);
         struct text key;
         if (node == DOC_NONE || !json_enter(j, bracket))
                 return false;
         if (bracket == '{') {
                 while (json_key(j, &key))
-                        if (!add_string(l, key.p - 1, key.p + key.len + 1) || !add_value(l))
+                        if (!json_add_string(l, key.p - 1, key.p + key.len + 1) || !json_add_value(l))
                                 return false;
         } else {
                 while (json_item(j))
-                        if (!add_value(l))
+                        if (!json_add_value(l))
                                 return false;
         }
         l->d->node[node].skip = (uint32_t)l->d->nodes;
-        l->d->node[node].end = (uint32_t)offset(l, j->p);
+        l->d->node[node].end = (uint32_t)json_offset(l, j->p);
         return !j->error;
 }
 
 /* Depth is bounded by the reader. */
-static bool add_value(struct loader *l)
+static bool json_add_value(struct loader *l)
 {
         struct json *j = &l->json;
         char next = json_peek(j);
@@ -94,8 +95,8 @@ static bool add_value(struct loader *l)
         struct text raw = json_raw(j);
         if (j->error)
                 return false;
-        return next == '"' ? add_string(l, raw.p, raw.p + raw.len)
-                           : add(l, raw.p, raw.p + raw.len, NODE_SCALAR, STYLE_PLAIN) != DOC_NONE;
+        return next == '"' ? json_add_string(l, raw.p, raw.p + raw.len)
+                           : json_add(l, raw.p, raw.p + raw.len, NODE_SCALAR, STYLE_PLAIN) != DOC_NONE;
 }
 
 /* Behind white space, and a line "---" at the part's begin. */
@@ -117,15 +118,15 @@ bool json_looks(const struct doc *d, const struct part *part)
         return at < part->begin + part->len && d->text[at] == '{';
 }
 
-static int load(struct loader *l, size_t end, document_found *found)
+static int json_load_part(struct loader *l, size_t end, document_found *found)
 {
         const char *text = l->d->text;
         size_t at = l->at;
         while (at < end) {
                 uint32_t root = (uint32_t)l->d->nodes;
                 json_init(&l->json, text + at, end - at);
-                if (!add_value(l)) {
-                        walk_to(l, offset(l, l->json.p));
+                if (!json_add_value(l)) {
+                        walk_to(l, json_offset(l, l->json.p));
                         return l->json.error ? err_set(l->err, ERR_INVALID, "line %u, column %u: %s", l->line,
                                                        l->column, l->json.error)
                                              : l->err->code;
@@ -133,7 +134,7 @@ static int load(struct loader *l, size_t end, document_found *found)
                 int rc = found(l->d, root, DOC_NONE, l->err);
                 if (rc < 0)
                         return rc;
-                at = offset(l, l->json.p);
+                at = json_offset(l, l->json.p);
                 while (at < end && (is_blank(text[at]) || is_break(text[at])))
                         at++;
         }
@@ -145,7 +146,7 @@ int json_load(struct doc *d, const struct part *part, document_found *found, siz
         struct loader l = {.d = d, .err = err, .at = part->begin, .line = part->line, .column = 1};
         size_t end = part->begin + part->len;
         walk_to(&l, content_begin(d, part));
-        int rc = load(&l, end, found);
-        *ret_at = l.json.p ? offset(&l, l.json.p) : part->begin;
+        int rc = json_load_part(&l, end, found);
+        *ret_at = l.json.p ? json_offset(&l, l.json.p) : part->begin;
         return rc;
 }

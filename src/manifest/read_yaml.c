@@ -77,7 +77,7 @@ static int fail_mark(struct loader *l, yaml_mark_t at, const char *fmt, ...)
 
 /* --- nodes --- */
 
-static bool wants_key(const struct loader *l)
+static bool read_yaml_wants_key(const struct loader *l)
 {
         if (l->depth == 0)
                 return false;
@@ -85,7 +85,8 @@ static bool wants_key(const struct loader *l)
         return l->d->node[in->node].type == NODE_MAPPING && in->children % 2 == 0;
 }
 
-static uint32_t add(struct loader *l, const yaml_event_t *e, enum node_type type, enum node_style style, unsigned flags)
+static uint32_t yaml_add(struct loader *l, const yaml_event_t *e, enum node_type type, enum node_style style,
+                         unsigned flags)
 {
         yaml_mark_t at = e->start_mark;
         struct node n = {.begin = (uint32_t)byte_of(l, at),
@@ -176,12 +177,12 @@ static enum node_style scalar_style(yaml_scalar_style_t style)
                                                                                          : STYLE_PLAIN;
 }
 
-static int on_scalar(struct loader *l, const yaml_event_t *e)
+static int read_yaml_on_scalar(struct loader *l, const yaml_event_t *e)
 {
         enum node_style style = scalar_style(e->data.scalar.style);
         unsigned flags = tag_flags(e->data.scalar.tag) |
                          (e->start_mark.line != e->end_mark.line || style == STYLE_LITERAL ? NODE_MULTILINE : 0u);
-        uint32_t node = add(l, e, NODE_SCALAR, style, flags);
+        uint32_t node = yaml_add(l, e, NODE_SCALAR, style, flags);
         if (node == DOC_NONE)
                 return l->err->code;
         anchor_put(l, e->data.scalar.anchor, node);
@@ -199,7 +200,7 @@ static int on_scalar(struct loader *l, const yaml_event_t *e)
         return 0;
 }
 
-static int on_alias(struct loader *l, const yaml_event_t *e)
+static int read_yaml_on_alias(struct loader *l, const yaml_event_t *e)
 {
         struct text name = text_of((const char *)e->data.alias.anchor);
         const struct anchor *a = map_get(&l->anchors, name);
@@ -207,7 +208,7 @@ static int on_alias(struct loader *l, const yaml_event_t *e)
                 return fail_mark(l, e->start_mark, "alias '%.64s' has no anchor before it", name.p);
         if (l->d->node[a->node].flags & NODE_OPEN)
                 return fail_mark(l, e->start_mark, "the value of anchor '%.64s' holds itself", name.p);
-        uint32_t node = add(l, e, NODE_ALIAS, STYLE_PLAIN, 0);
+        uint32_t node = yaml_add(l, e, NODE_ALIAS, STYLE_PLAIN, 0);
         if (node == DOC_NONE)
                 return l->err->code;
         l->d->node[a->node].flags |= NODE_SHARED;
@@ -220,12 +221,12 @@ static int on_alias(struct loader *l, const yaml_event_t *e)
 /* "{{ x }}" is a mapping whose key is a mapping: nothing that anybody means in a manifest. */
 static bool begins_template(const struct loader *l, const yaml_event_t *e, size_t begin)
 {
-        return e->type == YAML_MAPPING_START_EVENT && wants_key(l) && begin > l->part->begin &&
+        return e->type == YAML_MAPPING_START_EVENT && read_yaml_wants_key(l) && begin > l->part->begin &&
                l->d->text[begin - 1] == '{' && l->d->text[begin] == '{';
 }
 
-static int on_begin(struct loader *l, const yaml_event_t *e, enum node_type type, bool flow, const yaml_char_t *anchor,
-                    const yaml_char_t *tag)
+static int read_yaml_on_begin(struct loader *l, const yaml_event_t *e, enum node_type type, bool flow,
+                              const yaml_char_t *anchor, const yaml_char_t *tag)
 {
         if (l->depth == DOC_DEPTH_MAX)
                 return fail_mark(l, e->start_mark, "values are nested more than %d deep", DOC_DEPTH_MAX);
@@ -233,7 +234,7 @@ static int on_begin(struct loader *l, const yaml_event_t *e, enum node_type type
                 return fail_mark(l, e->start_mark, "brackets are nested more than %d deep", DOC_FLOW_MAX);
         l->flow += flow;
         bool templated = begins_template(l, e, byte_of(l, e->start_mark));
-        uint32_t node = add(l, e, type, flow ? STYLE_FLOW : STYLE_BLOCK, tag_flags(tag) | NODE_OPEN);
+        uint32_t node = yaml_add(l, e, type, flow ? STYLE_FLOW : STYLE_BLOCK, tag_flags(tag) | NODE_OPEN);
         if (node == DOC_NONE)
                 return l->err->code;
         anchor_put(l, anchor, node);
@@ -244,7 +245,7 @@ static int on_begin(struct loader *l, const yaml_event_t *e, enum node_type type
         return 0;
 }
 
-static void on_end(struct loader *l, const yaml_event_t *e)
+static void read_yaml_on_end(struct loader *l, const yaml_event_t *e)
 {
         struct node *n = &l->d->node[l->open[--l->depth].node];
         l->flow -= n->style == STYLE_FLOW;
@@ -264,7 +265,7 @@ static void document_begin(struct loader *l)
         l->last_end = l->part->begin;
 }
 
-static int on_event(struct loader *l, const yaml_event_t *e, document_found *found)
+static int read_yaml_on_event(struct loader *l, const yaml_event_t *e, document_found *found)
 {
         switch (e->type) {
         case YAML_DOCUMENT_START_EVENT:
@@ -273,18 +274,18 @@ static int on_event(struct loader *l, const yaml_event_t *e, document_found *fou
         case YAML_DOCUMENT_END_EVENT:
                 return found(l->d, l->root, l->templated, l->err);
         case YAML_SCALAR_EVENT:
-                return on_scalar(l, e);
+                return read_yaml_on_scalar(l, e);
         case YAML_ALIAS_EVENT:
-                return on_alias(l, e);
+                return read_yaml_on_alias(l, e);
         case YAML_MAPPING_START_EVENT:
-                return on_begin(l, e, NODE_MAPPING, e->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
-                                e->data.mapping_start.anchor, e->data.mapping_start.tag);
+                return read_yaml_on_begin(l, e, NODE_MAPPING, e->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+                                          e->data.mapping_start.anchor, e->data.mapping_start.tag);
         case YAML_SEQUENCE_START_EVENT:
-                return on_begin(l, e, NODE_SEQUENCE, e->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
-                                e->data.sequence_start.anchor, e->data.sequence_start.tag);
+                return read_yaml_on_begin(l, e, NODE_SEQUENCE, e->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
+                                          e->data.sequence_start.anchor, e->data.sequence_start.tag);
         case YAML_MAPPING_END_EVENT:
         case YAML_SEQUENCE_END_EVENT:
-                on_end(l, e);
+                read_yaml_on_end(l, e);
                 return 0;
         default:
                 return 0;
@@ -310,7 +311,7 @@ static int reader_failed(struct loader *l)
         return fail_mark(l, at, "%s", l->parser.problem ? l->parser.problem : "it cannot be read");
 }
 
-static int parser_failed(struct loader *l)
+static int read_yaml_parser_failed(struct loader *l)
 {
         const yaml_parser_t *p = &l->parser;
         const char *what = p->problem ? p->problem : "it cannot be read";
@@ -327,14 +328,14 @@ static int parser_failed(struct loader *l)
                          l->part->line + p->context_mark.line);
 }
 
-static int load(struct loader *l, document_found *found)
+static int yaml_load_part(struct loader *l, document_found *found)
 {
         for (;;) {
                 yaml_event_t event;
                 if (!yaml_parser_parse(&l->parser, &event))
-                        return parser_failed(l);
+                        return read_yaml_parser_failed(l);
                 yaml_event_type_t type = event.type;
-                int rc = on_event(l, &event, found);
+                int rc = read_yaml_on_event(l, &event, found);
                 yaml_event_delete(&event);
                 if (rc < 0 || type == YAML_STREAM_END_EVENT || type == YAML_NO_EVENT)
                         return rc;
@@ -354,7 +355,7 @@ int yaml_load(struct doc *d, const struct part *part, document_found *found, siz
                 return err_set(err, ERR_NOSPACE, "no memory for a YAML parser");
         yaml_parser_set_encoding(&l.parser, YAML_UTF8_ENCODING);
         yaml_parser_set_input_string(&l.parser, (const unsigned char *)text, part->len);
-        int rc = load(&l, found);
+        int rc = yaml_load_part(&l, found);
         yaml_parser_delete(&l.parser);
         map_release(&l.anchors);
         arena_release(&l.arena);

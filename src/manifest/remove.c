@@ -171,7 +171,7 @@ static bool any_comment_line(const struct doc *d, uint32_t mapping)
 }
 
 /* All of them go: the mapping stays, as {}. */
-static int remove_all(struct edit *e, uint32_t mapping, uint32_t owner)
+static int remove_all_members(struct edit *e, uint32_t mapping, uint32_t owner)
 {
         struct doc *d = e->d;
         size_t from = d->node[mapping].begin, end = d->node[mapping].end;
@@ -201,7 +201,7 @@ static int remove_block(struct edit *e, uint32_t mapping, uint32_t owner, const 
         while (key < end && is_among(key, gone, n))
                 key = node_next(d, node_next(d, key));
         if (key == end)
-                return remove_all(e, mapping, owner);
+                return remove_all_members(e, mapping, owner);
         if (follows_break(d, d->node[mapping].begin, &margin))
                 key = mapping + 1;
         else if (key > mapping + 1)

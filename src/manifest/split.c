@@ -14,7 +14,7 @@ static bool is_marker(const char *line, size_t len, const char *marker)
 }
 
 /* Nothing, a comment or a directive. */
-static bool is_idle(const char *line, size_t len)
+static bool split_is_idle(const char *line, size_t len)
 {
         if (len > 0 && *line == '%')
                 return true;
@@ -64,8 +64,8 @@ bool part_next(const char *text, size_t len, struct part *part)
                         break;
                 size_t marker = starts || ends ? 3 : 0;
                 next.directives += line_len > 0 && *line == '%';
-                next.empty = next.empty && is_idle(line + marker, line_len - marker) && !next.directives;
-                content = content || starts || !is_idle(line, line_len);
+                next.empty = next.empty && split_is_idle(line + marker, line_len - marker) && !next.directives;
+                content = content || starts || !split_is_idle(line, line_len);
                 at = behind;
         }
         next.begin = skip_bom(text, at, begin);

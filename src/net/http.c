@@ -67,7 +67,7 @@ void http_leave(struct http *h)
 }
 
 static void on_pump(void *arg);
-static void kick(struct http *h)
+static void http_kick(struct http *h)
 {
         loop_timer_set(h->loop, &h->pump, 0, on_pump, h);
 }
@@ -94,15 +94,15 @@ static void list_drop(struct http_call *c)
         c->http->waiting -= c->state == CALL_WAITING;
 }
 
-static bool counts(const struct http_call *c)
+static bool http_counts(const struct http_call *c)
 {
         return !c->r.stream && !c->r.urgent;
 }
 
 /* --- pools: libcurl's sockets and timer on the loop --- */
 
-static void settle(struct http *h);
-static void reap(struct pool *p);
+static void http_settle(struct http *h);
+static void http_reap(struct pool *p);
 
 /* Turn libcurl, then see what has ended: nothing of ours is called while libcurl is on the stack but data. */
 static void pool_act(struct pool *p, curl_socket_t fd, int events)
@@ -111,8 +111,8 @@ static void pool_act(struct pool *p, curl_socket_t fd, int events)
         int running;
         CURLMcode rc = curl_multi_socket_action(p->multi, fd, events, &running);
         assert(rc == CURLM_OK);
-        reap(p);
-        settle(h);
+        http_reap(p);
+        http_settle(h);
 }
 
 static void on_ready(void *arg, int fd, uint32_t events)
@@ -227,11 +227,11 @@ static void on_opening_late(void *arg)
 {
         struct pool *p = arg;
         pool_opened(p, true);
-        kick(p->http);
+        http_kick(p->http);
 }
 
 /* Off its list, its timers and its connection. */
-static void detach(struct http_call *c)
+static void http_detach(struct http_call *c)
 {
         struct http *h = c->http;
         assert(h->inside == 0 || c->state != CALL_RUNNING);
@@ -245,17 +245,17 @@ static void detach(struct http_call *c)
                         pool_opened(c->pool, c->any_byte);
                 c->pool->running--;
                 c->pool = NULL;
-                h->busy -= counts(c);
+                h->busy -= http_counts(c);
         }
 }
 
 static void call_end(struct http_call *c)
 {
-        detach(c);
+        http_detach(c);
         list_add(c, CALL_ENDED);
 }
 
-static void reap(struct pool *p)
+static void http_reap(struct pool *p)
 {
         int left;
         for (CURLMsg *m; (m = curl_multi_info_read(p->multi, &left));) {
@@ -281,7 +281,7 @@ static void call_expire(struct http_call *c, int64_t after_ms, const char *what)
                         (long long)(after_ms % 1000));
         struct http *h = c->http;
         call_end(c);
-        settle(h);
+        http_settle(h);
 }
 
 static void on_deadline(void *arg)
@@ -318,14 +318,14 @@ static void call_run(struct http_call *c)
                 loop_timer_set(h->loop, &c->pool->opening, PIONEER_MS, on_opening_late, c->pool);
         }
         c->pool->running++;
-        h->busy += counts(c);
+        h->busy += http_counts(c);
         if (c->r.silence_ms)
                 loop_timer_set(h->loop, &c->silence, c->r.silence_ms, on_silence, c);
         CURLMcode rc = curl_multi_add_handle(c->pool->multi, c->easy);
         assert(rc == CURLM_OK);
 }
 
-static double burst(const struct http *h)
+static double http_burst(const struct http *h)
 {
         return fmax(1, h->rate);
 }
@@ -336,7 +336,7 @@ static int64_t take_token(struct http *h)
         if (h->rate <= 0)
                 return 0;
         struct mono now = loop_now(h->loop).mono;
-        h->tokens = fmin(burst(h), h->tokens + (double)(now.ns - h->filled.ns) * 1e-9 * h->rate);
+        h->tokens = fmin(http_burst(h), h->tokens + (double)(now.ns - h->filled.ns) * 1e-9 * h->rate);
         h->filled = now;
         if (h->tokens < 1)
                 return (int64_t)((1 - h->tokens) / h->rate * 1000) + 1;
@@ -376,14 +376,14 @@ static void drop_cancelled(struct http *h)
         for (struct http_call *c = h->list[CALL_RUNNING].first, *next; c; c = next) {
                 next = c->after;
                 if (c->cancelled) {
-                        detach(c);
+                        http_detach(c);
                         http_call_free(c);
                 }
         }
 }
 
 /* Tell the owners of calls that ended, start what may start now. Called last by whatever the loop calls. */
-static void settle(struct http *h)
+static void http_settle(struct http *h)
 {
         assert(h->inside == 0 && !h->settling);
         h->settling = true;
@@ -397,14 +397,14 @@ static void settle(struct http *h)
         pools_sweep(h);
         h->settling = false;
         if (h->list[CALL_ENDED].first)
-                kick(h);
+                http_kick(h);
 }
 
 static void on_pump(void *arg)
 {
         struct http *h = arg;
         drop_cancelled(h);
-        settle(h);
+        http_settle(h);
 }
 
 /* --- outside --- */
@@ -427,7 +427,7 @@ struct http *http_new(struct loop *l, const struct http_limits *limits)
         assert(strncmp(h->user_agent, "curl", 4) != 0); /* the API server indents its answers for those */
         h->filled = loop_now(l).mono;
         http_set_limits(h, limits->rate, limits->concurrency);
-        h->tokens = burst(h);
+        h->tokens = http_burst(h);
         return h;
 }
 
@@ -436,9 +436,9 @@ void http_set_limits(struct http *h, double rate, int concurrency)
         assert(rate >= 0 && concurrency >= 0);
         h->rate = rate;
         h->concurrency = concurrency;
-        h->tokens = fmin(h->tokens, burst(h));
+        h->tokens = fmin(h->tokens, http_burst(h));
         if (h->list[CALL_WAITING].first)
-                kick(h);
+                http_kick(h);
 }
 
 void http_free(struct http *h)
@@ -448,7 +448,7 @@ void http_free(struct http *h)
         assert(h->inside == 0 && !h->settling);
         for (int i = 0; i < CALL_LISTS; i++)
                 for (struct http_call *c; (c = h->list[i].first);) {
-                        detach(c);
+                        http_detach(c);
                         http_call_free(c);
                 }
         while (h->pool)
@@ -462,26 +462,26 @@ void http_free(struct http *h)
 struct http_call *http_start(struct http *h, const struct http_request *r)
 {
         struct http_call *c = http_call_new(h, r);
-        if (counts(c) && h->waiting >= HTTP_WAITING_MAX) {
+        if (http_counts(c) && h->waiting >= HTTP_WAITING_MAX) {
                 err_set(&c->reply.err, ERR_TOOBIG, "%d requests wait already", HTTP_WAITING_MAX);
                 list_add(c, CALL_ENDED);
         } else {
-                list_add(c, counts(c) ? CALL_WAITING : CALL_PROMPT);
+                list_add(c, http_counts(c) ? CALL_WAITING : CALL_PROMPT);
                 if (c->r.deadline_ms)
                         loop_timer_set(h->loop, &c->deadline, c->r.deadline_ms, on_deadline, c);
         }
-        kick(h);
+        http_kick(h);
         return c;
 }
 
 void http_cancel(struct http *h, struct http_call *c)
 {
         assert(c->http == h && !c->cancelled);
-        kick(h);
+        http_kick(h);
         if (h->inside > 0 && c->state == CALL_RUNNING) {
                 c->cancelled = true;
                 return;
         }
-        detach(c);
+        http_detach(c);
         http_call_free(c);
 }

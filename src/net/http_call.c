@@ -91,7 +91,7 @@ static void byte_came(struct http_call *c)
         c->last_byte = loop_now(http_loop(c->http)).mono;
 }
 
-static struct text trim(struct text t)
+static struct text call_trim(struct text t)
 {
         while (t.len > 0 && (unsigned char)t.p[0] <= ' ')
                 t = (struct text){t.p + 1, t.len - 1};
@@ -152,7 +152,7 @@ static void read_status_line(struct http_call *c, struct text line)
         const char *space = memchr(line.p, ' ', line.len);
         char digits[4] = "";
         if (space)
-                copy_text(digits, sizeof digits, trim((struct text){space, (size_t)(line.p + line.len - space)}));
+                copy_text(digits, sizeof digits, call_trim((struct text){space, (size_t)(line.p + line.len - space)}));
         c->reply.status = atoi(digits);
         c->reply.date.ms = 0;
         c->reply.retry_after_ms = -1;
@@ -166,7 +166,7 @@ static void read_header(struct http_call *c, struct text line)
         if (!colon)
                 return;
         struct text name = {line.p, (size_t)(colon - line.p)};
-        struct text value = trim((struct text){colon + 1, (size_t)(line.p + line.len - colon - 1)});
+        struct text value = call_trim((struct text){colon + 1, (size_t)(line.p + line.len - colon - 1)});
         char text[64];
 
 #define NAMED(literal) (name.len == sizeof(literal) - 1 && strncasecmp(name.p, literal, name.len) == 0)
@@ -481,7 +481,7 @@ int http_call_prepare(struct http_call *c, struct loop *l, const char *user_agen
 
 /* --- the verdict --- */
 
-static int code_of(CURLcode rc)
+static int call_code_of(CURLcode rc)
 {
         switch (rc) {
         case CURLE_PEER_FAILED_VERIFICATION:
@@ -544,7 +544,7 @@ void http_call_judge(struct http_call *c, CURLcode rc)
                 return;
         }
         const char *why = c->curl_error[0] ? c->curl_error : curl_easy_strerror(rc);
-        err_set(&reply->err, code_of(rc), "%s%s: %s%s%s", c->r.peer->base_url,
+        err_set(&reply->err, call_code_of(rc), "%s%s: %s%s%s", c->r.peer->base_url,
                 c->r.peer->proxy_url ? " through its proxy" : "", reply->status ? "the answer was cut: " : "", why,
                 cure_of(rc));
 }

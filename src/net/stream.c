@@ -32,14 +32,14 @@ static bool is_space(char c)
         return c == ' ' || c == '\n' || c == '\t' || c == '\r';
 }
 
-static const char *skip_space(const char *p, const char *end)
+static const char *stream_skip_space(const char *p, const char *end)
 {
         while (p < end && is_space(*p))
                 p++;
         return p;
 }
 
-static const char *fail(struct stream *s, int code, struct err *err, const char *why)
+static const char *stream_fail(struct stream *s, int code, struct err *err, const char *why)
 {
         s->failed = err_set(err, code, "%s", why);
         return NULL;
@@ -59,7 +59,7 @@ static bool envelope_add(struct stream *s, const char *p, size_t len, struct err
 {
         if (buf_add(&s->envelope, p, len) == 0)
                 return true;
-        fail(s, ERR_TOOBIG, err, "the list's own members are longer than 1 MiB");
+        stream_fail(s, ERR_TOOBIG, err, "the list's own members are longer than 1 MiB");
         return false;
 }
 
@@ -176,7 +176,7 @@ static const char *begin_value(struct stream *s, const char *p)
 
 static const char *step_start(struct stream *s, const char *p, const char *end, struct err *err)
 {
-        p = skip_space(p, end);
+        p = stream_skip_space(p, end);
         if (p == end)
                 return p;
         if (*p != '{')
@@ -191,7 +191,7 @@ static const char *step_start(struct stream *s, const char *p, const char *end, 
 
 static const char *step_member(struct stream *s, const char *p, const char *end, struct err *err)
 {
-        p = skip_space(p, end);
+        p = stream_skip_space(p, end);
         if (p == end)
                 return p;
         switch (*p) {
@@ -226,7 +226,7 @@ static const char *step_key(struct stream *s, const char *p, const char *end, st
 
 static const char *step_colon(struct stream *s, const char *p, const char *end, struct err *err)
 {
-        p = skip_space(p, end);
+        p = stream_skip_space(p, end);
         if (p == end)
                 return p;
         if (*p != ':')
@@ -250,7 +250,7 @@ static bool at_items(const struct stream *s, char c)
 
 static const char *step_assign(struct stream *s, const char *p, const char *end, struct err *err)
 {
-        p = skip_space(p, end);
+        p = stream_skip_space(p, end);
         if (p == end)
                 return p;
         if (s->shape == STREAM_QUERY && !s->in_data && *p == '{' &&
@@ -261,7 +261,7 @@ static const char *step_assign(struct stream *s, const char *p, const char *end,
         }
         if (at_items(s, *p)) {
                 if (s->items_seen)
-                        return fail(s, ERR_INVALID, err, "the list holds its items twice");
+                        return stream_fail(s, ERR_INVALID, err, "the list holds its items twice");
                 s->items_seen = true;
                 s->state = *p == '[' ? ITEM_FIRST : SCALAR;
                 return envelope_add(s, p, 1, err) ? p + 1 : NULL;
@@ -310,7 +310,7 @@ static const char *step_scalar(struct stream *s, const char *p, const char *end,
 
 static const char *step_item(struct stream *s, const char *p, const char *end, struct err *err)
 {
-        p = skip_space(p, end);
+        p = stream_skip_space(p, end);
         if (p == end)
                 return p;
         if (*p == ']' && s->state != ITEM_AGAIN) {
@@ -328,7 +328,7 @@ static const char *step_item(struct stream *s, const char *p, const char *end, s
 
 static const char *step_finished(struct stream *s, const char *p, const char *end, struct err *err)
 {
-        p = skip_space(p, end);
+        p = stream_skip_space(p, end);
         return p == end ? p : fail_byte(s, *p, err, "the end");
 }
 
@@ -361,7 +361,7 @@ int stream_feed(struct stream *s, const char *p, size_t len, struct err *err)
         if (s->failed)
                 return err_set(err, s->failed, "the stream has failed before");
         if ((int64_t)len > s->left) {
-                fail(s, ERR_TOOBIG, err, "the answer as a whole is longer than its bound");
+                stream_fail(s, ERR_TOOBIG, err, "the answer as a whole is longer than its bound");
                 return s->failed;
         }
         s->left -= (int64_t)len;

@@ -31,7 +31,7 @@ int record_read(struct text annotation, struct arena *a, int (*each)(void *arg, 
 /* --- printing --- */
 
 /* Names of containers and quantities need no escapes in JSON, but what a manifest holds need not be a name. */
-static void put_string(struct buf *out, struct text t)
+static void record_put_string(struct buf *out, struct text t)
 {
         buf_add_text(out, "\"");
         for (size_t i = 0; i < t.len; i++) {
@@ -71,7 +71,7 @@ char *record_print(const struct recorded *row, size_t rows)
         for (size_t i = 0; i < rows; i++) {
                 bool first = true;
                 buf_add_text(&out, i ? "," : "{");
-                put_string(&out, row[i].container);
+                record_put_string(&out, row[i].container);
                 buf_add_text(&out, ":{");
                 put_amounts(&out, "requests", row[i].request, &first);
                 put_amounts(&out, "limits", row[i].limit, &first);

@@ -18,7 +18,7 @@ static int set_trigger(struct builder *b, const struct patch_target *t)
         return 0;
 }
 
-static int set_target(struct builder *b, const struct patch_target *t)
+static int autoscaler_patch_set_target(struct builder *b, const struct patch_target *t)
 {
         builder_stand_at(b, "/spec/metrics/%d/%s/target", t->index, t->container ? "containerResource" : "resource");
         json_t *target = builder_at(b->object, b->path.data), *old = json_object_get(target, "averageUtilization");
@@ -29,14 +29,14 @@ static int set_target(struct builder *b, const struct patch_target *t)
         return 0;
 }
 
-static int build(struct builder *b, const struct patch_targets *p)
+static int autoscaler_patch_build(struct builder *b, const struct patch_targets *p)
 {
         static const char *const key[] = {ANNOTATION_TARGETS, ANNOTATION_TARGETS_APPLIED};
         const char *const text[] = {p->original, p->applied};
         size_t nothing = json_array_size(b->ops);
         int rc = 0;
         for (int i = 0; i < p->targets && rc == 0; i++)
-                rc = p->triggers ? set_trigger(b, &p->target[i]) : set_target(b, &p->target[i]);
+                rc = p->triggers ? set_trigger(b, &p->target[i]) : autoscaler_patch_set_target(b, &p->target[i]);
         if (rc == 0)
                 rc = builder_annotate(b, b->object, "", key, text, 2);
         return rc == 0 && json_array_size(b->ops) == nothing ? json_array_clear(b->ops) : rc;
@@ -47,5 +47,5 @@ json_t *patch_targets_build(const struct patch_targets *p, struct err *err)
         struct err ignored;
         struct builder b;
         int rc = builder_begin(&b, p->object, p->version, err ? err : &ignored);
-        return builder_end(&b, rc < 0 ? rc : build(&b, p));
+        return builder_end(&b, rc < 0 ? rc : autoscaler_patch_build(&b, p));
 }

@@ -16,7 +16,7 @@ int decode_object(struct text json, struct arena *a, struct object_view *ret, st
 
 /* --- identity --- */
 
-static int hex_digit(char c)
+static int decode_hex_digit(char c)
 {
         return c >= '0' && c <= '9'   ? c - '0'
                : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -35,7 +35,7 @@ static bool uid_parse(struct text uid, uint8_t out[static UID_BYTES])
                         return false;
                 if (dash)
                         continue;
-                int high = hex_digit(uid.p[i]), low = hex_digit(uid.p[i + 1]);
+                int high = decode_hex_digit(uid.p[i]), low = decode_hex_digit(uid.p[i + 1]);
                 if (high < 0 || low < 0)
                         return false;
                 out[at++] = (uint8_t)(high << 4 | low);
@@ -44,7 +44,7 @@ static bool uid_parse(struct text uid, uint8_t out[static UID_BYTES])
         return true;
 }
 
-static bool all_zero(const uint8_t id[static UID_BYTES])
+static bool decode_all_zero(const uint8_t id[static UID_BYTES])
 {
         for (int i = 0; i < UID_BYTES; i++)
                 if (id[i])
@@ -66,9 +66,9 @@ static void uid_hash(struct text uid, uint8_t out[static UID_BYTES])
 
 void uid_bytes(struct text uid, uint8_t out[static UID_BYTES])
 {
-        if (uid_parse(uid, out) && !all_zero(out))
+        if (uid_parse(uid, out) && !decode_all_zero(out))
                 return;
         uid_hash(uid, out);
-        if (all_zero(out))
+        if (decode_all_zero(out))
                 out[0] = 1;
 }

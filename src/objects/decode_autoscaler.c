@@ -3,14 +3,14 @@
  */
 #include "decoder.h"
 
-static enum resource resource_of(struct text name)
+static enum resource autoscaler_resource_of(struct text name)
 {
         return text_is(name, "cpu") ? CPU : text_is(name, "memory") ? MEMORY : RESOURCES;
 }
 
 /* --- HorizontalPodAutoscaler --- */
 
-static enum metric_target target_of(struct text type)
+static enum metric_target autoscaler_target_of(struct text type)
 {
         return text_is(type, "Utilization")    ? TARGET_UTILIZATION
                : text_is(type, "AverageValue") ? TARGET_AVERAGE_VALUE
@@ -18,7 +18,7 @@ static enum metric_target target_of(struct text type)
                                                : TARGET_UNKNOWN;
 }
 
-static enum metric_source source_of(struct text type)
+static enum metric_source autoscaler_source_of(struct text type)
 {
         return text_is(type, "Resource")                              ? METRIC_RESOURCE
                : text_is(type, "ContainerResource")                   ? METRIC_CONTAINER
@@ -27,19 +27,19 @@ static enum metric_source source_of(struct text type)
                                                                       : METRIC_UNKNOWN;
 }
 
-static void read_target(struct decoder *d, struct metric_view *m)
+static void autoscaler_read_target(struct decoder *d, struct metric_view *m)
 {
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
-                        m->target = target_of(json_text(&d->j, d->arena));
+                        m->target = autoscaler_target_of(json_text(&d->j, d->arena));
                 else if (text_is(key, "averageUtilization"))
                         m->percent = json_int(&d->j);
                 else
                         json_skip(&d->j);
 }
 
-static void read_name(struct decoder *d, struct metric_view *m)
+static void autoscaler_read_name(struct decoder *d, struct metric_view *m)
 {
         struct text key;
         DECODER_EACH (d, key)
@@ -55,25 +55,25 @@ static void read_source(struct decoder *d, struct metric_view *m)
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "name"))
-                        m->resource = resource_of(json_text(&d->j, d->arena));
+                        m->resource = autoscaler_resource_of(json_text(&d->j, d->arena));
                 else if (text_is(key, "container"))
                         m->container = json_text(&d->j, d->arena);
                 else if (text_is(key, "metric"))
-                        read_name(d, m);
+                        autoscaler_read_name(d, m);
                 else if (text_is(key, "target"))
-                        read_target(d, m);
+                        autoscaler_read_target(d, m);
                 else
                         json_skip(&d->j);
 }
 
-static void read_metric(struct decoder *d, struct metric_view *m)
+static void autoscaler_read_metric(struct decoder *d, struct metric_view *m)
 {
         struct text key;
         *m = (struct metric_view){
                 .source = METRIC_UNKNOWN, .resource = RESOURCES, .container = {"", 0}, .name = {"", 0}};
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
-                        m->source = source_of(json_text(&d->j, d->arena));
+                        m->source = autoscaler_source_of(json_text(&d->j, d->arena));
                 else if (text_is(key, "resource") || text_is(key, "containerResource") || text_is(key, "pods"))
                         read_source(d, m);
                 else
@@ -90,13 +90,13 @@ static void read_hpa_spec(struct decoder *d, struct autoscaler_view *s)
                         json_skip(&d->j);
                 else if (json_enter(&d->j, '['))
                         while (decoder_item(d, "metrics", s->metrics, VIEW_METRICS))
-                                read_metric(d, &s->metric[s->metrics++]);
+                                autoscaler_read_metric(d, &s->metric[s->metrics++]);
 }
 
 /* --- who owns the list --- */
 
 /* The list is atomic: who claims it claims all of it. v1 of the API says the same of a CPU target by a field. */
-static bool claims(struct text fields, const char *const pointer[])
+static bool autoscaler_claims(struct text fields, const char *const pointer[])
 {
         for (int i = 0; pointer[i]; i++)
                 if (decoder_find(fields, pointer[i], "f:").len)
@@ -104,8 +104,8 @@ static bool claims(struct text fields, const char *const pointer[])
         return false;
 }
 
-static void read_entry(struct decoder *d, const char *const pointer[], const char *field_manager,
-                       struct autoscaler_view *s)
+static void autoscaler_read_entry(struct decoder *d, const char *const pointer[], const char *field_manager,
+                                  struct autoscaler_view *s)
 {
         struct text key, operation = {"", 0}, manager = {"", 0}, fields = {"", 0};
         DECODER_EACH (d, key)
@@ -117,7 +117,7 @@ static void read_entry(struct decoder *d, const char *const pointer[], const cha
                         fields = json_raw(&d->j);
                 else
                         json_skip(&d->j);
-        if (text_is(manager, field_manager) || !claims(fields, pointer))
+        if (text_is(manager, field_manager) || !autoscaler_claims(fields, pointer))
                 return;
         s->writer = manager;
         if (text_is(operation, "Apply"))
@@ -133,7 +133,7 @@ static int read_applier(struct text managed, const char *const pointer[], const 
         decoder_init(&d, managed, a);
         if (json_enter(&d.j, '['))
                 while (json_item(&d.j))
-                        read_entry(&d, pointer, field_manager, s);
+                        autoscaler_read_entry(&d, pointer, field_manager, s);
         return decoder_end(&d, what, &s->meta, err);
 }
 
@@ -165,7 +165,7 @@ static void read_trigger_metadata(struct decoder *d, struct metric_view *m)
                 else if (text_is(key, "containerName"))
                         m->container = json_text(&d->j, d->arena);
                 else if (text_is(key, "type"))
-                        m->target = target_of(json_text(&d->j, d->arena));
+                        m->target = autoscaler_target_of(json_text(&d->j, d->arena));
                 else
                         json_skip(&d->j);
 }
@@ -176,7 +176,7 @@ static void read_trigger(struct decoder *d, struct metric_view *m)
         struct text key, target = {"", 0};
         DECODER_EACH (d, key)
                 if (text_is(key, "type"))
-                        read.resource = resource_of(json_text(&d->j, d->arena));
+                        read.resource = autoscaler_resource_of(json_text(&d->j, d->arena));
                 else if (text_is(key, "metricType"))
                         target = json_text(&d->j, d->arena);
                 else if (text_is(key, "metadata"))
@@ -189,7 +189,7 @@ static void read_trigger(struct decoder *d, struct metric_view *m)
         *m = read;
         m->source = read.container.len ? METRIC_CONTAINER : METRIC_RESOURCE;
         if (target.len)
-                m->target = target_of(target);
+                m->target = autoscaler_target_of(target);
 }
 
 static void read_scaled_object_spec(struct decoder *d, struct autoscaler_view *s)
@@ -209,9 +209,10 @@ static void read_scaled_object_spec(struct decoder *d, struct autoscaler_view *s
 
 /* --- both --- */
 
-static int decode(struct text json, const char *what, void (*read_spec)(struct decoder *d, struct autoscaler_view *s),
-                  const char *const pointer[], const char *field_manager, struct arena *a, struct autoscaler_view *ret,
-                  struct err *err)
+static int autoscaler_decode_any(struct text json, const char *what,
+                                 void (*read_spec)(struct decoder *d, struct autoscaler_view *s),
+                                 const char *const pointer[], const char *field_manager, struct arena *a,
+                                 struct autoscaler_view *ret, struct err *err)
 {
         memset(ret, 0, sizeof *ret);
         struct decoder d;
@@ -233,12 +234,12 @@ int decode_hpa(struct text json, const char *field_manager, struct arena *a, str
                struct err *err)
 {
         static const char *const list[] = {"/spec/metrics", "/spec/targetCPUUtilizationPercentage", NULL};
-        return decode(json, "HorizontalPodAutoscaler", read_hpa_spec, list, field_manager, a, ret, err);
+        return autoscaler_decode_any(json, "HorizontalPodAutoscaler", read_hpa_spec, list, field_manager, a, ret, err);
 }
 
 int decode_scaled_object(struct text json, const char *field_manager, struct arena *a, struct autoscaler_view *ret,
                          struct err *err)
 {
         static const char *const list[] = {"/spec/triggers", NULL};
-        return decode(json, "ScaledObject", read_scaled_object_spec, list, field_manager, a, ret, err);
+        return autoscaler_decode_any(json, "ScaledObject", read_scaled_object_spec, list, field_manager, a, ret, err);
 }

@@ -3,7 +3,7 @@
  */
 #include "decoder.h"
 
-static void read_object(struct decoder *d, struct event_view *e)
+static void event_read_object(struct decoder *d, struct event_view *e)
 {
         struct text key;
         DECODER_EACH (d, key)
@@ -21,7 +21,7 @@ static void read_object(struct decoder *d, struct event_view *e)
                         json_skip(&d->j);
 }
 
-static void read_time(struct decoder *d, const char *field, struct event_view *e)
+static void event_read_time(struct decoder *d, const char *field, struct event_view *e)
 {
         struct wall at = decoder_time(d, field);
         if (at.ms > e->at.ms)
@@ -33,7 +33,7 @@ static void read_series(struct decoder *d, struct event_view *e)
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "lastObservedTime"))
-                        read_time(d, "series.lastObservedTime", e);
+                        event_read_time(d, "series.lastObservedTime", e);
                 else
                         json_skip(&d->j);
 }
@@ -48,7 +48,7 @@ int decode_event(struct text json, struct arena *a, struct event_view *ret, stru
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "involvedObject"))
-                        read_object(&d, ret);
+                        event_read_object(&d, ret);
                 else if (text_is(key, "reason"))
                         ret->reason = json_text(&d.j, d.arena);
                 else if (text_is(key, "message"))
@@ -56,9 +56,9 @@ int decode_event(struct text json, struct arena *a, struct event_view *ret, stru
                 else if (text_is(key, "series"))
                         read_series(&d, ret);
                 else if (text_is(key, "lastTimestamp"))
-                        read_time(&d, "lastTimestamp", ret);
+                        event_read_time(&d, "lastTimestamp", ret);
                 else if (text_is(key, "eventTime"))
-                        read_time(&d, "eventTime", ret);
+                        event_read_time(&d, "eventTime", ret);
                 else
                         json_skip(&d.j);
         return decoder_end(&d, "Event", &ret->meta, err);

@@ -8,12 +8,12 @@
 #include "core/quantity.h"
 #include "objects/decode.h"
 
-static const char *find(struct text in, const char *word)
+static const char *eviction_find(struct text in, const char *word)
 {
         return in.len ? memmem(in.p, in.len, word, strlen(word)) : NULL;
 }
 
-static struct text after(struct text in, const char *at)
+static struct text eviction_after(struct text in, const char *at)
 {
         return (struct text){at, (size_t)(in.p + in.len - at)};
 }
@@ -30,13 +30,13 @@ static bool read_bytes(struct text in, int64_t *ret)
 }
 
 /* "request is " by now, "its request of " before Kubernetes 1.24. */
-static int64_t read_request(struct text in)
+static int64_t eviction_read_request(struct text in)
 {
         static const char *const words[] = {"request is ", "request of "};
         int64_t request = 0;
         for (int i = 0; i < 2; i++) {
-                const char *at = find(in, words[i]);
-                if (at && read_bytes(after(in, at + strlen(words[i])), &request))
+                const char *at = eviction_find(in, words[i]);
+                if (at && read_bytes(eviction_after(in, at + strlen(words[i])), &request))
                         return request;
         }
         return 0;
@@ -44,7 +44,7 @@ static int64_t read_request(struct text in)
 
 bool decode_eviction_is_for_memory(struct text message)
 {
-        return find(message, "low on resource: memory") != NULL;
+        return eviction_find(message, "low on resource: memory") != NULL;
 }
 
 /* What is said of one container ends where the next one begins: each byte is searched a few times, however many
@@ -53,17 +53,17 @@ bool decode_eviction(struct text message, struct text *ret_container, int64_t *r
 {
         static const char begin[] = "Container ", using[] = " was using ";
         int64_t most = -1;
-        for (const char *at = find(message, begin), *next; at; at = next) {
-                struct text said = after(message, at + strlen(begin));
-                next = find(said, begin);
+        for (const char *at = eviction_find(message, begin), *next; at; at = next) {
+                struct text said = eviction_after(message, at + strlen(begin));
+                next = eviction_find(said, begin);
                 if (next)
                         said.len = (size_t)(next - said.p);
-                const char *verb = find(said, using);
+                const char *verb = eviction_find(said, using);
                 if (!verb || verb == said.p)
                         continue;
                 struct text name = {said.p, (size_t)(verb - said.p)};
-                said = after(said, verb + strlen(using));
-                int64_t used, request = read_request(said);
+                said = eviction_after(said, verb + strlen(using));
+                int64_t used, request = eviction_read_request(said);
                 if (!read_bytes(said, &used) || used - request <= most)
                         continue;
                 most = used - request;

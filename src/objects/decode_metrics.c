@@ -13,7 +13,7 @@ static void read_usage(struct decoder *d, struct pod_metrics_container_view *ret
                         json_skip(&d->j);
 }
 
-static void read_container(struct decoder *d, struct pod_metrics_container_view *ret)
+static void metrics_read_container(struct decoder *d, struct pod_metrics_container_view *ret)
 {
         struct text key;
         *ret = (struct pod_metrics_container_view){.name = {"", 0}};
@@ -62,7 +62,7 @@ int decode_pod_metrics(struct text json, struct arena *a, struct pod_metrics_vie
                         decoder_refuse(&d, ERR_INVALID, "containers occurs twice");
                 else if (json_enter(&d.j, '['))
                         while (decoder_item(&d, "containers", ret->containers, VIEW_CONTAINERS))
-                                read_container(&d, &ret->container[ret->containers++]);
+                                metrics_read_container(&d, &ret->container[ret->containers++]);
         if (ret->at.ms == 0)
                 decoder_refuse(&d, ERR_INVALID, "timestamp is missing");
         ret->ns = who.ns;

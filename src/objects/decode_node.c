@@ -1,6 +1,6 @@
 #include "decoder.h"
 
-static void read_condition(struct decoder *d, struct node_view *node)
+static void node_read_condition(struct decoder *d, struct node_view *node)
 {
         struct text key, type = {"", 0}, status = {"", 0};
         struct wall at = {0};
@@ -20,7 +20,7 @@ static void read_condition(struct decoder *d, struct node_view *node)
         node->turned = at;
 }
 
-static void read_status(struct decoder *d, struct node_view *node)
+static void node_read_status(struct decoder *d, struct node_view *node)
 {
         struct amount allocatable[RESOURCES] = {0};
         struct text key;
@@ -31,7 +31,7 @@ static void read_status(struct decoder *d, struct node_view *node)
                         json_skip(&d->j);
                 else if (json_enter(&d->j, '['))
                         while (json_item(&d->j))
-                                read_condition(d, node);
+                                node_read_condition(d, node);
         node->allocatable = allocatable[MEMORY];
 }
 
@@ -45,7 +45,7 @@ int decode_node(struct text json, struct arena *a, struct node_view *ret, struct
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "status"))
-                        read_status(&d, ret);
+                        node_read_status(&d, ret);
                 else
                         json_skip(&d.j);
         return decoder_end(&d, "Node", &ret->meta, err);

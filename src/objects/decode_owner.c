@@ -43,7 +43,7 @@ static void read_requests(struct decoder *d, bool of[RESOURCES])
 }
 
 /* {"f:requests":{"f:cpu":{},"f:memory":{}}} */
-static void read_resources(struct decoder *d, bool of[RESOURCES])
+static void owner_read_resources(struct decoder *d, bool of[RESOURCES])
 {
         struct text key;
         DECODER_EACH (d, key)
@@ -53,20 +53,20 @@ static void read_resources(struct decoder *d, bool of[RESOURCES])
                         json_skip(&d->j);
 }
 
-static void read_container(struct decoder *d, const struct claim *c, struct text container)
+static void owner_read_container(struct decoder *d, const struct claim *c, struct text container)
 {
         bool of[RESOURCES] = {false, false};
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "f:resources"))
-                        read_resources(d, of);
+                        owner_read_resources(d, of);
                 else
                         json_skip(&d->j);
         claim_add(d, c, container, of);
 }
 
 /* A kind whose schema does not tell its containers apart has an atomic list: "f:containers":{} owns all of it. */
-static void read_containers(struct decoder *d, const struct claim *c)
+static void owner_read_containers(struct decoder *d, const struct claim *c)
 {
         static const bool both[RESOURCES] = {true, true};
         bool empty = true;
@@ -74,7 +74,7 @@ static void read_containers(struct decoder *d, const struct claim *c)
         DECODER_EACH (d, key) {
                 empty = false;
                 if (container_of_key(key, &container))
-                        read_container(d, c, container);
+                        owner_read_container(d, c, container);
                 else
                         json_skip(&d->j);
         }
@@ -92,14 +92,15 @@ static void read_claims(struct decoder *outer, const struct claim *c, struct tex
         decoder_init(&d, spec, outer->arena);
         DECODER_EACH (&d, key)
                 if (text_is(key, "f:containers") || text_is(key, "f:initContainers"))
-                        read_containers(&d, c);
+                        owner_read_containers(&d, c);
                 else
                         json_skip(&d.j);
         if (d.why.code)
                 decoder_refuse(outer, d.why.code, "%s", d.why.text);
 }
 
-static void read_entry(struct decoder *d, struct workload_view *w, const char *template_path, const char *field_manager)
+static void owner_read_entry(struct decoder *d, struct workload_view *w, const char *template_path,
+                             const char *field_manager)
 {
         struct claim c = {w, {"", 0}};
         struct text key, operation = {"", 0}, fields = {"", 0};
@@ -125,6 +126,6 @@ int decode_owners(struct text managed, const char *template_path, const char *fi
         decoder_init(&d, managed, a);
         if (json_enter(&d.j, '['))
                 while (json_item(&d.j))
-                        read_entry(&d, w, template_path, field_manager);
+                        owner_read_entry(&d, w, template_path, field_manager);
         return decoder_end(&d, "workload", &w->meta, err);
 }

@@ -49,7 +49,7 @@ static void read_waiting(struct decoder *d, bool *ret_waits)
                         json_skip(&d->j);
 }
 
-static void read_state(struct decoder *d, struct container_status_view *ret)
+static void pod_read_state(struct decoder *d, struct container_status_view *ret)
 {
         struct text key;
         DECODER_EACH (d, key) {
@@ -92,7 +92,7 @@ static void read_container_status(struct decoder *d, struct container_status_vie
                 else if (text_is(key, "restartCount"))
                         ret->restarts = read_restarts(d);
                 else if (text_is(key, "state"))
-                        read_state(d, ret);
+                        pod_read_state(d, ret);
                 else if (text_is(key, "lastState"))
                         read_last_state(d, &ret->last);
                 else
@@ -133,7 +133,7 @@ static void read_old_resize(struct pod_view *pod, struct text word)
 }
 
 /* A pod that the node is about to kill says so in DisruptionTarget before its phase changes. */
-static void read_condition(struct decoder *d, struct pod_view *pod)
+static void pod_read_condition(struct decoder *d, struct pod_view *pod)
 {
         struct text key, type = {"", 0}, status = {"", 0}, reason = {"", 0}, message = {"", 0};
         struct wall at = {0};
@@ -188,7 +188,7 @@ static bool is_of_kubelet(struct text reason)
         return false;
 }
 
-static void read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_observed)
+static void pod_read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_observed)
 {
         struct text key, phase = {"", 0}, reason = {"", 0}, message = {"", 0};
         DECODER_EACH (d, key)
@@ -212,7 +212,7 @@ static void read_status(struct decoder *d, struct pod_view *pod, int64_t *ret_ob
                         json_skip(&d->j);
                 else if (json_enter(&d->j, '['))
                         while (json_item(&d->j))
-                                read_condition(d, pod);
+                                pod_read_condition(d, pod);
         pod->running = text_is(phase, "Running");
         pod->finished = text_is(phase, "Succeeded") || text_is(phase, "Failed");
         pod->stopped |= is_of_kubelet(reason);
@@ -248,7 +248,7 @@ int decode_pod(struct text json, struct arena *a, struct pod_view *ret, struct e
                 else if (text_is(key, "spec"))
                         decoder_pod_spec(&d, ret->container, &ret->containers, ret->pod_asks, &place);
                 else if (text_is(key, "status"))
-                        read_status(&d, ret, &observed);
+                        pod_read_status(&d, ret, &observed);
                 else
                         json_skip(&d.j);
         ret->node = place.node;

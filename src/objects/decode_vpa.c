@@ -13,7 +13,7 @@ static void read_update_policy(struct decoder *d, struct vpa_view *v)
                         json_skip(&d->j);
 }
 
-static void read_spec(struct decoder *d, struct vpa_view *v)
+static void vpa_read_spec(struct decoder *d, struct vpa_view *v)
 {
         struct text key;
         DECODER_EACH (d, key)
@@ -35,7 +35,7 @@ int decode_vpa(struct text json, struct arena *a, struct vpa_view *ret, struct e
                 if (text_is(key, "metadata"))
                         decoder_meta(&d, &ret->meta);
                 else if (text_is(key, "spec"))
-                        read_spec(&d, ret);
+                        vpa_read_spec(&d, ret);
                 else
                         json_skip(&d.j);
         return decoder_end(&d, "VerticalPodAutoscaler", &ret->meta, err);

@@ -27,7 +27,7 @@ static void read_event_meta(struct decoder *d, struct watch_event *e)
                         json_skip(&d->j);
 }
 
-static void read_status_object(struct decoder *d, struct watch_event *e)
+static void watch_read_status_object(struct decoder *d, struct watch_event *e)
 {
         struct text key;
         DECODER_EACH (d, key)
@@ -45,7 +45,7 @@ static void read_event_object(struct decoder *d, struct watch_event *e)
 {
         struct text key;
         if (e->type == WATCH_ERROR) {
-                read_status_object(d, e);
+                watch_read_status_object(d, e);
                 return;
         }
         DECODER_EACH (d, key)
@@ -55,7 +55,7 @@ static void read_event_object(struct decoder *d, struct watch_event *e)
                         json_skip(&d->j);
 }
 
-static bool type_of(struct text name, enum watch_type *ret)
+static bool watch_type_of(struct text name, enum watch_type *ret)
 {
         static const char *const names[] = {
                 [WATCH_ADDED] = "ADDED",       [WATCH_MODIFIED] = "MODIFIED", [WATCH_DELETED] = "DELETED",
@@ -84,7 +84,7 @@ int decode_watch_event(struct text json, struct arena *a, struct watch_event *re
                         json_skip(&d.j);
         if (json_done(&d.j, &d.why) < 0)
                 return err_set(err, ERR_INVALID, "watch event: %s", d.why.text);
-        if (!type_of(type, &ret->type))
+        if (!watch_type_of(type, &ret->type))
                 return err_set(err, ERR_INVALID, "watch event of unknown type '%.*s'",
                                (int)(type.len < 40 ? type.len : 40), type.p);
         decoder_init(&d, ret->object, a);

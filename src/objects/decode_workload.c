@@ -24,7 +24,7 @@ static int64_t leading_number(struct text t)
         return n;
 }
 
-static int64_t read_number(struct decoder *d)
+static int64_t workload_read_number(struct decoder *d)
 {
         return leading_number(json_scalar(&d->j, d->arena));
 }
@@ -75,7 +75,7 @@ static void read_step(struct decoder *d, struct workload_view *w)
                         json_skip(&d->j);
 }
 
-static bool read_canary(struct decoder *d, struct workload_view *w)
+static bool workload_read_canary(struct decoder *d, struct workload_view *w)
 {
         struct text key;
         if (!is_shaped(d, '{'))
@@ -120,7 +120,7 @@ static void read_strategy(struct workload_reader *r)
                         w->recreate |= text_is(type, "Recreate");
                         w->in_place_only |= text_is(type, "InPlaceOnly");
                 } else if (text_is(key, "partition")) {
-                        w->partition = read_number(d);
+                        w->partition = workload_read_number(d);
                 } else if (text_is(key, "paused")) {
                         w->paused |= json_bool(&d->j);
                 } else if (text_is(key, "maxSurge")) {
@@ -128,7 +128,7 @@ static void read_strategy(struct workload_reader *r)
                 } else if (text_is(key, "rollingUpdate")) {
                         read_strategy(r);
                 } else if (text_is(key, "canary")) {
-                        r->staged |= read_canary(d, w);
+                        r->staged |= workload_read_canary(d, w);
                 } else if (text_is(key, "blueGreen")) {
                         r->staged |= read_blue_green(d, w);
                 } else {
@@ -152,7 +152,7 @@ static bool read_of_job(struct workload_reader *r, struct text key)
         return true;
 }
 
-static void read_spec(struct workload_reader *r)
+static void workload_read_spec(struct workload_reader *r)
 {
         struct workload_view *w = r->view;
         struct decoder *d = &r->d;
@@ -180,7 +180,7 @@ static void read_spec(struct workload_reader *r)
                 }
 }
 
-static void read_condition(struct decoder *d, struct workload_view *w)
+static void workload_read_condition(struct decoder *d, struct workload_view *w)
 {
         struct text key, type = {"", 0}, reason = {"", 0}, status = {"", 0}, message = {"", 0};
         DECODER_EACH (d, key)
@@ -199,32 +199,32 @@ static void read_condition(struct decoder *d, struct workload_view *w)
         w->deadline_exceeded |= text_is(type, "Progressing") && text_is(reason, "ProgressDeadlineExceeded");
 }
 
-static void read_status(struct workload_reader *r)
+static void workload_read_status(struct workload_reader *r)
 {
         struct workload_view *w = r->view;
         struct decoder *d = &r->d;
         struct text key;
         DECODER_EACH (d, key)
                 if (text_is(key, "observedGeneration"))
-                        w->observed_generation = read_number(d);
+                        w->observed_generation = workload_read_number(d);
                 else if (text_is(key, "workloadObservedGeneration"))
-                        w->observed_referred = read_number(d);
+                        w->observed_referred = workload_read_number(d);
                 else if (text_is(key, "phase") && json_peek(&d->j) == '"')
                         w->phase = json_text(&d->j, d->arena);
                 else if (text_is(key, "updatedReplicas") || text_is(key, "updatedNumberScheduled"))
-                        w->updated = read_number(d);
+                        w->updated = workload_read_number(d);
                 else if (text_is(key, "availableReplicas") || text_is(key, "numberAvailable"))
-                        w->available = read_number(d);
+                        w->available = workload_read_number(d);
                 else if (text_is(key, "replicas") || text_is(key, "currentNumberScheduled"))
-                        w->status_replicas = read_number(d);
+                        w->status_replicas = workload_read_number(d);
                 else if (text_is(key, "desiredNumberScheduled")) {
                         r->has_desired = true;
-                        w->replicas = read_number(d);
+                        w->replicas = workload_read_number(d);
                 } else if (!text_is(key, "conditions"))
                         json_skip(&d->j);
                 else if (json_enter(&d->j, '['))
                         while (json_item(&d->j))
-                                read_condition(d, w);
+                                workload_read_condition(d, w);
 }
 
 /* --- the template --- */
@@ -238,9 +238,9 @@ static int read_document(struct workload_reader *r, struct text json, struct err
                 if (text_is(key, "metadata"))
                         decoder_meta(d, &r->view->meta);
                 else if (text_is(key, "spec"))
-                        read_spec(r);
+                        workload_read_spec(r);
                 else if (text_is(key, "status"))
-                        read_status(r);
+                        workload_read_status(r);
                 else
                         json_skip(&d->j);
         return decoder_end(d, "workload", &r->view->meta, err);

@@ -33,7 +33,7 @@ void decoder_refuse(struct decoder *d, int code, const char *fmt, ...)
         d->j.error = "refused"; /* errors of the reader stick: everything ends from here */
 }
 
-static int shown(struct text t)
+static int decoder_shown(struct text t)
 {
         return t.len < NAME_SHOWN ? (int)t.len : NAME_SHOWN;
 }
@@ -45,8 +45,9 @@ int decoder_end(struct decoder *d, const char *what, const struct object_view *m
                         return 0;
                 err_set(&d->why, ERR_INVALID, "metadata.name is missing");
         }
-        return err_set(err, d->why.code, "%s '%.*s%s%.*s': %s", what, shown(meta->ns), meta->ns.p ? meta->ns.p : "",
-                       meta->ns.len ? "/" : "", shown(meta->name), meta->name.p ? meta->name.p : "", d->why.text);
+        return err_set(err, d->why.code, "%s '%.*s%s%.*s': %s", what, decoder_shown(meta->ns),
+                       meta->ns.p ? meta->ns.p : "", meta->ns.len ? "/" : "", decoder_shown(meta->name),
+                       meta->name.p ? meta->name.p : "", d->why.text);
 }
 
 bool decoder_item(struct decoder *d, const char *list, int count, int max)
@@ -68,12 +69,12 @@ struct wall decoder_time(struct decoder *d, const char *field)
         struct text t = json_text(&d->j, d->arena);
         struct wall at = {0};
         if (t.len > 0 && wall_parse(t.p, t.len, &at) < 0)
-                decoder_refuse(d, ERR_INVALID, "%s '%.*s' is not a time", field, shown(t), t.p);
+                decoder_refuse(d, ERR_INVALID, "%s '%.*s' is not a time", field, decoder_shown(t), t.p);
         return at;
 }
 
 /* JSON readers of quantities in Go drop white space around them. */
-static struct text trimmed(struct text t)
+static struct text decoder_trimmed(struct text t)
 {
         while (t.len > 0 && t.p[0] == ' ')
                 t.p++, t.len--;
@@ -88,17 +89,18 @@ bool decoder_quantity(struct decoder *d, const char *field, int digits, int64_t 
                 json_skip(&d->j);
                 return false;
         }
-        struct text t = trimmed(json_scalar(&d->j, d->arena));
+        struct text t = decoder_trimmed(json_scalar(&d->j, d->arena));
         if (d->j.error)
                 return false;
         size_t at;
         if (quantity_parse(t.p, t.len, digits, ret, &at) == 0)
                 return true;
         if (at >= t.len && t.len > 0)
-                decoder_refuse(d, ERR_INVALID, "%s '%.*s' is not a quantity, or too large for one", field, shown(t),
-                               t.p);
+                decoder_refuse(d, ERR_INVALID, "%s '%.*s' is not a quantity, or too large for one", field,
+                               decoder_shown(t), t.p);
         else
-                decoder_refuse(d, ERR_INVALID, "%s '%.*s' is not a quantity (byte %zu)", field, shown(t), t.p, at + 1);
+                decoder_refuse(d, ERR_INVALID, "%s '%.*s' is not a quantity (byte %zu)", field, decoder_shown(t), t.p,
+                               at + 1);
         return false;
 }
 
@@ -129,7 +131,7 @@ void decoder_resources(struct decoder *d, struct amount request[RESOURCES], stru
                         json_skip(&d->j);
 }
 
-static bool is_part(struct text key, const char *prefix, const char *part, size_t len)
+static bool decoder_is_part(struct text key, const char *prefix, const char *part, size_t len)
 {
         size_t p = strlen(prefix);
         return key.len == p + len && memcmp(key.p, prefix, p) == 0 && memcmp(key.p + p, part, len) == 0;
@@ -144,7 +146,7 @@ struct text decoder_find(struct text from, const char *pointer, const char *pref
                 json_init(&j, from.p, from.len);
                 if (json_peek(&j) == '{' && json_enter(&j, '{')) {
                         while (json_key(&j, &key))
-                                if (is_part(key, prefix, pointer, len))
+                                if (decoder_is_part(key, prefix, pointer, len))
                                         found = json_raw(&j);
                                 else
                                         json_skip(&j);
@@ -359,8 +361,8 @@ static void decoder_container(struct decoder *d, bool init, struct container_vie
 }
 
 /* The API server takes a limit for the request as well, where no container asks for the resource. */
-static struct amount pod_asks(const struct amount request, const struct amount limit, enum resource r,
-                              const struct container_view *c, int count)
+static struct amount decoder_pod_asks(const struct amount request, const struct amount limit, enum resource r,
+                                      const struct container_view *c, int count)
 {
         if (request.set)
                 return request;
@@ -402,5 +404,5 @@ void decoder_pod_spec(struct decoder *d, struct container_view ret[VIEW_CONTAINE
                                 decoder_container(d, init, &ret[(*ret_count)++]);
         }
         for (enum resource r = CPU; r < RESOURCES; r++)
-                ret_pod_asks[r] = pod_asks(request[r], limit[r], r, ret, *ret_count);
+                ret_pod_asks[r] = decoder_pod_asks(request[r], limit[r], r, ret, *ret_count);
 }

@@ -69,7 +69,7 @@ static void step_down(struct builder *b, const char *key)
                         buf_add(&b->path, key, 1);
 }
 
-static void step_up(struct builder *b, size_t len)
+static void builder_step_up(struct builder *b, size_t len)
 {
         b->path.len = len;
         b->path.data[len] = '\0';
@@ -95,7 +95,7 @@ void builder_leave(struct builder *b, json_t *parent, const char *key)
                 add_op(b, "remove", b->path.data, NULL);
                 json_object_del(parent, key);
         }
-        step_up(b, b->path.len - strlen("/") - strlen(key)); /* no key here is escaped */
+        builder_step_up(b, b->path.len - strlen("/") - strlen(key)); /* no key here is escaped */
 }
 
 void builder_set(struct builder *b, json_t *parent, const char *key, json_t *value)
@@ -112,7 +112,7 @@ void builder_set(struct builder *b, json_t *parent, const char *key, json_t *val
                 add_op(b, "remove", b->path.data, NULL);
                 json_object_del(parent, key);
         }
-        step_up(b, len);
+        builder_step_up(b, len);
 }
 
 /* --- annotations --- */

@@ -6,16 +6,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static char *room(struct writer *w, size_t len)
+static char *writer_room(struct writer *w, size_t len)
 {
         char *at = buf_extend(w->b, len);
         assert(at);
         return at;
 }
 
-static void put(struct writer *w, const char *p, size_t len)
+static void writer_put(struct writer *w, const char *p, size_t len)
 {
-        char *at = room(w, len);
+        char *at = writer_room(w, len);
         if (len)
                 memcpy(at, p, len);
 }
@@ -33,27 +33,27 @@ static void put_escape(struct writer *w, char c)
 {
         char escape[8];
         int len = snprintf(escape, sizeof escape, c == '"' || c == '\\' ? "\\%c" : "\\u%04x", c);
-        put(w, escape, (size_t)len);
+        writer_put(w, escape, (size_t)len);
 }
 
 static void put_quoted(struct writer *w, struct text t)
 {
         size_t run = plain_run(t);
-        put(w, "\"", 1);
-        put(w, t.p, run);
+        writer_put(w, "\"", 1);
+        writer_put(w, t.p, run);
         while (run < t.len) {
                 put_escape(w, t.p[run]);
                 t = (struct text){t.p + run + 1, t.len - run - 1};
                 run = plain_run(t);
-                put(w, t.p, run);
+                writer_put(w, t.p, run);
         }
-        put(w, "\"", 1);
+        writer_put(w, "\"", 1);
 }
 
-static void begin(struct writer *w, const char *key)
+static void writer_begin(struct writer *w, const char *key)
 {
         size_t len = key ? strlen(key) + 3 : 0; /* with its quotes and colon */
-        char *at = room(w, len + w->more);
+        char *at = writer_room(w, len + w->more);
         if (w->more)
                 *at++ = ',';
         if (key) {
@@ -66,28 +66,28 @@ static void begin(struct writer *w, const char *key)
 
 void writer_open(struct writer *w, const char *key, char bracket)
 {
-        begin(w, key);
-        put(w, &bracket, 1);
+        writer_begin(w, key);
+        writer_put(w, &bracket, 1);
         w->more = false;
 }
 
 void writer_close(struct writer *w, char bracket)
 {
-        put(w, &bracket, 1);
+        writer_put(w, &bracket, 1);
         w->more = true;
 }
 
 void writer_text(struct writer *w, const char *key, struct text value)
 {
-        begin(w, key);
+        writer_begin(w, key);
         put_quoted(w, value);
 }
 
 void writer_member(struct writer *w, struct text key, struct text value)
 {
-        begin(w, NULL);
+        writer_begin(w, NULL);
         put_quoted(w, key);
-        put(w, ":", 1);
+        writer_put(w, ":", 1);
         put_quoted(w, value);
 }
 
@@ -95,14 +95,14 @@ void writer_int(struct writer *w, const char *key, int64_t value)
 {
         char text[24];
         int len = snprintf(text, sizeof text, "%lld", (long long)value);
-        begin(w, key);
-        put(w, text, (size_t)len);
+        writer_begin(w, key);
+        writer_put(w, text, (size_t)len);
 }
 
 void writer_bool(struct writer *w, const char *key, bool value)
 {
-        begin(w, key);
-        put(w, value ? "true" : "false", value ? 4 : 5);
+        writer_begin(w, key);
+        writer_put(w, value ? "true" : "false", value ? 4 : 5);
 }
 
 /* As few digits as read back to it. */
@@ -117,14 +117,14 @@ void writer_double(struct writer *w, const char *key, double value)
                 if (back >= value && back <= value)
                         break;
         }
-        begin(w, key);
-        put(w, text, (size_t)len);
+        writer_begin(w, key);
+        writer_put(w, text, (size_t)len);
 }
 
 void writer_raw(struct writer *w, const char *key, struct text json)
 {
-        begin(w, key);
-        put(w, json.p, json.len);
+        writer_begin(w, key);
+        writer_put(w, json.p, json.len);
 }
 
 void writer_time(struct writer *w, const char *key, int64_t ms)

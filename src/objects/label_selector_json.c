@@ -25,19 +25,19 @@ static struct requirement *add_requirement(struct selector *s, const char *key, 
         return r;
 }
 
-static bool is_alnum(char c)
+static bool selector_is_alnum(char c)
 {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
 /* What a label's value and the name in its key are made of, but for being empty. */
-static bool is_label_word(const char *s)
+static bool selector_is_label_word(const char *s)
 {
         size_t len = strlen(s);
-        if (len < 1 || len > 63 || !is_alnum(s[0]) || !is_alnum(s[len - 1]))
+        if (len < 1 || len > 63 || !selector_is_alnum(s[0]) || !selector_is_alnum(s[len - 1]))
                 return false;
         for (; *s; s++)
-                if (!is_alnum(*s) && !strchr("-_.", *s))
+                if (!selector_is_alnum(*s) && !strchr("-_.", *s))
                         return false;
         return true;
 }
@@ -47,20 +47,20 @@ static int check_key(const char *key, struct err *err)
         const char *slash = strchr(key, '/');
         bool prefixed = slash && slash > key && slash - key <= 253;
         for (const char *c = key; prefixed && c < slash; c++)
-                prefixed = (is_alnum(*c) && !(*c >= 'A' && *c <= 'Z')) || *c == '-' || *c == '.';
-        if ((!slash || prefixed) && is_label_word(slash ? slash + 1 : key))
+                prefixed = (selector_is_alnum(*c) && !(*c >= 'A' && *c <= 'Z')) || *c == '-' || *c == '.';
+        if ((!slash || prefixed) && selector_is_label_word(slash ? slash + 1 : key))
                 return 0;
         return err_set(err, ERR_INVALID, "key '%.64s' is not a label's name, such as app or team.example.com/tier",
                        key);
 }
 
-static int add_value(struct requirement *r, const json_t *v, struct err *err)
+static int selector_add_value(struct requirement *r, const json_t *v, struct err *err)
 {
         const char *value = json_string_value(v);
         if (!value)
                 return err_set(err, ERR_INVALID, "a value for '%.64s' is not text: write numbers and true in quotes",
                                r->key);
-        if (*value && !is_label_word(value))
+        if (*value && !selector_is_label_word(value))
                 return err_set(
                         err, ERR_INVALID,
                         "'%.64s' is no label's value (at most 63 letters, digits, '-', '_' and '.', beginning and "
@@ -70,7 +70,7 @@ static int add_value(struct requirement *r, const json_t *v, struct err *err)
         return 0;
 }
 
-static int read_labels(const json_t *json, struct selector *s, struct err *err)
+static int selector_read_labels(const json_t *json, struct selector *s, struct err *err)
 {
         if (!json || json_is_null(json))
                 return 0;
@@ -84,7 +84,7 @@ static int read_labels(const json_t *json, struct selector *s, struct err *err)
         {
                 int rc = check_key(key, err);
                 if (rc == 0)
-                        rc = add_value(add_requirement(s, key, OP_IN), value, err);
+                        rc = selector_add_value(add_requirement(s, key, OP_IN), value, err);
                 if (rc < 0)
                         return err_wrap(err, "matchLabels");
         }
@@ -113,7 +113,7 @@ static int read_values(const json_t *list, struct requirement *r, struct err *er
         if (n > SELECTOR_VALUES)
                 return err_set(err, ERR_INVALID, "values: more than %d", SELECTOR_VALUES);
         for (size_t i = 0; i < n; i++) {
-                int rc = add_value(r, json_array_get(list, i), err);
+                int rc = selector_add_value(r, json_array_get(list, i), err);
                 if (rc < 0)
                         return rc;
         }
@@ -169,7 +169,7 @@ int selector_read(const json_t *json, struct selector **ret, struct err *err)
         AUTO(selector_free) struct selector *s = MEM_NEW(struct selector);
         int rc = json ? check_members(json, err) : 0;
         if (rc == 0)
-                rc = read_labels(json_object_get(json, "matchLabels"), s, err);
+                rc = selector_read_labels(json_object_get(json, "matchLabels"), s, err);
         if (rc == 0)
                 rc = read_expressions(json_object_get(json, "matchExpressions"), s, err);
         if (rc < 0)

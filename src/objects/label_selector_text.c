@@ -9,28 +9,28 @@ struct parse {
         struct err *err;
 };
 
-static int fail(struct parse *p, const char *what)
+static int selector_fail(struct parse *p, const char *what)
 {
         return err_set(p->err, ERR_INVALID,
                        "%s at character %d of '%.128s': write app=web,tier in (a,b),track!=beta,team,!canary", what,
                        (int)(p->p - p->begin) + 1, p->begin);
 }
 
-static bool is_word(char c)
+static bool selector_is_word(char c)
 {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
                c == '.' || c == '/';
 }
 
-static void skip_space(struct parse *p)
+static void selector_skip_space(struct parse *p)
 {
         while (p->p < p->end && *p->p == ' ')
                 p->p++;
 }
 
-static bool take(struct parse *p, const char *what)
+static bool selector_take(struct parse *p, const char *what)
 {
-        skip_space(p);
+        selector_skip_space(p);
         size_t len = strlen(what);
         if ((size_t)(p->end - p->p) < len || memcmp(p->p, what, len) != 0)
                 return false;
@@ -38,78 +38,79 @@ static bool take(struct parse *p, const char *what)
         return true;
 }
 
-static struct text word(struct parse *p)
+static struct text selector_word(struct parse *p)
 {
-        skip_space(p);
+        selector_skip_space(p);
         const char *from = p->p;
-        while (p->p < p->end && is_word(*p->p))
+        while (p->p < p->end && selector_is_word(*p->p))
                 p->p++;
         return (struct text){from, (size_t)(p->p - from)};
 }
 
-static bool is_alnum(char c)
+static bool selector_text_is_alnum(char c)
 {
-        return is_word(c) && c != '-' && c != '_' && c != '.' && c != '/';
+        return selector_is_word(c) && c != '-' && c != '_' && c != '.' && c != '/';
 }
 
-static bool is_label_word(struct text t)
+static bool selector_text_is_label_word(struct text t)
 {
-        return t.len >= 1 && t.len <= 63 && is_alnum(t.p[0]) && is_alnum(t.p[t.len - 1]) && !memchr(t.p, '/', t.len);
+        return t.len >= 1 && t.len <= 63 && selector_text_is_alnum(t.p[0]) && selector_text_is_alnum(t.p[t.len - 1]) &&
+               !memchr(t.p, '/', t.len);
 }
 
-static bool is_key(struct text t)
+static bool selector_is_key(struct text t)
 {
         const char *slash = t.len ? memchr(t.p, '/', t.len) : NULL;
         if (!slash)
-                return is_label_word(t);
+                return selector_text_is_label_word(t);
         size_t prefix = (size_t)(slash - t.p);
-        return prefix >= 1 && prefix <= 253 && is_alnum(t.p[0]) &&
-               is_label_word((struct text){slash + 1, t.len - prefix - 1});
+        return prefix >= 1 && prefix <= 253 && selector_text_is_alnum(t.p[0]) &&
+               selector_text_is_label_word((struct text){slash + 1, t.len - prefix - 1});
 }
 
-static int add_value(struct parse *p, struct requirement *r)
+static int selector_text_add_value(struct parse *p, struct requirement *r)
 {
-        struct text value = word(p);
-        if (value.len && !is_label_word(value))
-                return fail(p, "there is no label's value");
+        struct text value = selector_word(p);
+        if (value.len && !selector_text_is_label_word(value))
+                return selector_fail(p, "there is no label's value");
         if (r->values == SELECTOR_VALUES)
-                return fail(p, "there are too many values");
+                return selector_fail(p, "there are too many values");
         r->value[r->values++] = arena_text(p->a, value);
         return 0;
 }
 
 static int read_set(struct parse *p, struct requirement *r)
 {
-        if (!take(p, "("))
-                return fail(p, "'(' is missing");
+        if (!selector_take(p, "("))
+                return selector_fail(p, "'(' is missing");
         do {
-                int rc = add_value(p, r);
+                int rc = selector_text_add_value(p, r);
                 if (rc < 0)
                         return rc;
-        } while (take(p, ","));
-        return take(p, ")") ? 0 : fail(p, "')' is missing");
+        } while (selector_take(p, ","));
+        return selector_take(p, ")") ? 0 : selector_fail(p, "')' is missing");
 }
 
-static bool at_end(struct parse *p)
+static bool selector_at_end(struct parse *p)
 {
-        skip_space(p);
+        selector_skip_space(p);
         return p->p == p->end || *p->p == ',';
 }
 
 static int read_relation(struct parse *p, struct requirement *r)
 {
-        if (at_end(p)) {
+        if (selector_at_end(p)) {
                 r->op = OP_EXISTS;
                 return 0;
         }
-        bool unequal = take(p, "!=");
-        if (unequal || take(p, "==") || take(p, "=")) {
+        bool unequal = selector_take(p, "!=");
+        if (unequal || selector_take(p, "==") || selector_take(p, "=")) {
                 r->op = unequal ? OP_NOT_IN : OP_IN;
-                return add_value(p, r);
+                return selector_text_add_value(p, r);
         }
-        struct text op = word(p);
+        struct text op = selector_word(p);
         if (!text_is(op, "in") && !text_is(op, "notin"))
-                return fail(p, "neither '=', '!=', 'in', 'notin' nor ',' stands");
+                return selector_fail(p, "neither '=', '!=', 'in', 'notin' nor ',' stands");
         r->op = text_is(op, "in") ? OP_IN : OP_NOT_IN;
         return read_set(p, r);
 }
@@ -117,13 +118,13 @@ static int read_relation(struct parse *p, struct requirement *r)
 static int read_requirement(struct parse *p)
 {
         if (p->s->count == SELECTOR_LABELS + SELECTOR_EXPRESSIONS)
-                return fail(p, "there are too many requirements");
+                return selector_fail(p, "there are too many requirements");
         struct requirement *r = &p->s->of[p->s->count];
         *r = (struct requirement){.op = OP_DOES_NOT_EXIST};
-        bool none = take(p, "!");
-        struct text key = word(p);
-        if (!is_key(key))
-                return fail(p, "there is no label's key");
+        bool none = selector_take(p, "!");
+        struct text key = selector_word(p);
+        if (!selector_is_key(key))
+                return selector_fail(p, "there is no label's key");
         r->key = arena_text(p->a, key);
         p->s->count++;
         return none ? 0 : read_relation(p, r);
@@ -134,7 +135,7 @@ int selector_parse(struct text from, struct arena *a, struct selector **ret, str
         const char *text = arena_text(a, from);
         struct parse p = {text, text + from.len, text, a, NULL, err};
         *ret = NULL;
-        skip_space(&p);
+        selector_skip_space(&p);
         if (p.p == p.end)
                 return 0;
         p.s = arena_new(a, sizeof *p.s);
@@ -142,9 +143,9 @@ int selector_parse(struct text from, struct arena *a, struct selector **ret, str
                 int rc = read_requirement(&p);
                 if (rc < 0)
                         return rc;
-                if (!at_end(&p))
-                        return fail(&p, "a ',' is missing");
-        } while (take(&p, ","));
+                if (!selector_at_end(&p))
+                        return selector_fail(&p, "a ',' is missing");
+        } while (selector_take(&p, ","));
         *ret = p.s;
         return 0;
 }

@@ -108,7 +108,7 @@ static int read_memory_policy(const struct field *f, const json_t *v, void *at, 
         return rc < 0 ? rc : check_min_max(at, quantity_print_memory, err);
 }
 
-static int read_resources(const struct field *f, const json_t *v, void *at, struct err *err)
+static int profile_read_resources(const struct field *f, const json_t *v, void *at, struct err *err)
 {
         static const struct field table[] = {
                 FIELD("cpu", read_cpu_policy, CPU * sizeof(struct resource_policy), 0, 0, NULL),
@@ -124,8 +124,8 @@ static int read_resources(const struct field *f, const json_t *v, void *at, stru
 /* Each element of a list of objects, at most so many. */
 typedef int element_reader(const json_t *v, struct profile_spec *p, struct err *err);
 
-static int read_list(const struct field *f, const json_t *v, struct profile_spec *p, element_reader *read,
-                     struct err *err)
+static int profile_read_list(const struct field *f, const json_t *v, struct profile_spec *p, element_reader *read,
+                             struct err *err)
 {
         if (!json_is_array(v))
                 return err_set(err, ERR_INVALID, "is not a list");
@@ -185,7 +185,7 @@ static int check_target(const struct profile_spec *p, const struct profile_targe
         return 0;
 }
 
-static int read_target(const json_t *v, struct profile_spec *p, struct err *err)
+static int profile_read_target(const json_t *v, struct profile_spec *p, struct err *err)
 {
         static const struct field table[] = {
                 FIELD_TEXT("apiVersion", offsetof(struct profile_target, api_version),
@@ -199,9 +199,9 @@ static int read_target(const json_t *v, struct profile_spec *p, struct err *err)
         return rc < 0 ? rc : check_target(p, t, err);
 }
 
-static int read_targets(const struct field *f, const json_t *v, void *at, struct err *err)
+static int profile_read_targets(const struct field *f, const json_t *v, void *at, struct err *err)
 {
-        return read_list(f, v, at, read_target, err);
+        return profile_read_list(f, v, at, profile_read_target, err);
 }
 
 static bool is_container_name(const char *s)
@@ -223,7 +223,7 @@ static int check_container(const struct profile_spec *p, const struct profile_co
         return 0;
 }
 
-static int read_container(const json_t *v, struct profile_spec *p, struct err *err)
+static int profile_read_container(const json_t *v, struct profile_spec *p, struct err *err)
 {
         static const struct field table[] = {
                 FIELD_TEXT("name", offsetof(struct profile_container, name),
@@ -232,7 +232,7 @@ static int read_container(const json_t *v, struct profile_spec *p, struct err *e
                            is_container_name),
                 FIELD_CHOICE("mode", read_ignore, offsetof(struct profile_container, ignore), "Auto or Ignore",
                              container_modes),
-                FIELD("resources", read_resources, offsetof(struct profile_container, of), 0, 0, NULL),
+                FIELD("resources", profile_read_resources, offsetof(struct profile_container, of), 0, 0, NULL),
                 {0},
         };
         struct profile_container *c = &p->container[p->containers++];
@@ -241,9 +241,9 @@ static int read_container(const json_t *v, struct profile_spec *p, struct err *e
         return rc < 0 ? rc : check_container(p, c, err);
 }
 
-static int read_containers(const struct field *f, const json_t *v, void *at, struct err *err)
+static int profile_read_containers(const struct field *f, const json_t *v, void *at, struct err *err)
 {
-        return read_list(f, v, at, read_container, err);
+        return profile_read_list(f, v, at, profile_read_container, err);
 }
 
 /* --- apply --- */
@@ -308,7 +308,7 @@ static int read_window(const json_t *v, struct profile_spec *p, struct err *err)
 
 static int read_windows(const struct field *f, const json_t *v, void *at, struct err *err)
 {
-        return read_list(f, v, at, read_window, err);
+        return profile_read_list(f, v, at, read_window, err);
 }
 
 static int read_budget(const struct field *f, const json_t *v, void *at, struct err *err)
@@ -356,7 +356,7 @@ static int read_guard(const struct field *f, const json_t *v, void *at, struct e
         return field_object(table, v, at, err);
 }
 
-static int read_canary(const struct field *f, const json_t *v, void *at, struct err *err)
+static int profile_read_canary(const struct field *f, const json_t *v, void *at, struct err *err)
 {
         static const struct field table[] = {
                 FIELD("percent", field_integer, APPLY(canary.percent), 1, 100, "a whole number from 1 to 100"),
@@ -387,7 +387,7 @@ static const struct field apply_field[] = {
         FIELD("keepGuaranteed", field_bool, APPLY(keep_guaranteed), 0, 0, BOOL_CURE),
         FIELD("raise", read_raise, 0, 0, 0, NULL),
         FIELD("guard", read_guard, 0, 0, 0, NULL),
-        FIELD("canary", read_canary, 0, 0, 0, NULL),
+        FIELD("canary", profile_read_canary, 0, 0, 0, NULL),
         {0},
 };
 
@@ -426,13 +426,14 @@ static const struct field spec_field[] = {
         FIELD("namespaceSelector", read_selector, SPEC(namespace_selector), 0, 0, NULL),
         FIELD("selector", read_selector, SPEC(selector), 0, 0, NULL),
         FIELD_CHOICE("dimension", read_choice, SPEC(dimension), "Workload, Pod or Namespace", dimensions),
-        FIELD("targets", read_targets, 0, 0, PROFILE_TARGETS, NULL), /* behind dimension, which says what may be one */
+        FIELD("targets", profile_read_targets, 0, 0, PROFILE_TARGETS,
+              NULL), /* behind dimension, which says what may be one */
         FIELD("priority", field_integer, SPEC(priority), -1000000, 1000000, "a whole number from -1000000 to 1000000"),
         FIELD_CHOICE("overcommit", read_choice, SPEC(apply.overcommit), "Dynamic, Static or StaticThenDynamic",
                      overcommits),
         FIELD("static", read_static, 0, 0, 0, NULL), /* before containers, which start from it */
-        FIELD("resources", read_resources, SPEC(of), 0, 0, NULL),
-        FIELD("containers", read_containers, 0, 0, PROFILE_CONTAINERS, NULL),
+        FIELD("resources", profile_read_resources, SPEC(of), 0, 0, NULL),
+        FIELD("containers", profile_read_containers, 0, 0, PROFILE_CONTAINERS, NULL),
         FIELD("apply", read_apply, 0, 0, 0, NULL),
         FIELD("paused", field_bool, SPEC(paused), 0, 0, BOOL_CURE),
         {0},

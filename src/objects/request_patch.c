@@ -21,7 +21,7 @@ static struct amount amount_in(const json_t *quantities, enum resource r)
         return a;
 }
 
-static bool changes(const json_t *requests, const struct patch_container *c, enum resource r)
+static bool request_patch_changes(const json_t *requests, const struct patch_container *c, enum resource r)
 {
         struct amount now = amount_in(requests, r);
         if (!c->write[r])
@@ -69,7 +69,7 @@ static int write_requests(struct builder *b, json_t *container, const struct pat
         if (!requests)
                 return ERR_INVALID;
         for (enum resource r = CPU; r < RESOURCES; r++) {
-                if (!changes(requests, c, r))
+                if (!request_patch_changes(requests, c, r))
                         continue;
                 builder_set(b, requests, resource_name(r),
                             c->to[r].set ? json_string(amount_print(r, c->to[r].value, text)) : NULL);
@@ -88,10 +88,10 @@ static int patch_one(struct builder *b, const json_t *template, const char *path
                 return err_set(b->err, ERR_STALE, "container '%s' is not in the template any more", c->name);
         const json_t *resources = json_object_get(container, "resources");
         const json_t *requests = json_object_get(resources, "requests"), *limits = json_object_get(resources, "limits");
-        if (!changes(requests, c, CPU) && !changes(requests, c, MEMORY))
+        if (!request_patch_changes(requests, c, CPU) && !request_patch_changes(requests, c, MEMORY))
                 return 0;
         for (enum resource r = CPU; r < RESOURCES; r++)
-                if (changes(requests, c, r) && check_limit(b, limits, c, r) < 0)
+                if (request_patch_changes(requests, c, r) && check_limit(b, limits, c, r) < 0)
                         return ERR_INVALID;
         builder_stand_at(b, "%s/spec/%s/%zu/name", path, list, index);
         builder_test(b, b->path.data, json_string(c->name));
@@ -101,14 +101,14 @@ static int patch_one(struct builder *b, const json_t *template, const char *path
 
 /* --- the whole --- */
 
-static int annotate(struct builder *b, json_t *holder, const char *path, const struct patch_resources *p)
+static int request_patch_annotate(struct builder *b, json_t *holder, const char *path, const struct patch_resources *p)
 {
         static const char *const key[] = {ANNOTATION_ORIGINAL, ANNOTATION_APPLIED, ANNOTATION_RAISED, ANNOTATION_BASIS};
         const char *const text[] = {p->original, p->applied, p->raised, p->basis};
         return builder_annotate(b, holder, path, key, text, p->basis_stands ? 3 : 4);
 }
 
-static int build(struct builder *b, const struct patch_resources *p)
+static int request_patch_build(struct builder *b, const struct patch_resources *p)
 {
         json_t *template = builder_at(b->object, p->template_path);
         if (!template)
@@ -121,8 +121,8 @@ static int build(struct builder *b, const struct patch_resources *p)
         }
         if (json_array_size(b->ops) == nothing && !p->deploys)
                 return json_array_clear(b->ops);
-        int rc = annotate(b, template, p->template_path, p);
-        return rc < 0 || !*p->template_path ? rc : annotate(b, b->object, "", p);
+        int rc = request_patch_annotate(b, template, p->template_path, p);
+        return rc < 0 || !*p->template_path ? rc : request_patch_annotate(b, b->object, "", p);
 }
 
 json_t *patch_build(const struct patch_resources *p, struct err *err)
@@ -130,5 +130,5 @@ json_t *patch_build(const struct patch_resources *p, struct err *err)
         struct err ignored;
         struct builder b;
         int rc = builder_begin(&b, p->object, p->version, err ? err : &ignored);
-        return builder_end(&b, rc < 0 ? rc : build(&b, p));
+        return builder_end(&b, rc < 0 ? rc : request_patch_build(&b, p));
 }

@@ -27,7 +27,7 @@ struct rows {
         int *rows;
 };
 
-static int take_row(void *arg, const struct recorded *r)
+static int restore_patch_take_row(void *arg, const struct recorded *r)
 {
         struct rows *to = arg;
         to->row[(*to->rows)++] = *r; /* record_read bounds them */
@@ -37,10 +37,10 @@ static int take_row(void *arg, const struct recorded *r)
 static int read_record(struct carrier *c, struct text annotation, struct recorded *row, int *rows, struct err *err)
 {
         struct rows to = {row, rows};
-        return annotation.len ? record_read(annotation, &c->arena, take_row, &to, err) : 0;
+        return annotation.len ? record_read(annotation, &c->arena, restore_patch_take_row, &to, err) : 0;
 }
 
-static int read_object(struct carrier *c, struct text object, const char *template_path, struct err *err)
+static int restore_patch_read_object(struct carrier *c, struct text object, const char *template_path, struct err *err)
 {
         if (!*template_path) {
                 struct pod_view *pod = arena_new(&c->arena, sizeof *pod);
@@ -62,7 +62,7 @@ static int read_object(struct carrier *c, struct text object, const char *templa
 
 static int carrier_read(struct carrier *c, struct text object, const char *template_path, struct err *err)
 {
-        int rc = read_object(c, object, template_path, err);
+        int rc = restore_patch_read_object(c, object, template_path, err);
         if (rc == 0)
                 rc = read_record(c, c->note->original, c->original, &c->originals, err);
         if (rc == 0)
@@ -80,31 +80,32 @@ static const struct recorded *find_row(const struct recorded *row, int rows, str
 
 /* --- telling --- */
 
-static const char *spell(enum resource r, struct amount a, char text[static QUANTITY_TEXT_MAX])
+static const char *restore_patch_spell(enum resource r, struct amount a, char text[static QUANTITY_TEXT_MAX])
 {
         return a.set ? amount_print(r, a.value, text) : "none";
 }
 
-static void add_text(char to[static RESTORE_TEXT], const char *text)
+static void restore_patch_add_text(char to[static RESTORE_TEXT], const char *text)
 {
         size_t at = strlen(to);
         snprintf(to + at, RESTORE_TEXT - at, "%s%s", at ? ", " : "", text);
 }
 
-static void tell(struct restore *ret, bool back, struct text container, enum resource r, struct amount now,
-                 struct amount other)
+static void restore_patch_tell(struct restore *ret, bool back, struct text container, enum resource r,
+                               struct amount now, struct amount other)
 {
         char line[RESTORE_TEXT], a[QUANTITY_TEXT_MAX], b[QUANTITY_TEXT_MAX];
         snprintf(line, sizeof line, back ? "%.*s %s %s -> %s" : "%.*s %s is %s, not the %s that halflife set",
-                 TEXT_ARG(container), resource_name(r), spell(r, now, a), spell(r, other, b));
-        add_text(back ? ret->changes : ret->stands, line);
+                 TEXT_ARG(container), resource_name(r), restore_patch_spell(r, now, a),
+                 restore_patch_spell(r, other, b));
+        restore_patch_add_text(back ? ret->changes : ret->stands, line);
         *(back ? &ret->back : &ret->stand) += 1;
 }
 
 /* --- requests --- */
 
-static void judge(const struct carrier *c, const struct container_view *v, enum resource r, struct restore *ret,
-                  struct patch_container *to)
+static void restore_patch_judge(const struct carrier *c, const struct container_view *v, enum resource r,
+                                struct restore *ret, struct patch_container *to)
 {
         const struct recorded *applied = find_row(c->applied, c->applieds, v->name);
         const struct recorded *original = find_row(c->original, c->originals, v->name);
@@ -120,9 +121,9 @@ static void judge(const struct carrier *c, const struct container_view *v, enum 
         if (o.ours && !amount_equal(o.raw, v->request[r])) {
                 to->write[r] = true;
                 to->to[r] = o.raw;
-                tell(ret, true, v->name, r, v->request[r], o.raw);
+                restore_patch_tell(ret, true, v->name, r, v->request[r], o.raw);
         } else if (!o.ours && !o.reset) {
-                tell(ret, false, v->name, r, v->request[r], applied->request[r]);
+                restore_patch_tell(ret, false, v->name, r, v->request[r], applied->request[r]);
         }
 }
 
@@ -132,8 +133,8 @@ static const char *string_in(struct carrier *c, struct text t)
 }
 
 /* keep: the annotations as they are. */
-static int build(struct carrier *c, struct text object, const char *template_path, bool keep, struct restore *ret,
-                 json_t **ret_patch, struct err *err)
+static int restore_patch_build(struct carrier *c, struct text object, const char *template_path, bool keep,
+                               struct restore *ret, json_t **ret_patch, struct err *err)
 {
         struct patch_container *to = arena_new(&c->arena, (size_t)(c->containers + 1) * sizeof *to);
         int count = 0;
@@ -142,7 +143,7 @@ static int build(struct carrier *c, struct text object, const char *template_pat
         for (int i = 0; i < c->containers; i++) {
                 to[count].name = arena_text(&c->arena, c->container[i].name);
                 for (enum resource r = CPU; r < RESOURCES; r++)
-                        judge(c, &c->container[i], r, ret, &to[count]);
+                        restore_patch_judge(c, &c->container[i], r, ret, &to[count]);
                 count += to[count].write[CPU] || to[count].write[MEMORY];
         }
         *ret_patch = NULL;
@@ -168,7 +169,7 @@ static int restore_from(struct text object, const char *template_path, bool keep
         struct carrier *c = MEM_NEW(struct carrier);
         int rc = carrier_read(c, object, template_path, err);
         if (rc == 0)
-                rc = build(c, object, template_path, keep, ret, ret_patch, err);
+                rc = restore_patch_build(c, object, template_path, keep, ret, ret_patch, err);
         arena_release(&c->arena);
         mem_free(c);
         return rc;
@@ -210,7 +211,7 @@ int restore_pod_notes(struct text pod, bool basis, json_t **ret_patch, struct er
 /* --- autoscalers --- */
 
 /* What is recorded of a metric; unset: nothing. */
-static struct amount recorded_of(const struct recorded_target *row, int rows, const struct metric_view *m)
+static struct amount restore_patch_recorded_of(const struct recorded_target *row, int rows, const struct metric_view *m)
 {
         for (int i = 0; i < rows; i++)
                 if (row[i].resource == m->resource && text_equal(row[i].container, m->container))
@@ -227,8 +228,8 @@ struct scaler {
         int targets;
 };
 
-static int read_targets(struct scaler *s, struct text annotation, struct recorded_target *row, int *ret_rows,
-                        struct err *err)
+static int restore_patch_read_targets(struct scaler *s, struct text annotation, struct recorded_target *row,
+                                      int *ret_rows, struct err *err)
 {
         int rows = annotation.len ? record_targets_read(annotation, &s->arena, row, err) : 0;
         *ret_rows = rows < 0 ? 0 : rows;
@@ -239,7 +240,8 @@ static void judge_metric(struct scaler *s, int i, struct restore *ret)
 {
         const struct metric_view *m = &s->view.metric[i];
         bool container = m->source == METRIC_CONTAINER;
-        struct amount was = recorded_of(s->was, s->wases, m), made = recorded_of(s->made, s->mades, m);
+        struct amount was = restore_patch_recorded_of(s->was, s->wases, m),
+                      made = restore_patch_recorded_of(s->made, s->mades, m);
         char line[RESTORE_TEXT];
         if (m->target != TARGET_UTILIZATION || !was.set || was.value == m->percent)
                 return;
@@ -247,7 +249,7 @@ static void judge_metric(struct scaler *s, int i, struct restore *ret)
         snprintf(line, sizeof line, o.ours ? "%.*s%s%s %lld%% -> %lld%%" : "%.*s%s%s is %lld%%, not what halflife set",
                  TEXT_ARG(m->container), container ? " " : "", resource_name(m->resource), (long long)m->percent,
                  (long long)was.value);
-        add_text(o.ours ? ret->changes : ret->stands, line);
+        restore_patch_add_text(o.ours ? ret->changes : ret->stands, line);
         *(o.ours ? &ret->back : &ret->stand) += 1;
         if (o.ours)
                 s->target[s->targets++] = (struct patch_target){i, container, was.value};
@@ -260,9 +262,9 @@ static int restore_targets(struct scaler *s, struct text object, bool triggers, 
                           : decode_hpa(object, FIELD_MANAGER, &s->arena, &s->view, err);
         const struct our_annotations *note = &s->view.meta.annotation;
         if (rc == 0)
-                rc = read_targets(s, note->targets, s->was, &s->wases, err);
+                rc = restore_patch_read_targets(s, note->targets, s->was, &s->wases, err);
         if (rc == 0)
-                rc = read_targets(s, note->targets_applied, s->made, &s->mades, err);
+                rc = restore_patch_read_targets(s, note->targets_applied, s->made, &s->mades, err);
         ret->noted = note->targets.len > 0;
         if (rc < 0 || !ret->noted)
                 return rc;

@@ -18,7 +18,7 @@ static const struct field *find_field(const struct field *table, const char *nam
         return NULL;
 }
 
-static int refuse_unknown(const struct field *table, const json_t *json, struct err *err)
+static int schema_refuse_unknown(const struct field *table, const json_t *json, struct err *err)
 {
         const char *key;
         json_t *value;
@@ -40,7 +40,7 @@ int field_object(const struct field *table, const json_t *json, void *at, struct
                 return 0;
         if (!json_is_object(json))
                 return err_set(err, ERR_INVALID, "is not an object");
-        int rc = refuse_unknown(table, json, err);
+        int rc = schema_refuse_unknown(table, json, err);
         for (const struct field *f = table; rc == 0 && f->name; f++) {
                 const json_t *v = json_object_get(json, f->name);
                 if (!v || json_is_null(v))

@@ -72,14 +72,14 @@ enum autoscaler_hold autoscaler_hold(const struct autoscaler *s)
                                    : AUTOSCALER_FREE;
 }
 
-static enum hpa_mode mode_of(const struct plan *p)
+static enum hpa_mode autoscaler_mode_of(const struct plan *p)
 {
         return p->target->profile ? p->target->profile->spec->apply.hpa : HPA_HOLD;
 }
 
 static enum autoscaler_hold hold_of(const struct plan *p, const struct autoscaler *s, struct wall now)
 {
-        enum hpa_mode mode = mode_of(p);
+        enum hpa_mode mode = autoscaler_mode_of(p);
         enum autoscaler_hold hold = autoscaler_hold(s);
         int64_t since = now.ms - s->denied_ms;
         if (mode != HPA_RETUNE)
@@ -106,7 +106,7 @@ bool autoscaler_concerns(const struct autoscaler *s, enum resource r)
  */
 static void hold_resource(struct plan *p, const struct plan_autoscaler *of, enum resource r)
 {
-        enum hpa_mode mode = mode_of(p);
+        enum hpa_mode mode = autoscaler_mode_of(p);
         if (!p->target->profile || mode == HPA_IGNORE || of->hold == AUTOSCALER_FREE)
                 return;
         if (mode != HPA_RETUNE) {
@@ -143,7 +143,7 @@ bool plan_deploys_original(const struct plan *p, enum resource r)
 {
         for (int i = 0; i < p->autoscalers; i++) {
                 const struct plan_autoscaler *s = &p->autoscaler[i];
-                if (s->hold != AUTOSCALER_FREE && (mode_of(p) != HPA_RETUNE || !s->raised) &&
+                if (s->hold != AUTOSCALER_FREE && (autoscaler_mode_of(p) != HPA_RETUNE || !s->raised) &&
                     autoscaler_concerns(s->of, r))
                         return true;
         }
@@ -176,8 +176,8 @@ static void read_originals(struct originals *o, const struct pod *pod, struct ar
 }
 
 /* A pod that records none has what its owner asked for. */
-static struct amount original_of(const struct originals *o, const struct pod_container *c, enum resource r,
-                                 const struct range_facts *range)
+static struct amount autoscaler_original_of(const struct originals *o, const struct pod_container *c, enum resource r,
+                                            const struct range_facts *range)
 {
         for (int i = 0; i < o->rows; i++)
                 if (text_is(o->row[i].container, c->name)) {
@@ -206,7 +206,8 @@ static struct retune_sum sum_of_pods(const struct plan *p, const struct autoscal
                 for (int i = 0; i < pod->containers; i++) {
                         const struct pod_container *c = &pod->container[i];
                         if (is_counted(m, c->name, c->role))
-                                retune_add(&sum, original_of(&of, c, m->resource, range), pod_request(c, m->resource));
+                                retune_add(&sum, autoscaler_original_of(&of, c, m->resource, range),
+                                           pod_request(c, m->resource));
                 }
         }
         return sum;
@@ -238,13 +239,13 @@ static bool follows_template(const struct plan *p)
         return !by_pod && !wl->paused && !wl->on_delete && wl->partition == 0;
 }
 
-static int64_t lesser(int64_t a, int64_t b)
+static int64_t autoscaler_lesser(int64_t a, int64_t b)
 {
         return a < b ? a : b;
 }
 
-static int64_t target_of(const struct plan *p, const struct autoscaler_metric *m, int64_t original,
-                         const struct range_facts *range, struct arena *a)
+static int64_t autoscaler_plan_target_of(const struct plan *p, const struct autoscaler_metric *m, int64_t original,
+                                         const struct range_facts *range, struct arena *a)
 {
         struct retune_sum pods = sum_of_pods(p, m, range, a);
         int64_t target = INT64_MAX;
@@ -252,7 +253,8 @@ static int64_t target_of(const struct plan *p, const struct autoscaler_metric *m
                 target = retune_target(original, &pods);
         if (follows_template(p)) {
                 struct retune_sum now = sum_of_template(p, m, false), next = sum_of_template(p, m, p->apply);
-                target = lesser(target, lesser(retune_target(original, &now), retune_target(original, &next)));
+                target = autoscaler_lesser(
+                        target, autoscaler_lesser(retune_target(original, &now), retune_target(original, &next)));
         }
         if (target == INT64_MAX) /* no pod, and nothing that tells of the next: as it is */
                 return m->percent;
@@ -263,9 +265,9 @@ static int64_t target_of(const struct plan *p, const struct autoscaler_metric *m
 static bool may_raise(const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
-        return mode_of(p) == HPA_RETUNE && profile->spec->apply.mode != APPLY_RECOMMEND && !profile->spec->paused &&
-               !profile->error && !p->held && !p->contested && !p->opted_out && !p->orphaned &&
-               !p->target->workload->rival;
+        return autoscaler_mode_of(p) == HPA_RETUNE && profile->spec->apply.mode != APPLY_RECOMMEND &&
+               !profile->spec->paused && !profile->error && !p->held && !p->contested && !p->opted_out &&
+               !p->orphaned && !p->target->workload->rival;
 }
 
 static void want_target(const struct plan *p, const struct range_facts *range, struct arena *a,
@@ -275,9 +277,9 @@ static void want_target(const struct plan *p, const struct range_facts *range, s
         if (!autoscaler_moves(m) || m->percent < RETUNE_LEAST)
                 return;
         struct retune_origin o = autoscaler_origin(m);
-        bool back = mode_of(p) == HPA_IGNORE || to->hold == AUTOSCALER_RESET;
-        int64_t want = back ? o.original : target_of(p, m, o.original, range, a);
-        to->want[i] = may_raise(p) ? want : lesser(want, m->percent);
+        bool back = autoscaler_mode_of(p) == HPA_IGNORE || to->hold == AUTOSCALER_RESET;
+        int64_t want = back ? o.original : autoscaler_plan_target_of(p, m, o.original, range, a);
+        to->want[i] = may_raise(p) ? want : autoscaler_lesser(want, m->percent);
         to->record[i] = to->want[i] != o.original;
         bool stands = to->record[i] ? m->recorded.set && m->recorded.value == o.original && m->applied.set &&
                                               m->applied.value == to->want[i]
@@ -285,7 +287,7 @@ static void want_target(const struct plan *p, const struct range_facts *range, s
         to->due |= to->want[i] != m->percent || !stands;
 }
 
-static bool may_write(const struct plan *p, const struct plan_autoscaler *to)
+static bool autoscaler_may_write(const struct plan *p, const struct plan_autoscaler *to)
 {
         switch (to->hold) {
         case AUTOSCALER_FREE:
@@ -301,7 +303,7 @@ static bool may_write(const struct plan *p, const struct plan_autoscaler *to)
         }
 }
 
-static int recorded(const struct autoscaler *s)
+static int autoscaler_recorded(const struct autoscaler *s)
 {
         int count = 0;
         for (int i = 0; i < s->metrics; i++)
@@ -333,8 +335,8 @@ void scaling_targets(struct plan *p, const struct range_facts *range, const stru
                         want_target(p, range, a, to, k);
                 }
                 to->due |= to->hold == AUTOSCALER_ASKING || to->hold == AUTOSCALER_RESET ||
-                           to->of->records != recorded(to->of);
-                to->due &= may_write(p, to) && !f->apply_never;
+                           to->of->records != autoscaler_recorded(to->of);
+                to->due &= autoscaler_may_write(p, to) && !f->apply_never;
         }
         say_retuned(p);
 }
@@ -405,7 +407,7 @@ void scaling_say(const struct plan *p, char *ret, size_t size)
                 int n = snprintf(ret + at, size - at, "%s%s", at ? ", " : "", said);
                 at += n > 0 && at + (size_t)n < size ? (size_t)n : 0;
         }
-        if (mode_of(p) == HPA_LIMIT_BASIS && at)
+        if (autoscaler_mode_of(p) == HPA_LIMIT_BASIS && at)
                 snprintf(ret + at, size - at, "; write a metric of type Pods there, %s, averageValue 600m for 60 %%",
                          custom_metric_name(is_held(p, CPU) ? CPU : MEMORY));
 }

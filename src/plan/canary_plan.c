@@ -22,7 +22,7 @@ struct ranked {
         struct pod *pod;
 };
 
-static int compare(const void *a, const void *b)
+static int canary_compare(const void *a, const void *b)
 {
         const struct ranked *x = a, *y = b;
         if (x->later != y->later)
@@ -31,7 +31,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* Pods come and go meanwhile: from who has it, it is not taken. */
-static bool has(const struct target *t, const struct pod *p)
+static bool canary_has(const struct target *t, const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++) {
                 const struct pod_container *c = &p->container[i];
@@ -58,8 +58,8 @@ void canary_mark(struct target *t)
         n = 0;
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p))
                 if (p->running)
-                        by[n++] = (struct ranked){!has(t, p), canary_rank(text_of(p->ns), text_of(p->name)), p};
-        qsort(by, n, sizeof *by, compare);
+                        by[n++] = (struct ranked){!canary_has(t, p), canary_rank(text_of(p->ns), text_of(p->name)), p};
+        qsort(by, n, sizeof *by, canary_compare);
         for (size_t i = 0; i < n && (i < share || !by[i].later); i++)
                 by[i].pod->canary = true;
 }

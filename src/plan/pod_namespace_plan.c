@@ -43,7 +43,7 @@ static void namespace_asks(struct cache *w, const struct target *t, struct plan_
         }
 }
 
-static void pod_asks(const struct plan *plan, struct plan_container *ret)
+static void dimension_pod_asks(const struct plan *plan, struct plan_container *ret)
 {
         for (enum resource r = CPU; r < RESOURCES; r++) {
                 ret->facts.original[r] = plan_pod_amount(plan, r, PLAN_ORIGINAL);
@@ -57,7 +57,7 @@ void dimension_whole(struct cache *w, const struct target *t, const struct plan 
         *ret = (struct plan_container){.name = w->whole};
         ret->role = ret->facts.role = pod ? ROLE_WHOLE : ROLE_MAIN;
         if (pod)
-                pod_asks(plan, ret);
+                dimension_pod_asks(plan, ret);
         else
                 namespace_asks(w, t, ret);
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -86,7 +86,7 @@ void dimension_quota(const struct cache *w, const struct target *t, struct amoun
 
 /* --- silence --- */
 
-static int64_t earlier(int64_t a, int64_t b)
+static int64_t dimension_earlier(int64_t a, int64_t b)
 {
         return a == 0 || (b != 0 && b < a) ? b : a;
 }
@@ -100,7 +100,7 @@ static int64_t runs_since(struct cache *w, const struct target *t)
         for (size_t i = pods_from(w, t->ns); i < w->ordered && w->order[i]->ns == t->ns; i++) {
                 const struct pod *p = w->order[i];
                 if (p->running && p->more && p->more->whole == t)
-                        since = earlier(since, pod_started_ms(p));
+                        since = dimension_earlier(since, pod_started_ms(p));
         }
         return since;
 }

@@ -41,7 +41,7 @@ static struct amount request_of(const struct plan_container *c, enum resource r,
         return after && !g->hold ? (struct amount){true, g->value} : c->facts.current[r];
 }
 
-static struct pod_cost cost_of(const struct plan *p, bool after)
+static struct pod_cost quota_cost_of(const struct plan *p, bool after)
 {
         const struct workload *wl = p->target->workload;
         struct pod_cost cost = {.of[QUOTA_PODS] = 1};
@@ -89,7 +89,7 @@ static const struct {
         [QUOTA_PODS] = {"pods", RESOURCES},
 };
 
-static const char *print(enum quota_count count, __int128 value, char out[static QUANTITY_TEXT_MAX])
+static const char *quota_print(enum quota_count count, __int128 value, char out[static QUANTITY_TEXT_MAX])
 {
         int64_t v = value > INT64_MAX ? INT64_MAX : value < 0 ? 0 : (int64_t)value;
         if (counted[count].unit < RESOURCES)
@@ -102,8 +102,8 @@ static void say_missing(const struct quota *q, enum quota_count c, __int128 adde
 {
         char used[QUANTITY_TEXT_MAX], hard[QUANTITY_TEXT_MAX], more[QUANTITY_TEXT_MAX];
         snprintf(out, size, "ResourceQuota '%.64s': %s of %s %s are used, the rollout needs %s more", q->name,
-                 print(c, q->says.used[c].value, used), print(c, q->says.hard[c].value, hard), counted[c].name,
-                 print(c, added, more));
+                 quota_print(c, q->says.used[c].value, used), quota_print(c, q->says.hard[c].value, hard),
+                 counted[c].name, quota_print(c, added, more));
 }
 
 bool quota_allows(struct cache *w, struct plan *p)
@@ -113,7 +113,7 @@ bool quota_allows(struct cache *w, struct plan *p)
         int64_t replicas = workload_replicas(wl), surge = rollout_surge(wl, replicas);
         if (!ns->quotas || replicas == 0 || wl->kind->flags & KIND_BY_RUNS)
                 return true;
-        struct pod_cost from = cost_of(p, false), to = cost_of(p, true);
+        struct pod_cost from = quota_cost_of(p, false), to = quota_cost_of(p, true);
         for (const struct quota *q = ns->quotas; q; q = q->next)
                 for (int c = 0; counts_pods(&q->says, wl->priority_class) && c < QUOTA_COUNTS; c++) {
                         __int128 added = most_added(replicas, surge, from.of[c], to.of[c]);

@@ -14,7 +14,7 @@
 
 /* --- originals --- */
 
-static const struct record_row *row_of(const struct record_set *s, const char *container)
+static const struct record_row *reconcile_row_of(const struct record_set *s, const char *container)
 {
         for (int i = 0; i < s->rows; i++)
                 if (s->row[i].container == container)
@@ -23,13 +23,13 @@ static const struct record_row *row_of(const struct record_set *s, const char *c
 }
 
 /* The deed remembers what admission made of our last write. */
-static void originate(const struct target *t, const struct container_spec *spec, const struct range_facts *range,
-                      struct plan_container *c)
+static void reconcile_originate(const struct target *t, const struct container_spec *spec,
+                                const struct range_facts *range, struct plan_container *c)
 {
         const struct workload *wl = t->workload;
-        const struct record_row *applied = row_of(&wl->applied, spec->name),
-                                *original = row_of(&wl->original, spec->name),
-                                *made = row_of(&t->apply_state.made, spec->name);
+        const struct record_row *applied = reconcile_row_of(&wl->applied, spec->name),
+                                *original = reconcile_row_of(&wl->original, spec->name),
+                                *made = reconcile_row_of(&t->apply_state.made, spec->name);
         for (int r = 0; r < RESOURCES; r++) {
                 struct origin o = origin(&(struct origin_facts){
                         .request = spec->request[r],
@@ -61,7 +61,7 @@ void plan_originals(struct cache *w, const struct target *t, const struct pod_co
                 range_facts(w, t->ns, &range);
         for (int i = 0; wl && i < wl->containers; i++)
                 if (wl->container[i].name == pc->name)
-                        originate(t, &wl->container[i], &range, &c);
+                        reconcile_originate(t, &wl->container[i], &range, &c);
         memcpy(ret, c.facts.original, sizeof c.facts.original);
 }
 
@@ -124,7 +124,8 @@ static bool is_here(const struct target *t, const struct published_amount *row, 
         return h && !stood_alone && h->usage.first_ms / SECOND_MS <= t->published->since_ms / SECOND_MS;
 }
 
-static void learn(struct cache *w, const struct target *t, const struct plan_facts *f, struct plan_container *c)
+static void reconcile_learn(struct cache *w, const struct target *t, const struct plan_facts *f,
+                            struct plan_container *c)
 {
         const struct history *h = history_find(t, c->name);
         struct recommend_facts facts = {
@@ -143,7 +144,7 @@ static void learn(struct cache *w, const struct target *t, const struct plan_fac
                         c->facts.last_good[r] = row->target[r];
 }
 
-static void policy_of(const struct target *t, struct arena *a, struct plan_container *c)
+static void reconcile_policy_of(const struct target *t, struct arena *a, struct plan_container *c)
 {
         if (t->profile) {
                 c->facts.policy = profile_spec_container(t->profile->spec, text_of(c->name), &c->facts.ignored);
@@ -175,7 +176,7 @@ static struct plan_container *add_injected(struct plan *plan, const char *name)
         return c;
 }
 
-static void injected(const struct pod *newest, struct plan *plan)
+static void reconcile_injected(const struct pod *newest, struct plan *plan)
 {
         for (int i = 0; i < newest->containers; i++) {
                 const struct pod_container *pc = &newest->container[i];
@@ -211,7 +212,7 @@ static void injected_before(const struct target *t, struct plan *plan)
         }
 }
 
-static enum apply_mode mode_of(const struct target *t)
+static enum apply_mode reconcile_mode_of(const struct target *t)
 {
         return t->profile && dimension_writes(t) ? t->profile->spec->apply.mode : APPLY_RECOMMEND;
 }
@@ -219,10 +220,10 @@ static enum apply_mode mode_of(const struct target *t)
 /* Its template stays as its owner wrote it, so what a deploy wrote stands in its pods. */
 static bool writes_pods(const struct target *t)
 {
-        return mode_of(t) == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
+        return reconcile_mode_of(t) == APPLY_ON_DEPLOY && t->profile->spec->apply.at == AT_POD;
 }
 
-static bool is_lowered(const struct plan_container *c, enum resource r)
+static bool reconcile_is_lowered(const struct plan_container *c, enum resource r)
 {
         struct amount original = c->facts.original[r], running = c->running[r];
         return original.set && running.set && running.value < original.value;
@@ -232,13 +233,13 @@ static void gather_whole(struct cache *w, struct plan *plan, const struct plan_f
 {
         struct plan_container *c = &plan->container[plan->containers];
         dimension_whole(w, plan->target, plan, c);
-        policy_of(plan->target, a, c);
-        learn(w, plan->target, f, c);
+        reconcile_policy_of(plan->target, a, c);
+        reconcile_learn(w, plan->target, f, c);
         plan->containers++;
 }
 
-static void gather(struct cache *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
-                   struct arena *a)
+static void reconcile_gather(struct cache *w, struct plan *plan, const struct range_facts *range,
+                             const struct plan_facts *f, struct arena *a)
 {
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
@@ -249,17 +250,17 @@ static void gather(struct cache *w, struct plan *plan, const struct range_facts 
                 struct plan_container *c = &plan->container[plan->containers++];
                 c->name = wl->container[i].name;
                 c->role = c->facts.role = wl->container[i].role;
-                originate(t, &wl->container[i], range, c);
+                reconcile_originate(t, &wl->container[i], range, c);
         }
         if (newest)
-                injected(newest, plan);
+                reconcile_injected(newest, plan);
         else
                 injected_before(t, plan);
         for (int i = 0; i < plan->containers; i++) {
                 struct plan_container *c = &plan->container[i];
                 const struct pod_container *pc = container_of_pod(newest, c->name);
-                policy_of(t, a, c);
-                learn(w, t, f, c);
+                reconcile_policy_of(t, a, c);
+                reconcile_learn(w, t, f, c);
                 if (in_place(t))
                         resize_setting(t, c);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -267,14 +268,14 @@ static void gather(struct cache *w, struct plan *plan, const struct range_facts 
                         c->running[r] = running.set ? running : c->facts.current[r];
                         if (writes_pods(t))
                                 c->facts.current[r] = c->running[r];
-                        plan->carries |= c->ours[r] || (writes_pods(t) && is_lowered(c, r));
+                        plan->carries |= c->ours[r] || (writes_pods(t) && reconcile_is_lowered(c, r));
                 }
         }
         if (t->dimension != DIMENSION_WORKLOAD)
                 gather_whole(w, plan, f, a);
 }
 
-static void summarize(struct plan *plan)
+static void reconcile_summarize(struct plan *plan)
 {
         bool any = false;
         for (int i = 0; i < plan->containers; i++) {
@@ -301,7 +302,7 @@ static void summarize(struct plan *plan)
 /* --- the rollout --- */
 
 /* Does the profile name the kind that rolls it out? */
-static bool is_named(const struct target *t)
+static bool reconcile_is_named(const struct target *t)
 {
         const struct workload *wl = t->workload;
         const struct watched_kind *by = workload_more(wl)->stand_in.kind, *k = by ? by : wl->kind;
@@ -316,7 +317,7 @@ static bool is_named(const struct target *t)
 static void rollout_facts(const struct target *t, struct plan *plan)
 {
         const struct workload *wl = t->workload;
-        const char *why = rollout_blocked(wl, is_named(t));
+        const char *why = rollout_blocked(wl, reconcile_is_named(t));
         int least = t->profile ? t->profile->spec->apply.min_replicas : 1;
         if (wl->kind->flags & KIND_BY_RUNS || t->dimension != DIMENSION_WORKLOAD)
                 return;
@@ -380,15 +381,15 @@ static bool is_managed(const struct target *t, struct plan *plan)
 
 /* --- judging --- */
 
-static void judge(struct cache *w, struct plan *plan, const struct range_facts *range, const struct plan_facts *f,
-                  struct arena *a)
+static void reconcile_judge(struct cache *w, struct plan *plan, const struct range_facts *range,
+                            const struct plan_facts *f, struct arena *a)
 {
         const struct target *t = plan->target;
         const struct workload *wl = t->workload;
         static const struct apply_policy none = {.mode = APPLY_RECOMMEND, .max_decrease_percent = 100};
         struct apply_policy apply = t->profile ? t->profile->spec->apply : none;
         const struct ns *ns = ns_get(w, text_of(t->ns));
-        apply.mode = mode_of(t);
+        apply.mode = reconcile_mode_of(t);
         plan->opted_out = f->apply_never    ? "the controller's own setting apply: never"
                           : wl->apply_never ? "the workload's annotation " ANNOTATION_APPLY
                           : ns->apply_never ? "its namespace's annotation " ANNOTATION_APPLY
@@ -456,21 +457,21 @@ void reconcile(struct cache *w, struct target *t, const struct plan_facts *f, st
                 range_facts(w, t->ns, &range);
         else
                 dimension_quota(w, t, ret->quota_hard, ret->quota_used);
-        gather(w, ret, &range, f, a);
-        summarize(ret);
+        reconcile_gather(w, ret, &range, f, a);
+        reconcile_summarize(ret);
         rollout_facts(t, ret);
         contest_facts(ret);
         ret->managed = is_managed(t, ret);
         ret->unrecorded = t->workload->original.broken || t->workload->applied.broken;
         ret->held = ret->unrecorded || (t->published && t->published->hold);
-        ret->carries |= mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
-        ret->orphaned = mode_of(t) == APPLY_RECOMMEND && ret->carries;
+        ret->carries |= reconcile_mode_of(t) == APPLY_RECOMMEND && resize_stands(t);
+        ret->orphaned = reconcile_mode_of(t) == APPLY_RECOMMEND && ret->carries;
         ret->guarded = guard_holds(t, f->now.wall);
         if (ret->contested || ret->orphaned || ret->held || ret->guarded)
                 ret->state = STATE_HELD;
-        judge(w, ret, &range, f, a);
+        reconcile_judge(w, ret, &range, f, a);
         if (ret->apply && !in_place(t) && !quota_allows(w, ret))
-                judge(w, ret, &range, f, a);
+                reconcile_judge(w, ret, &range, f, a);
         scaling_targets(ret, &range, f, a);
         resize_survey(w, f, ret);
         conditions_say(ret);

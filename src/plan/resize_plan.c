@@ -29,7 +29,7 @@ void resize_setting(const struct target *t, struct plan_container *c)
         }
 }
 
-static bool is_of(const struct pod_container *c, const struct record_row *row)
+static bool resize_is_of(const struct pod_container *c, const struct record_row *row)
 {
         for (enum resource r = CPU; row && r < RESOURCES; r++)
                 if (row->request[r].set && pod_request(c, r).value == row->request[r].value)
@@ -42,7 +42,8 @@ bool resize_stands(const struct target *t)
         for (const struct pod *p = t->pods; t->apply_state.in_place && p; p = p->next_of_target)
                 for (int i = 0; p->running && p->ours && i < p->containers; i++) {
                         const struct pod_container *c = &p->container[i];
-                        if (is_of(c, target_setting(t, c->name)) || is_of(c, pod_canary_resting(t, c->name)))
+                        if (resize_is_of(c, target_setting(t, c->name)) ||
+                            resize_is_of(c, pod_canary_resting(t, c->name)))
                                 return true;
                 }
         return false;
@@ -110,7 +111,7 @@ struct amount resize_want(const struct plan *p, const struct plan_container *c, 
         return want;
 }
 
-static const struct plan_container *planned(const struct plan *p, const char *container)
+static const struct plan_container *resize_planned(const struct plan *p, const char *container)
 {
         for (int i = 0; i < p->containers; i++)
                 if (p->container[i].name == container)
@@ -126,13 +127,13 @@ struct seen {
         bool falls;   /* some request is to be lower */
 };
 
-static struct seen look_at(const struct plan *p, const struct pod *pod)
+static struct seen resize_look_at(const struct plan *p, const struct pod *pod)
 {
         struct seen seen = {0};
         struct resize_container c[VIEW_CONTAINERS];
         for (int i = 0; i < pod->containers; i++) {
                 const struct pod_container *pc = &pod->container[i];
-                const struct plan_container *of = planned(p, pc->name);
+                const struct plan_container *of = resize_planned(p, pc->name);
                 c[i] = (struct resize_container){.role = pc->role};
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         c[i].request[r] = pod_request(pc, r);
@@ -163,13 +164,13 @@ static void count_progress(struct plan_resize *s, const struct pod *pod)
         s->verdict_text = pod->resizing ? pod->resizing->message : NULL;
 }
 
-static void count_pod(struct plan *p, const struct plan_facts *f, struct pod *pod)
+static void resize_count_pod(struct plan *p, const struct plan_facts *f, struct pod *pod)
 {
         static const struct resizing nothing;
         struct plan_resize *s = &p->resize;
         const struct resizing *kept =
                 pod->resizing && pod->resizing->set_ms == resize_set_ms(p) ? pod->resizing : &nothing;
-        const struct seen seen = look_at(p, pod);
+        const struct seen seen = resize_look_at(p, pod);
         bool writes = seen.verdict == RESIZE_WRITES;
         s->pods++;
         s->verdict[seen.verdict]++;
@@ -209,7 +210,7 @@ static bool is_unplaced(const struct plan *p, const struct pod *pod)
         if (!pod->lacks_room || pod->ours)
                 return false;
         for (int i = 0; i < pod->containers; i++) {
-                const struct plan_container *of = planned(p, pod->container[i].name);
+                const struct plan_container *of = resize_planned(p, pod->container[i].name);
                 for (enum resource r = CPU; of && r < RESOURCES; r++)
                         if (of->ours[r] && pod_request(&pod->container[i], r).value > of->facts.current[r].value)
                                 return true;
@@ -233,7 +234,7 @@ void resize_survey(const struct cache *w, const struct plan_facts *f, struct pla
                 return;
         for (struct pod *pod = p->target->pods; pod; pod = pod->next_of_target) {
                 if (pod->running)
-                        count_pod(p, f, pod);
+                        resize_count_pod(p, f, pod);
                 s->unplaced += is_unplaced(p, pod);
         }
         s->unserved = w->resize == RESIZE_ABSENT;
@@ -245,7 +246,7 @@ void resize_survey(const struct cache *w, const struct plan_facts *f, struct pla
 
 /* --- what is said --- */
 
-static bool stuck(struct plan *p, const char *reason, int pods, const char *what, const char *why)
+static bool resize_stuck(struct plan *p, const char *reason, int pods, const char *what, const char *why)
 {
         if (!pods)
                 return false;
@@ -296,25 +297,31 @@ bool resize_says(struct plan *p)
                 return true;
         }
         if (s->unserved && wait)
-                return stuck(p, "ResizeUnsupported", wait,
-                             "stay as they are, for this server cannot resize pods; new ones come with it", NULL);
+                return resize_stuck(p, "ResizeUnsupported", wait,
+                                    "stay as they are, for this server cannot resize pods; new ones come with it",
+                                    NULL);
         if (s->goes_on) {
                 struct plan_condition *c = plan_say(p, "Applied", false, "Resizing");
                 snprintf(c->message, sizeof c->message, "running pods are being resized, %d at once", PODS_AT_ONCE);
                 return true;
         }
-        return stuck(p, "ResizeRefused", s->refused, "are refused, and tried again", s->refusal) ||
-               stuck(p, "Infeasible", s->progress[RESIZE_INFEASIBLE],
-                     "stay as they are until the next setting, their nodes never have the room", s->verdict_text) ||
-               stuck(p, "Deferred", s->progress[RESIZE_DEFERRED], "wait for room on their nodes", s->verdict_text) ||
-               stuck(p, "ResizeFails", s->progress[RESIZE_FAILS], "are tried again by their nodes", s->verdict_text) ||
-               stuck(p, "QoS", s->verdict[RESIZE_QOS],
-                     "stay as they are, because a resize may not change their QoS class; new ones come with it",
-                     NULL) ||
-               stuck(p, "RestartRequired", s->verdict[RESIZE_RESTARTS],
-                     "stay as they are, because their resizePolicy would restart containers; new ones come with it",
-                     NULL) ||
-               stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
-               stuck(p, "Waiting", s->behind, "are yet to be resized, and nothing is changed at present", NULL) ||
+        return resize_stuck(p, "ResizeRefused", s->refused, "are refused, and tried again", s->refusal) ||
+               resize_stuck(p, "Infeasible", s->progress[RESIZE_INFEASIBLE],
+                            "stay as they are until the next setting, their nodes never have the room",
+                            s->verdict_text) ||
+               resize_stuck(p, "Deferred", s->progress[RESIZE_DEFERRED], "wait for room on their nodes",
+                            s->verdict_text) ||
+               resize_stuck(p, "ResizeFails", s->progress[RESIZE_FAILS], "are tried again by their nodes",
+                            s->verdict_text) ||
+               resize_stuck(p, "QoS", s->verdict[RESIZE_QOS],
+                            "stay as they are, because a resize may not change their QoS class; new ones come with it",
+                            NULL) ||
+               resize_stuck(
+                       p, "RestartRequired", s->verdict[RESIZE_RESTARTS],
+                       "stay as they are, because their resizePolicy would restart containers; new ones come with it",
+                       NULL) ||
+               resize_stuck(p, "SetByOthers", s->others, "have requests that somebody else set", NULL) ||
+               resize_stuck(p, "Waiting", s->behind, "are yet to be resized, and nothing is changed at present",
+                            NULL) ||
                canary_applies(p);
 }

@@ -7,7 +7,7 @@
 
 enum { FILE_MOST = 1 << 20 };
 
-static void forget(char *secret)
+static void credentials_forget(char *secret)
 {
         if (secret)
                 explicit_bzero(secret, strlen(secret));
@@ -37,7 +37,7 @@ static int read_secret(const char *path, char **ret, struct err *err)
         return 0;
 }
 
-static int read_all(struct credentials *fresh, const struct prometheus_options *o, struct err *err)
+static int credentials_read_all(struct credentials *fresh, const struct prometheus_options *o, struct err *err)
 {
         char *password = NULL;
         int rc = read_pem(o->ca_file, &fresh->ca, err);
@@ -51,11 +51,11 @@ static int read_all(struct credentials *fresh, const struct prometheus_options *
                 rc = read_secret(o->password_file, &password, err);
         if (rc == 0 && o->user)
                 fresh->basic = mem_printf("%s:%s", o->user, password ? password : "");
-        forget(password);
+        credentials_forget(password);
         return rc;
 }
 
-static bool same(const char *a, const char *b)
+static bool credentials_same(const char *a, const char *b)
 {
         return a && b ? strcmp(a, b) == 0 : a == b;
 }
@@ -63,12 +63,13 @@ static bool same(const char *a, const char *b)
 int credentials_read(struct credentials *id, const struct prometheus_options *o, struct err *err)
 {
         struct credentials fresh = {0};
-        int rc = read_all(&fresh, o, err);
+        int rc = credentials_read_all(&fresh, o, err);
         if (rc < 0) {
                 credentials_release(&fresh);
                 return err_wrap(err, "credentials for Prometheus");
         }
-        bool moved = !same(fresh.ca, id->ca) || !same(fresh.cert, id->cert) || !same(fresh.key, id->key);
+        bool moved = !credentials_same(fresh.ca, id->ca) || !credentials_same(fresh.cert, id->cert) ||
+                     !credentials_same(fresh.key, id->key);
         unsigned revision = id->peer.revision + moved;
         credentials_release(id);
         *id = fresh;
@@ -79,9 +80,9 @@ int credentials_read(struct credentials *id, const struct prometheus_options *o,
 
 void credentials_release(struct credentials *id)
 {
-        forget(id->bearer);
-        forget(id->basic);
-        forget(id->key);
+        credentials_forget(id->bearer);
+        credentials_forget(id->basic);
+        credentials_forget(id->key);
         mem_free(id->cert);
         mem_free(id->ca);
         *id = (struct credentials){.peer.revision = id->peer.revision};

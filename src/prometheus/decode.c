@@ -13,7 +13,7 @@ enum { NUMBER_MAX = 64 };
 /* --- numbers --- */
 
 /* All of a text as a number, "NaN" and "+Inf" among them. */
-static bool number_of(struct text t, double *ret)
+static bool series_number_of(struct text t, double *ret)
 {
         char copy[NUMBER_MAX], *end;
         if (t.len == 0 || t.len >= sizeof copy)
@@ -24,14 +24,14 @@ static bool number_of(struct text t, double *ret)
         return *end == '\0';
 }
 
-static struct wall time_of(double seconds)
+static struct wall series_time_of(double seconds)
 {
         return (struct wall){isfinite(seconds) && fabs(seconds) < 1e12 ? (int64_t)llround(seconds * 1e3) : -1};
 }
 
 /* --- a series --- */
 
-static void read_labels(struct json *j, struct arena *a, struct prometheus_series *ret)
+static void series_read_labels(struct json *j, struct arena *a, struct prometheus_series *ret)
 {
         struct text key;
         if (!json_enter(j, '{'))
@@ -57,9 +57,9 @@ static int read_point(struct json *j, struct arena *a, const struct series_reade
         for (int i = 0; json_item(j); i++) {
                 struct text t = json_scalar(j, a);
                 if (i < 2)
-                        sound &= number_of(t, i == 0 ? &seconds : &value);
+                        sound &= series_number_of(t, i == 0 ? &seconds : &value);
         }
-        struct wall at = time_of(seconds);
+        struct wall at = series_time_of(seconds);
         if (!sound || at.ms < 0 || !isfinite(value) || value < 0) {
                 ++*refused;
                 return 0;
@@ -91,7 +91,7 @@ int series_decode(struct text json, struct arena *a, const struct series_reader 
         bool entered = json_enter(&j, '{');
         while (entered && json_key(&j, &key))
                 if (text_is(key, "metric"))
-                        read_labels(&j, a, &s);
+                        series_read_labels(&j, a, &s);
                 else if (text_is(key, "values"))
                         values = json_raw(&j); /* the labels may come behind */
                 else
@@ -110,7 +110,7 @@ int series_decode(struct text json, struct arena *a, const struct series_reader 
 /* --- refusals --- */
 
 /* No line breaks or control characters of a stranger's in our log. */
-static void tame(char *s)
+static void series_tame(char *s)
 {
         for (; *s; s++)
                 if ((unsigned char)*s < ' ' || *s == 0x7f)
@@ -125,6 +125,6 @@ char *query_error(struct text body, char *out, size_t size)
                 snprintf(out, size, "%s", said);
         else
                 snprintf(out, size, "%.*s", (int)(body.len > 120 ? 120 : body.len), body.p);
-        tame(out);
+        series_tame(out);
         return out;
 }

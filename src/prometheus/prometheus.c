@@ -73,7 +73,7 @@ static bool holds_password(const char *url)
         return memchr(authority, '@', strcspn(authority, "/?#"));
 }
 
-static int check(const struct prometheus_options *o, struct err *err)
+static int prometheus_check(const struct prometheus_options *o, struct err *err)
 {
         if (strncmp(o->url, "http://", 7) != 0 && strncmp(o->url, "https://", 8) != 0)
                 return err_set(err, ERR_INVALID, "Prometheus' URL '%s' begins with neither http:// nor https://",
@@ -96,7 +96,7 @@ static int check(const struct prometheus_options *o, struct err *err)
 
 int prometheus_new(struct loop *l, const struct prometheus_options *o, struct prometheus **ret, struct err *err)
 {
-        int rc = check(o, err);
+        int rc = prometheus_check(o, err);
         if (rc < 0)
                 return rc;
         struct prometheus *p = MEM_NEW(struct prometheus);
@@ -120,7 +120,7 @@ void prometheus_free(struct prometheus *p)
 
 /* --- an answer comes --- */
 
-static struct series_entry *entry_of(struct prometheus_fetch *f, const struct prometheus_series *s)
+static struct series_entry *prometheus_entry_of(struct prometheus_fetch *f, const struct prometheus_series *s)
 {
         char *key = mem_printf("%.*s/%.*s/%.*s", TEXT_ARG(s->ns), TEXT_ARG(s->pod), TEXT_ARG(s->container));
         struct series_entry *e = map_get(&f->by_name, text_of(key));
@@ -146,7 +146,7 @@ static struct series_entry *entry_of(struct prometheus_fetch *f, const struct pr
 static bool on_series(void *arg, const struct prometheus_series *s)
 {
         struct query *q = arg;
-        q->reading = entry_of(q->fetch, s);
+        q->reading = prometheus_entry_of(q->fetch, s);
         return true;
 }
 
@@ -173,7 +173,7 @@ static int on_item(void *arg, struct text item)
         return series_decode(item, &f->item, &r, &f->answer.refused, &f->answer.err);
 }
 
-static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+static int prometheus_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
         struct query *q = arg;
         struct err err = {0};
@@ -229,7 +229,7 @@ static void put_in_order(struct prometheus_fetch *f, struct prometheus_series **
 }
 
 /* Both resources of a series at one time are one point. */
-static struct prometheus_point *join(const struct prometheus_fetch *f, size_t *ret_count)
+static struct prometheus_point *prometheus_join(const struct prometheus_fetch *f, size_t *ret_count)
 {
         struct prometheus_point *point = mem_new_array(f->raws + 1, sizeof *point);
         size_t n = 0;
@@ -269,7 +269,7 @@ static void fetch_end(struct prometheus_fetch *f)
         struct prometheus_answer *a = &f->answer;
         if (a->err.code == 0) {
                 put_in_order(f, &series);
-                point = join(f, &a->points);
+                point = prometheus_join(f, &a->points);
                 a->series = series;
                 a->series_count = f->entries;
                 a->point = point;
@@ -318,7 +318,7 @@ static int judge_envelope(const struct query *q, struct err *err)
         return warned ? err_set(err, ERR_RETRY, "the answer is not whole: it comes with warnings") : 0;
 }
 
-static void on_done(void *arg, const struct http_reply *reply)
+static void prometheus_on_done(void *arg, const struct http_reply *reply)
 {
         struct query *q = arg;
         struct prometheus_fetch *f = q->fetch;
@@ -346,7 +346,7 @@ static void on_done(void *arg, const struct http_reply *reply)
 
 /* --- it begins --- */
 
-static void ask(struct prometheus_fetch *f, enum resource r)
+static void prometheus_ask(struct prometheus_fetch *f, enum resource r)
 {
         struct prometheus *p = f->prometheus;
         struct query *q = &f->query[r];
@@ -364,8 +364,8 @@ static void ask(struct prometheus_fetch *f, enum resource r)
                                                              .body = buf_text(&form),
                                                              .gzip = true,
                                                              .deadline_ms = f->slice.deadline_ms,
-                                                             .data = on_data,
-                                                             .done = on_done,
+                                                             .data = prometheus_on_data,
+                                                             .done = prometheus_on_done,
                                                              .arg = q});
         buf_release(&promql);
         buf_release(&form);
@@ -395,7 +395,7 @@ struct prometheus_fetch *prometheus_fetch(struct prometheus *p, const struct pro
                 return f;
         }
         for (enum resource r = CPU; r < RESOURCES; r++)
-                ask(f, r);
+                prometheus_ask(f, r);
         return f;
 }
 

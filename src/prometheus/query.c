@@ -40,7 +40,7 @@ int query_check_matchers(const char *matchers, struct err *err)
 
 /* --- PromQL --- */
 
-static void add_quoted(struct buf *out, const char *s)
+static void query_add_quoted(struct buf *out, const char *s)
 {
         (void)buf_add_text(out, "\"");
         for (; *s; s++) {
@@ -58,7 +58,7 @@ static void add_selector(struct buf *out, const struct prometheus_options *o, co
                                         : "{container!=\"\",metrics_path=~\"(.*/resource)?\"");
         if (ns) {
                 (void)buf_add_text(out, ",namespace=");
-                add_quoted(out, ns);
+                query_add_quoted(out, ns);
         }
         if (o->matchers && *o->matchers)
                 (void)buf_printf(out, ",%s", o->matchers);
@@ -77,7 +77,7 @@ void query_promql(struct buf *out, const struct prometheus_options *o, enum reso
         (void)buf_printf(out, "[%llds]))", (long long)window_s);
 }
 
-static void add_escaped(struct buf *out, const char *s)
+static void query_add_escaped(struct buf *out, const char *s)
 {
         static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~";
         for (; *s; s++)
@@ -90,7 +90,7 @@ static void add_escaped(struct buf *out, const char *s)
 void query_form(struct buf *out, const char *promql, const struct prometheus_slice *s)
 {
         (void)buf_add_text(out, "query=");
-        add_escaped(out, promql);
+        query_add_escaped(out, promql);
         (void)buf_printf(out, "&start=%lld.%03lld&end=%lld.%03lld&step=%lld", (long long)(s->from.ms / SECOND_MS),
                          (long long)(s->from.ms % SECOND_MS), (long long)(s->to.ms / SECOND_MS),
                          (long long)(s->to.ms % SECOND_MS), (long long)(s->step_ms / SECOND_MS));

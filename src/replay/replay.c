@@ -88,12 +88,12 @@ void replay_estimate(const struct replay *r, const struct replay_entity *e, int 
         estimate_at(&r->policy[policy], &e->track[policy].usage, e->last_ms, ret);
 }
 
-static int ways(const struct replay *r)
+static int replay_ways(const struct replay *r)
 {
         return r->raise.enabled ? REPLAY_WAYS : REPLAY_RAISED;
 }
 
-static int64_t units_up(enum resource r, double amount)
+static int64_t replay_units_up(enum resource r, double amount)
 {
         return (int64_t)ceil(amount * units_of_one[r]);
 }
@@ -122,19 +122,20 @@ static void deploy_resource(const struct replay *r, struct replay_policy *p, str
                 .resource = q, .policy = &p->of[q], .state = learned->state, .estimate = learned->of[q]};
         struct correction c;
         correct(&facts, &c);
-        for (int way = 0; c.target.set && way < ways(r); way++)
+        for (int way = 0; c.target.set && way < replay_ways(r); way++)
                 deploy_request(p, &t->requests, (enum replay_way)way, q, c.target.value);
 }
 
 /* A peak that was raised above falls back to the highest value seen. */
 static void deploy_peak(struct replay *r, struct replay_entity *e)
 {
-        for (int way = 0; way < ways(r); way++)
+        for (int way = 0; way < replay_ways(r); way++)
                 for (enum resource q = CPU; q < RESOURCES; q++) {
                         struct replay_request *peak = &e->peak.of[way][q];
                         bool same = peak->stands && peak->amount <= e->highest[q] && peak->amount >= e->highest[q];
                         if (e->samples[q] > 0 && !same)
-                                set_request(peak, e->highest[q], units_up(q, e->highest[q]), &r->peak.of[way][q]);
+                                set_request(peak, e->highest[q], replay_units_up(q, e->highest[q]),
+                                            &r->peak.of[way][q]);
                 }
 }
 
@@ -157,7 +158,7 @@ static void deploy_entity(struct replay *r, struct replay_entity *e, int64_t now
 
 /* --- rows --- */
 
-static void lend(struct replay *r, struct histogram *h, int cap)
+static void replay_lend(struct replay *r, struct histogram *h, int cap)
 {
         size_t room = slab_round((size_t)cap * sizeof(double)), had = h->cap * sizeof(double);
         int rounded = (int)(room / sizeof(double));
@@ -167,13 +168,13 @@ static void lend(struct replay *r, struct histogram *h, int cap)
                 slab_give(r->slab, old, had);
 }
 
-static enum sample_verdict learn(struct replay *r, struct replay_entity *e, const struct sample *s)
+static enum sample_verdict replay_learn(struct replay *r, struct replay_entity *e, const struct sample *s)
 {
         enum sample_verdict verdict = SAMPLE_ACCEPTED;
         struct usage_room room;
         for (int i = 0; i < r->policies; i++)
                 while (usage_add(&e->track[i].usage, &e->track[i].door, s, s->at, &verdict, &room) == ERR_NOSPACE)
-                        lend(r, &e->track[i].usage.of[room.resource], room.cap);
+                        replay_lend(r, &e->track[i].usage.of[room.resource], room.cap);
         return verdict;
 }
 
@@ -185,7 +186,7 @@ static void raise_request(const struct replay *r, struct replay_request *q, enum
         double used = sample->value[resource];
         const struct raise_facts facts = {.policy = &r->raise,
                                           .at = sample->at,
-                                          .used = used > q->amount ? units_up(resource, used) : 0,
+                                          .used = used > q->amount ? replay_units_up(resource, used) : 0,
                                           .request = q->units,
                                           .original = {true, INT64_MAX},
                                           .round_to = round_to};
@@ -197,7 +198,7 @@ static void raise_request(const struct replay *r, struct replay_request *q, enum
 static void score_requests(const struct replay *r, struct replay_requests *requests, enum resource q,
                            const struct sample *sample, int64_t span_ms, int64_t round_to, struct replay_scores *scores)
 {
-        for (int way = 0; way < ways(r); way++) {
+        for (int way = 0; way < replay_ways(r); way++) {
                 struct replay_request *request = &requests->of[way][q];
                 if (!request->stands)
                         continue;
@@ -216,7 +217,7 @@ static void score_resource(struct replay *r, struct replay_entity *e, enum resou
         score_requests(r, &e->peak, q, s, span_ms, 1, &r->peak);
 }
 
-static void take_row(struct replay *r, struct replay_entity *e, const struct sample *s)
+static void replay_take_row(struct replay *r, struct replay_entity *e, const struct sample *s)
 {
         int64_t span_ms = e->rows > 0 ? s->at.ms - e->last_ms : 0;
         if (span_ms > REPLAY_SPAN_MAX_MS)
@@ -236,14 +237,14 @@ static void take_row(struct replay *r, struct replay_entity *e, const struct sam
         e->last_ms = s->at.ms;
 }
 
-static int refuse(struct replay *r, const char **ret_why, const char *why)
+static int replay_refuse(struct replay *r, const char **ret_why, const char *why)
 {
         r->refused++;
         *ret_why = why;
         return ERR_INVALID;
 }
 
-static const char *reason_of(enum sample_verdict v)
+static const char *replay_reason_of(enum sample_verdict v)
 {
         switch (v) {
         case SAMPLE_ACCEPTED:
@@ -265,16 +266,16 @@ int replay_row(struct replay *r, const struct trace_row *row, const char **ret_w
                 return ERR_TOOBIG;
         r->rows++;
         if (e->rows > 0 && s.at.ms <= e->last_ms)
-                return refuse(r, ret_why,
-                              s.at.ms == e->last_ms ? "timestamp_s is that of the entity's row before"
-                                                    : "timestamp_s is earlier than the entity's row before");
+                return replay_refuse(r, ret_why,
+                                     s.at.ms == e->last_ms ? "timestamp_s is that of the entity's row before"
+                                                           : "timestamp_s is earlier than the entity's row before");
         if (e->rows > 0 && s.at.ms > e->deploy_ms)
                 deploy_entity(r, e, s.at.ms);
         memcpy(s.has, row->has, sizeof s.has);
         memcpy(s.value, row->value, sizeof s.value);
-        enum sample_verdict verdict = learn(r, e, &s);
+        enum sample_verdict verdict = replay_learn(r, e, &s);
         s.has[MEMORY] = s.has[MEMORY] && verdict != SAMPLE_NO_MEMORY;
         if (verdict == SAMPLE_ACCEPTED || (verdict == SAMPLE_NO_MEMORY && s.has[CPU]))
-                take_row(r, e, &s);
-        return verdict == SAMPLE_ACCEPTED ? 0 : refuse(r, ret_why, reason_of(verdict));
+                replay_take_row(r, e, &s);
+        return verdict == SAMPLE_ACCEPTED ? 0 : replay_refuse(r, ret_why, replay_reason_of(verdict));
 }

@@ -26,14 +26,14 @@ struct decimal {
         bool negative;
 };
 
-static bool is_digit(char c)
+static bool trace_is_digit(char c)
 {
         return c >= '0' && c <= '9';
 }
 
-static const char *scan_digits(const char *p, const char *end, struct decimal *d)
+static const char *trace_scan_digits(const char *p, const char *end, struct decimal *d)
 {
-        for (; p < end && is_digit(*p); p++) {
+        for (; p < end && trace_is_digit(*p); p++) {
                 d->digits += d->digits > 0 || *p != '0';
                 if (d->digits <= EXACT_DIGITS)
                         d->mantissa = d->mantissa * 10 + (uint64_t)(*p - '0');
@@ -48,7 +48,7 @@ static const char *scan_exponent(const char *p, const char *end, struct decimal 
         bool negative = p < end && *p == '-';
         p += p < end && (*p == '-' || *p == '+');
         const char *digits = p;
-        for (; p < end && is_digit(*p); p++)
+        for (; p < end && trace_is_digit(*p); p++)
                 if (exponent < EXPONENT_MOST)
                         exponent = exponent * 10 + (*p - '0');
         d->exponent += negative ? -exponent : exponent;
@@ -61,11 +61,11 @@ static bool scan_decimal(struct text t, struct decimal *d)
         d->negative = p < end && *p == '-';
         p += p < end && (*p == '-' || *p == '+');
         const char *whole = p;
-        p = scan_digits(p, end, d);
+        p = trace_scan_digits(p, end, d);
         size_t seen = (size_t)(p - whole);
         if (p < end && *p == '.') {
                 const char *fraction = ++p;
-                p = scan_digits(p, end, d);
+                p = trace_scan_digits(p, end, d);
                 d->exponent = -(p - fraction);
                 seen += (size_t)(p - fraction);
         }
@@ -100,13 +100,13 @@ bool trace_number(struct text t, double *ret)
         return true;
 }
 
-static bool read_time(struct text t, int64_t *ret)
+static bool trace_read_time(struct text t, int64_t *ret)
 {
         int64_t v = 0;
         if (t.len < 1 || t.len > TIME_DIGITS)
                 return false;
         for (size_t i = 0; i < t.len; i++) {
-                if (!is_digit(t.p[i]))
+                if (!trace_is_digit(t.p[i]))
                         return false;
                 v = v * 10 + (t.p[i] - '0');
         }
@@ -116,7 +116,7 @@ static bool read_time(struct text t, int64_t *ret)
 
 /* --- lines --- */
 
-static int split(struct text line, struct text field[static FIELDS])
+static int trace_split(struct text line, struct text field[static FIELDS])
 {
         int n = 0;
         for (const char *p = line.p, *end = line.p + line.len;; n++) {
@@ -142,7 +142,7 @@ static bool is_printable(struct text t)
         return true;
 }
 
-static const char *read_value(struct text t, enum resource r, struct trace_row *row)
+static const char *trace_read_value(struct text t, enum resource r, struct trace_row *row)
 {
         row->has[r] = t.len > 0;
         row->value[r] = 0;
@@ -154,7 +154,7 @@ static const char *read_value(struct text t, enum resource r, struct trace_row *
 static const char *read_row(struct text line, struct trace_row *row)
 {
         struct text field[FIELDS];
-        if (split(line, field) != FIELDS)
+        if (trace_split(line, field) != FIELDS)
                 return "it has not four columns: " TRACE_HEADER;
         row->entity = field[0];
         if (row->entity.len == 0)
@@ -163,11 +163,11 @@ static const char *read_row(struct text line, struct trace_row *row)
                 return "entity is longer than 512 bytes";
         if (!is_printable(row->entity))
                 return "entity is not UTF-8 or has control characters";
-        if (!read_time(field[1], &row->at_s))
+        if (!trace_read_time(field[1], &row->at_s))
                 return "timestamp_s is not whole seconds since zero, of at most 12 digits";
-        const char *why = read_value(field[2], CPU, row);
+        const char *why = trace_read_value(field[2], CPU, row);
         if (!why)
-                why = read_value(field[3], MEMORY, row);
+                why = trace_read_value(field[3], MEMORY, row);
         if (!why && !row->has[CPU] && !row->has[MEMORY])
                 why = "cpu_cores and memory_bytes are both empty";
         return why;
@@ -199,7 +199,7 @@ void trace_release(struct trace *t)
 }
 
 /* More bytes behind those not read yet; 0 when there are some or the end is reached. */
-static int fill(struct trace *t, struct err *err)
+static int trace_fill(struct trace *t, struct err *err)
 {
         memmove(t->buf, t->buf + t->begin, t->end - t->begin);
         t->end -= t->begin;
@@ -235,7 +235,7 @@ static int next_line(struct trace *t, struct text *ret, struct err *err)
                         cut = true;
                         t->begin = t->end;
                 }
-                int rc = fill(t, err);
+                int rc = trace_fill(t, err);
                 if (rc < 0)
                         return rc;
         }

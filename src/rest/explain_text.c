@@ -16,9 +16,9 @@ char *factor_text(int thousandths, char out[static FACTOR_TEXT_MAX])
         return out;
 }
 
-static void say(char out[static WORDS_MAX], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static void explain_text_say(char out[static WORDS_MAX], const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-static void say(char out[static WORDS_MAX], const char *fmt, ...)
+static void explain_text_say(char out[static WORDS_MAX], const char *fmt, ...)
 {
         va_list args;
         va_start(args, fmt);
@@ -32,7 +32,7 @@ struct amounts {
         int used;
 };
 
-static const char *print(struct amounts *a, enum resource r, struct amount value)
+static const char *explain_text_print(struct amounts *a, enum resource r, struct amount value)
 {
         char *out = a->text[a->used++];
         if (!value.set)
@@ -44,7 +44,7 @@ static const char *print(struct amounts *a, enum resource r, struct amount value
         return amount_print(r, value.value, out);
 }
 
-static struct amount bound(int64_t value)
+static struct amount explain_text_bound(int64_t value)
 {
         return (struct amount){value > 0, value};
 }
@@ -56,12 +56,12 @@ static void say_samples(const struct explain_words *w, char *out)
         char since[WALL_TEXT_MAX], last[WALL_TEXT_MAX];
         const struct usage *u = w->facts->usage;
         if (!u || u->samples == 0) {
-                say(out, "nothing was learned yet");
+                explain_text_say(out, "nothing was learned yet");
                 return;
         }
-        say(out, "%lld samples since %s, the newest of %s; confidence %d %%", (long long)u->samples,
-            wall_print((struct wall){u->first_ms}, since), wall_print((struct wall){u->newest_ms}, last),
-            w->confidence_percent);
+        explain_text_say(out, "%lld samples since %s, the newest of %s; confidence %d %%", (long long)u->samples,
+                         wall_print((struct wall){u->first_ms}, since), wall_print((struct wall){u->newest_ms}, last),
+                         w->confidence_percent);
 }
 
 /* "0.392 to 0.412 cores", "812.0 to 853.2 Mi" */
@@ -82,13 +82,15 @@ static void say_percentile(const struct explain_words *w, const struct explain_s
         const struct histogram_place *p = &w->of->place;
         factor_text(w->facts->correct.policy->percentile * 100, percent);
         if (!w->of->learned) {
-                say(out, "no percentile: no weight is left in the histogram");
+                explain_text_say(out, "no percentile: no weight is left in the histogram");
                 return;
         }
         print_edges(r, p->bucket, edges);
-        say(out,
-            "%s %% of the weight lies in or below bucket %d (%s; %.1f %% below it, %.1f %% in it): its upper edge, %s",
-            percent, p->bucket, edges, 100 * p->below / p->total, 100 * p->here / p->total, print(&a, r, s->value));
+        explain_text_say(out,
+                         "%s %% of the weight lies in or below bucket %d (%s; %.1f %% below it, %.1f %% in it): its "
+                         "upper edge, %s",
+                         percent, p->bucket, edges, 100 * p->below / p->total, 100 * p->here / p->total,
+                         explain_text_print(&a, r, s->value));
 }
 
 static void say_kill(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -96,14 +98,15 @@ static void say_kill(const struct explain_words *w, const struct explain_step *s
         struct amounts a = {0};
         char at[WALL_TEXT_MAX];
         if (!s->value.set) {
-                say(out, "no kill for lack of memory is held");
+                explain_text_say(out, "no kill for lack of memory is held");
                 return;
         }
-        say(out, "a kill at %s asks for %s: %s", wall_print((struct wall){w->of->kill.at_ms}, at),
-            print(&a, MEMORY, s->value),
-            s->spoke                                     ? "more than the percentile, so it makes the model"
-            : (double)s->value.value > w->of->percentile ? "less than the week's peak, so it adds nothing"
-                                                         : "no more than the percentile, so it adds nothing");
+        explain_text_say(out, "a kill at %s asks for %s: %s", wall_print((struct wall){w->of->kill.at_ms}, at),
+                         explain_text_print(&a, MEMORY, s->value),
+                         s->spoke ? "more than the percentile, so it makes the model"
+                         : (double)s->value.value > w->of->percentile
+                                 ? "less than the week's peak, so it adds nothing"
+                                 : "no more than the percentile, so it adds nothing");
 }
 
 static void say_week(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -111,13 +114,14 @@ static void say_week(const struct explain_words *w, const struct explain_step *s
         struct amounts a = {0};
         char at[WALL_TEXT_MAX];
         if (!s->value.set) {
-                say(out, "no sample of the last seven days or of today");
+                explain_text_say(out, "no sample of the last seven days or of today");
                 return;
         }
         wall_print((struct wall){w->of->week_day * DAY_MS}, at);
         at[sizeof "2026-11-21" - 1] = '\0';
-        say(out, "the highest peak of a week, %s on %s: %s", print(&a, MEMORY, s->value), at,
-            s->spoke ? "more than anything else asks for, so it makes the model" : "no more, so it adds nothing");
+        explain_text_say(out, "the highest peak of a week, %s on %s: %s", explain_text_print(&a, MEMORY, s->value), at,
+                         s->spoke ? "more than anything else asks for, so it makes the model"
+                                  : "no more, so it adds nothing");
 }
 
 static void say_model(const struct explain_words *w, const struct explain_step *s, char *out)
@@ -125,9 +129,10 @@ static void say_model(const struct explain_words *w, const struct explain_step *
         struct amounts a = {0};
         enum resource r = w->facts->correct.resource;
         if (s->value.set)
-                say(out, "the model is %s, rounded up to a whole %s", print(&a, r, s->value), r == CPU ? "1m" : "1Mi");
+                explain_text_say(out, "the model is %s, rounded up to a whole %s", explain_text_print(&a, r, s->value),
+                                 r == CPU ? "1m" : "1Mi");
         else
-                say(out, "there is no model");
+                explain_text_say(out, "there is no model");
 }
 
 /* --- margin --- */
@@ -139,21 +144,22 @@ static void say_multiplier(const struct explain_words *w, const struct explain_s
         enum resource r = w->facts->correct.resource;
         factor_text(w->facts->correct.policy->multiplier, factor);
         if (s->value.set)
-                say(out, "%s x %s = %s", print(&a, r, (struct amount){true, w->of->estimate.model}), factor,
-                    print(&a, r, s->value));
+                explain_text_say(out, "%s x %s = %s",
+                                 explain_text_print(&a, r, (struct amount){true, w->of->estimate.model}), factor,
+                                 explain_text_print(&a, r, s->value));
         else
-                say(out, "no model to multiply by %s", factor);
+                explain_text_say(out, "no model to multiply by %s", factor);
 }
 
 static void say_rounding(const struct explain_words *w, const struct explain_step *s, char *out)
 {
         struct amounts a = {0};
         enum resource r = w->facts->correct.resource;
-        const char *step = print(&a, r, (struct amount){true, w->facts->correct.policy->round_to});
+        const char *step = explain_text_print(&a, r, (struct amount){true, w->facts->correct.policy->round_to});
         if (s->spoke)
-                say(out, "rounded up to a multiple of %s: %s", step, print(&a, r, s->value));
+                explain_text_say(out, "rounded up to a multiple of %s: %s", step, explain_text_print(&a, r, s->value));
         else
-                say(out, "a multiple of %s already", step);
+                explain_text_say(out, "a multiple of %s already", step);
 }
 
 /* --- rules --- */
@@ -198,48 +204,49 @@ static void say_spoken_rule(const struct explain_words *w, const struct explain_
         struct amounts a = {0};
         char factor[FACTOR_TEXT_MAX];
         const struct correct_facts *f = &w->facts->correct;
-        const char *value = print(&a, f->resource, s->value);
+        const char *value = explain_text_print(&a, f->resource, s->value);
         switch (s->rule) {
         case RULE_STATIC:
                 factor_text(f->policy->static_factor, factor);
-                say(out, "overcommit %s: original %s x %s = %s", w->overcommit, print(&a, f->resource, f->original),
-                    factor, value);
+                explain_text_say(out, "overcommit %s: original %s x %s = %s", w->overcommit,
+                                 explain_text_print(&a, f->resource, f->original), factor, value);
                 break;
         case RULE_MODEL:
-                say(out, "the model with its margin: %s", value);
+                explain_text_say(out, "the model with its margin: %s", value);
                 break;
         case RULE_LAST_GOOD:
-                say(out, "%s: %s stands, %s", state_name(f->state), value,
-                    f->last_good.set ? "which was published before" : "the original");
+                explain_text_say(out, "%s: %s stands, %s", state_name(f->state), value,
+                                 f->last_good.set ? "which was published before" : "the original");
                 break;
         case RULE_CLAMP:
-                say(out, "clamped to the profile's bounds (min %s, max %s): %s",
-                    print(&a, f->resource, bound(f->policy->min)), print(&a, f->resource, bound(f->policy->max)),
-                    value);
+                explain_text_say(out, "clamped to the profile's bounds (min %s, max %s): %s",
+                                 explain_text_print(&a, f->resource, explain_text_bound(f->policy->min)),
+                                 explain_text_print(&a, f->resource, explain_text_bound(f->policy->max)), value);
                 break;
         case RULE_ORIGINAL:
-                say(out, "not below the original: %s stands", value);
+                explain_text_say(out, "not below the original: %s stands", value);
                 break;
         case RULE_UNMANAGED:
-                say(out, "%s", why_unmanaged(s->reason));
+                explain_text_say(out, "%s", why_unmanaged(s->reason));
                 break;
         case RULE_RANGE:
-                say(out,
-                    f->pod_refused ? "the namespace's LimitRange lets no pod through that asks for less in all: %s"
-                                   : "the namespace's LimitRange lets nothing less through: %s",
-                    value);
+                explain_text_say(
+                        out,
+                        f->pod_refused ? "the namespace's LimitRange lets no pod through that asks for less in all: %s"
+                                       : "the namespace's LimitRange lets nothing less through: %s",
+                        value);
                 break;
         case RULE_QOS:
-                say(out,
-                    f->keep_guaranteed ? "the pod is Guaranteed and is kept so: %s"
-                                       : "takes the pod out of Guaranteed: condition QoSChanges; %s",
-                    value);
+                explain_text_say(out,
+                                 f->keep_guaranteed ? "the pod is Guaranteed and is kept so: %s"
+                                                    : "takes the pod out of Guaranteed: condition QoSChanges; %s",
+                                 value);
                 break;
         case RULE_LIMIT:
-                say(out, "never above the limit: %s", value);
+                explain_text_say(out, "never above the limit: %s", value);
                 break;
         default:
-                say(out, "%s", rules[s->rule].spoke);
+                explain_text_say(out, "%s", rules[s->rule].spoke);
                 break;
         }
 }
@@ -281,13 +288,13 @@ static void say_gate(const struct explain_words *w, const struct explain_step *s
 {
         bool waits = s->kind == EXPLAIN_GATE && s->gate == GATE_MODE && w->mode == APPLY_ON_DEPLOY;
         if (waits && s->reached && !s->spoke) {
-                say(out, "OnDeploy: what is recommended waits for the next deploy");
+                explain_text_say(out, "OnDeploy: what is recommended waits for the next deploy");
                 return;
         }
-        say(out, "%s",
-            !s->reached ? "not asked: a gate before it holds"
-            : s->spoke  ? gates[s->gate].holds
-                        : gates[s->gate].open);
+        explain_text_say(out, "%s",
+                         !s->reached ? "not asked: a gate before it holds"
+                         : s->spoke  ? gates[s->gate].holds
+                                     : gates[s->gate].open);
 }
 
 char *explain_words(const struct explain_words *w, const struct explain_step *s, char out[static WORDS_MAX])
@@ -318,7 +325,7 @@ char *explain_words(const struct explain_words *w, const struct explain_step *s,
                 if (s->spoke)
                         say_spoken_rule(w, s, out);
                 else
-                        say(out, "%s", rules[s->rule].silent);
+                        explain_text_say(out, "%s", rules[s->rule].silent);
                 break;
         default:
                 say_gate(w, s, out);

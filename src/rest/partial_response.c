@@ -59,16 +59,16 @@ static const char *const paths[] = {
 enum { PATHS = sizeof paths / sizeof paths[0] };
 
 /* Is head the beginning of path, by whole names? */
-static bool leads_to(struct text head, struct text path)
+static bool fields_leads_to(struct text head, struct text path)
 {
         return head.len <= path.len && (head.len == 0 || memcmp(head.p, path.p, head.len) == 0) &&
                (head.len == path.len || path.p[head.len] == '.');
 }
 
-static bool is_known(struct text path)
+static bool fields_is_known(struct text path)
 {
         for (int i = 0; i < PATHS; i++)
-                if (leads_to(path, text_of(paths[i])))
+                if (fields_leads_to(path, text_of(paths[i])))
                         return true;
         return false;
 }
@@ -82,7 +82,7 @@ int fields_parse(struct text from, struct fields *ret, struct err *err)
                 struct text path = {from.p + at, end - at};
                 if (ret->count == FIELDS_MOST)
                         return err_set(err, ERR_INVALID, "fields has more than %d paths", FIELDS_MOST);
-                if (path.len == 0 || !is_known(path))
+                if (path.len == 0 || !fields_is_known(path))
                         return err_set(err, ERR_INVALID,
                                        "'%.*s' in fields is no path of an item, such as metadata.name or "
                                        "status.containers.cpu.target",
@@ -101,15 +101,15 @@ static enum keep keep_of(const struct fields *f, struct text path)
 {
         enum keep keep = KEEP_NONE;
         for (int i = 0; i < f->count; i++) {
-                if (leads_to(f->path[i], path))
+                if (fields_leads_to(f->path[i], path))
                         return KEEP_ALL;
-                if (leads_to(path, f->path[i]))
+                if (fields_leads_to(path, f->path[i]))
                         keep = KEEP_SOME;
         }
         return keep;
 }
 
-static void put(struct buf *to, const char *p, size_t len)
+static void fields_put(struct buf *to, const char *p, size_t len)
 {
         int rc = buf_add(to, p, len);
         assert(rc == 0);
@@ -125,7 +125,7 @@ static void copy_object(const struct fields *f, struct json *j, char path[static
         struct text key;
         bool more = false;
         json_enter(j, '{');
-        put(to, "{", 1);
+        fields_put(to, "{", 1);
         while (json_key(j, &key)) {
                 size_t below = len + (len > 0) + key.len;
                 if (below >= PATH_MOST) {
@@ -140,19 +140,19 @@ static void copy_object(const struct fields *f, struct json *j, char path[static
                         json_skip(j);
                         continue;
                 }
-                put(to, ",\"", more ? 2 : 0);
-                put(to, "\"", more ? 0 : 1);
-                put(to, key.p, key.len);
-                put(to, "\":", 2);
+                fields_put(to, ",\"", more ? 2 : 0);
+                fields_put(to, "\"", more ? 0 : 1);
+                fields_put(to, key.p, key.len);
+                fields_put(to, "\":", 2);
                 more = true;
                 if (keep == KEEP_SOME) {
                         copy_value(f, j, path, below, to);
                 } else {
                         struct text raw = json_raw(j);
-                        put(to, raw.p, raw.len);
+                        fields_put(to, raw.p, raw.len);
                 }
         }
-        put(to, "}", 1);
+        fields_put(to, "}", 1);
 }
 
 static void copy_value(const struct fields *f, struct json *j, char path[static PATH_MOST], size_t len, struct buf *to)
@@ -163,16 +163,16 @@ static void copy_value(const struct fields *f, struct json *j, char path[static 
                 copy_object(f, j, path, len, to);
         } else if (what == '[') {
                 json_enter(j, '[');
-                put(to, "[", 1);
+                fields_put(to, "[", 1);
                 while (json_item(j)) {
-                        put(to, ",", more);
+                        fields_put(to, ",", more);
                         more = true;
                         copy_value(f, j, path, len, to);
                 }
-                put(to, "]", 1);
+                fields_put(to, "]", 1);
         } else {
                 struct text raw = json_raw(j);
-                put(to, raw.p, raw.len);
+                fields_put(to, raw.p, raw.len);
         }
 }
 

@@ -40,7 +40,7 @@ void answer_header(struct answer *a, const char *name, const char *value)
         a->header[a->headers++] = (struct answer_header){name, value};
 }
 
-static void clear(struct answer *a, unsigned status, const char *type)
+static void problem_clear(struct answer *a, unsigned status, const char *type)
 {
         buf_release(&a->body);
         *a = (struct answer){.status = status, .type = type};
@@ -49,7 +49,7 @@ static void clear(struct answer *a, unsigned status, const char *type)
 
 struct writer answer_begin(struct answer *a)
 {
-        clear(a, 200, "application/json");
+        problem_clear(a, 200, "application/json");
         return (struct writer){.b = &a->body};
 }
 
@@ -62,7 +62,7 @@ static void write_problem(struct answer *a, enum problem p, const char *paramete
         assert(p < PROBLEMS);
         vsnprintf(detail, sizeof detail, fmt, args);
         utf8_mend(detail); /* whatever came in may be quoted */
-        clear(a, problems[p].status, "application/problem+json");
+        problem_clear(a, problems[p].status, "application/problem+json");
         struct writer w = {.b = &a->body};
         writer_open(&w, NULL, '{');
         writer_text(&w, "type", text_of(problems[p].type));
@@ -97,28 +97,28 @@ int answer_bad_parameter(struct answer *a, const char *parameter, const char *fm
 
 /* 128 bits that tell contents apart, the same on every replica; made to be fast, not to withstand a forger: whoever can
  * choose the content of an answer can write Recommendations. */
-static uint64_t mix(uint64_t state, uint64_t word)
+static uint64_t problem_mix(uint64_t state, uint64_t word)
 {
         unsigned __int128 product = (unsigned __int128)(state ^ word) * 0x9e3779b97f4a7c15u;
         return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static void digest(struct text t, uint64_t ret[2])
+static void problem_digest(struct text t, uint64_t ret[2])
 {
         uint64_t a = 0x243f6a8885a308d3u ^ t.len, b = 0x13198a2e03707344u + t.len;
         for (size_t i = 0; i < t.len; i += 8) {
                 uint64_t word = 0;
                 size_t left = t.len - i;
                 memcpy(&word, t.p + i, left < 8 ? left : 8);
-                a = mix(a, word);
-                b = mix(b + 0xa4093822299f31d0u, word ^ (b << 7 | b >> 57));
+                a = problem_mix(a, word);
+                b = problem_mix(b + 0xa4093822299f31d0u, word ^ (b << 7 | b >> 57));
         }
-        ret[0] = mix(a, b);
-        ret[1] = mix(b, a ^ 0x082efa98ec4e6c89u);
+        ret[0] = problem_mix(a, b);
+        ret[1] = problem_mix(b, a ^ 0x082efa98ec4e6c89u);
 }
 
 /* A weak comparison, as If-None-Match has it: W/ does not count. */
-static bool lists(struct text header, struct text tag)
+static bool problem_lists(struct text header, struct text tag)
 {
         for (size_t i = 0; i + tag.len <= header.len; i++)
                 if (memcmp(header.p + i, tag.p, tag.len) == 0)
@@ -130,12 +130,12 @@ void answer_tag(struct answer *a, struct text if_none_match, struct arena *arena
 {
         uint64_t sum[2];
         char tag[40];
-        digest(buf_text(&a->body), sum);
+        problem_digest(buf_text(&a->body), sum);
         int len =
                 snprintf(tag, sizeof tag, "\"%016llx%016llx\"", (unsigned long long)sum[0], (unsigned long long)sum[1]);
         struct text text = {tag, (size_t)len};
         answer_header(a, "ETag", arena_text(arena, text));
-        if (lists(if_none_match, text)) {
+        if (problem_lists(if_none_match, text)) {
                 a->status = 304;
                 buf_reset(&a->body);
         }

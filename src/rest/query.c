@@ -32,7 +32,7 @@ static const struct {
 
 /* --- percent-encoding --- */
 
-static int hex(char c)
+static int query_hex(char c)
 {
         return c >= '0' && c <= '9'   ? c - '0'
                : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -40,7 +40,7 @@ static int hex(char c)
                                       : -1;
 }
 
-static bool is_utf8(const char *p, size_t len)
+static bool query_is_utf8(const char *p, size_t len)
 {
         for (size_t step; len > 0; p += step, len -= step) {
                 step = utf8_length(p, len);
@@ -57,8 +57,8 @@ struct text url_decode(struct text raw, bool plus, struct arena *a)
         for (size_t i = 0; i < raw.len; i++) {
                 char c = raw.p[i];
                 if (c == '%') {
-                        int high = i + 2 < raw.len ? hex(raw.p[i + 1]) : -1;
-                        int low = high >= 0 ? hex(raw.p[i + 2]) : -1;
+                        int high = i + 2 < raw.len ? query_hex(raw.p[i + 1]) : -1;
+                        int low = high >= 0 ? query_hex(raw.p[i + 2]) : -1;
                         if (low < 0)
                                 return (struct text){0};
                         c = (char)(high << 4 | low);
@@ -67,7 +67,7 @@ struct text url_decode(struct text raw, bool plus, struct arena *a)
                 out[len++] = c == '+' && plus && raw.p[i] == '+' ? ' ' : c;
         }
         out[len] = '\0';
-        return is_utf8(out, len) ? (struct text){out, len} : (struct text){0};
+        return query_is_utf8(out, len) ? (struct text){out, len} : (struct text){0};
 }
 
 /* --- parameters --- */
@@ -88,7 +88,7 @@ static int refuse_name(struct text name, enum route_name door, struct answer *re
         return rc;
 }
 
-static int find(struct text name, enum route_name door)
+static int query_find(struct text name, enum route_name door)
 {
         for (int p = 0; p < PARAMS; p++)
                 if (params[p].doors & DOOR(door) && text_is(name, params[p].name))
@@ -96,8 +96,8 @@ static int find(struct text name, enum route_name door)
         return PARAMS;
 }
 
-static int read_one(struct text piece, enum route_name door, struct arena *a, struct query *ret,
-                    struct answer *ret_answer)
+static int query_read_one(struct text piece, enum route_name door, struct arena *a, struct query *ret,
+                          struct answer *ret_answer)
 {
         const char *equals = piece.len ? memchr(piece.p, '=', piece.len) : NULL;
         struct text name = {piece.p, equals ? (size_t)(equals - piece.p) : piece.len}, value = {"", 0};
@@ -106,7 +106,7 @@ static int read_one(struct text piece, enum route_name door, struct arena *a, st
         name = url_decode(name, true, a);
         if (!name.p)
                 return answer_bad_parameter(ret_answer, "?", "a parameter's name is not percent-encoded UTF-8");
-        int p = find(name, door);
+        int p = query_find(name, door);
         if (p == PARAMS)
                 return refuse_name(name, door, ret_answer);
         if (query_has(ret, (enum param)p))
@@ -134,7 +134,7 @@ int query_read(struct text raw, enum route_name door, struct arena *a, struct qu
         for (size_t at = 0; at < raw.len;) {
                 const char *amp = memchr(raw.p + at, '&', raw.len - at);
                 size_t end = amp ? (size_t)(amp - raw.p) : raw.len;
-                int rc = read_one((struct text){raw.p + at, end - at}, door, a, ret, ret_answer);
+                int rc = query_read_one((struct text){raw.p + at, end - at}, door, a, ret, ret_answer);
                 if (rc < 0)
                         return rc;
                 at = end + 1;

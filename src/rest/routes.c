@@ -32,7 +32,7 @@ struct path {
         int count;
 };
 
-static bool split(struct text path, struct path *ret)
+static bool route_split(struct text path, struct path *ret)
 {
         ret->count = 0;
         if (path.len == 0 || path.p[0] != '/')
@@ -48,7 +48,7 @@ static bool split(struct text path, struct path *ret)
         return true;
 }
 
-static bool fits(const struct door *d, const struct path *p, struct text ret[static VARIABLES])
+static bool route_fits(const struct door *d, const struct path *p, struct text ret[static VARIABLES])
 {
         const char *want = d->path;
         for (int i = 0; i < p->count; i++) {
@@ -82,7 +82,7 @@ bool route_is_dns(struct text t, size_t most, bool dots)
         return true;
 }
 
-static int read_ns(struct text raw, struct arena *a, struct route *ret, struct answer *ret_answer)
+static int route_read_ns(struct text raw, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct text ns = url_decode(raw, false, a);
         if (!ns.p || !route_is_dns(ns, NS_MOST, false))
@@ -94,7 +94,7 @@ static int read_ns(struct text raw, struct arena *a, struct route *ret, struct a
         return 0;
 }
 
-static int read_name(struct text raw, struct arena *a, struct route *ret, struct answer *ret_answer)
+static int route_read_name(struct text raw, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct text name = url_decode(raw, false, a);
         if (!name.p || !route_is_dns(name, NAME_MOST, true))
@@ -109,9 +109,9 @@ static int read_name(struct text raw, struct arena *a, struct route *ret, struct
 static int read_variables(const struct text variable[static VARIABLES], const struct snapshot *v, struct arena *a,
                           struct route *ret, struct answer *ret_answer)
 {
-        int rc = variable[VARIABLE_NS].p ? read_ns(variable[VARIABLE_NS], a, ret, ret_answer) : 0;
+        int rc = variable[VARIABLE_NS].p ? route_read_ns(variable[VARIABLE_NS], a, ret, ret_answer) : 0;
         if (rc == 0 && variable[VARIABLE_NAME].p)
-                rc = read_name(variable[VARIABLE_NAME], a, ret, ret_answer);
+                rc = route_read_name(variable[VARIABLE_NAME], a, ret, ret_answer);
         if (rc == 0 && variable[VARIABLE_KIND].p)
                 rc = route_read_kind(variable[VARIABLE_KIND], v, a, ret, ret_answer);
         if (rc < 0 || !ret->kind)
@@ -139,7 +139,7 @@ static int wrong_method(const struct door *d, struct text method, struct answer 
         return ERR_INVALID;
 }
 
-static bool takes(const struct door *d, struct text method)
+static bool route_takes(const struct door *d, struct text method)
 {
         return text_is(method, d->method) || (text_is(method, "HEAD") && d->name != ROUTE_RENDER);
 }
@@ -155,8 +155,8 @@ static int read_dry_run(const struct query *q, struct route *ret, struct answer 
         return 0;
 }
 
-static int enter(const struct door *d, const struct text variable[static VARIABLES], const struct request *r,
-                 const struct snapshot *v, struct arena *a, struct route *ret, struct answer *ret_answer)
+static int route_enter(const struct door *d, const struct text variable[static VARIABLES], const struct request *r,
+                       const struct snapshot *v, struct arena *a, struct route *ret, struct answer *ret_answer)
 {
         struct query *q = arena_new(a, sizeof *q);
         *ret = (struct route){
@@ -166,7 +166,7 @@ static int enter(const struct door *d, const struct text variable[static VARIABL
                 .wants_learned = d->name == ROUTE_HISTOGRAM || d->name == ROUTE_HISTORY || d->name == ROUTE_EXPLAIN,
                 .query = q,
         };
-        if (!takes(d, r->method))
+        if (!route_takes(d, r->method))
                 return wrong_method(d, r->method, ret_answer);
         int rc = read_variables(variable, v, a, ret, ret_answer);
         if (rc == 0)
@@ -178,12 +178,12 @@ int route_match(const struct request *r, const struct snapshot *v, struct arena 
                 struct answer *ret_answer)
 {
         struct path path;
-        if (r->path.len > PATH_MAX_BYTES || !split(r->path, &path))
+        if (r->path.len > PATH_MAX_BYTES || !route_split(r->path, &path))
                 return no_door(ret_answer);
         for (int i = 0; i < DOORS; i++) {
                 struct text variable[VARIABLES] = {0};
-                if (fits(&doors[i], &path, variable))
-                        return enter(&doors[i], variable, r, v, a, ret, ret_answer);
+                if (route_fits(&doors[i], &path, variable))
+                        return route_enter(&doors[i], variable, r, v, a, ret, ret_answer);
         }
         return no_door(ret_answer);
 }

@@ -111,7 +111,7 @@ static void scene_init(struct scene *s, struct ask *k)
         deploy_answer(k->v, &s->subject, k->a, &s->deploy);
 }
 
-static struct explain_facts facts_of(const struct scene *s, int at, enum resource r)
+static struct explain_facts explain_facts_of(const struct scene *s, int at, enum resource r)
 {
         const struct snapshot_target *t = s->k->target;
         const struct snapshot_container *c = &t->container[at];
@@ -168,7 +168,7 @@ static void write_percentile(struct writer *w, const struct explain *e, enum res
         writer_double(w, "totalWeight", p->total);
 }
 
-static void write_learned(struct writer *w, const struct explain_words *words)
+static void explain_write_learned(struct writer *w, const struct explain_words *words)
 {
         const struct usage *u = words->facts->usage;
         writer_int(w, "samples", u ? u->samples : 0);
@@ -189,7 +189,7 @@ static void write_own(struct writer *w, const struct explain_words *words, const
         const struct correct_facts *f = &words->facts->correct;
         switch (s->kind) {
         case EXPLAIN_SAMPLES:
-                write_learned(w, words);
+                explain_write_learned(w, words);
                 break;
         case EXPLAIN_PERCENTILE:
                 write_percentile(w, words->of, f->resource, f->policy->percentile);
@@ -302,7 +302,7 @@ static void write_number(struct writer *w, const struct scene *s, int at, enum r
 {
         static const char *const overcommits[] = {"Dynamic", "Static", "StaticThenDynamic"};
         struct explain *e = arena_new(s->k->a, sizeof *e);
-        struct explain_facts f = facts_of(s, at, r);
+        struct explain_facts f = explain_facts_of(s, at, r);
         struct explain_words words = {&f, e, s->k->target->confidence_percent, s->apply.mode,
                                       overcommits[s->apply.overcommit]};
         explain(&f, e);

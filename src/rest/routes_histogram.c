@@ -58,7 +58,7 @@ static void write_buckets(struct writer *w, const struct histogram *h, double to
 }
 
 /* Rounded up. */
-static int64_t units_up(enum resource r, double value)
+static int64_t histogram_units_up(enum resource r, double value)
 {
         double units = r == CPU ? value * 1000 : value;
         int64_t whole = (int64_t)units;
@@ -75,13 +75,13 @@ static void write_percentiles(struct writer *w, const struct usage *u, enum reso
                 writer_open(w, NULL, '{');
                 writer_int(w, "percentile", percentiles[i] / 10);
                 writer_double(w, "value", value);
-                writer_amount(w, "quantity", r, (struct amount){true, units_up(r, value)});
+                writer_amount(w, "quantity", r, (struct amount){true, histogram_units_up(r, value)});
                 writer_close(w, '}');
         }
         writer_close(w, ']');
 }
 
-static void write_learned(struct writer *w, const struct usage *u, enum resource r)
+static void histogram_write_learned(struct writer *w, const struct usage *u, enum resource r)
 {
         const struct histogram *h = &u->of[r];
         char half_life[DURATION_TEXT_MAX];
@@ -96,7 +96,7 @@ static void write_learned(struct writer *w, const struct usage *u, enum resource
         write_percentiles(w, u, r);
         if (r == MEMORY && u->peak > 0) {
                 writer_open(w, "openPeak", '{');
-                writer_amount(w, "quantity", r, (struct amount){true, units_up(r, u->peak)});
+                writer_amount(w, "quantity", r, (struct amount){true, histogram_units_up(r, u->peak)});
                 writer_time(w, "time", u->peak_at_ms);
                 writer_close(w, '}');
         }
@@ -136,7 +136,7 @@ void answer_histogram(struct ask *k)
         writer_amount(&w, "model", r, amount_of_view(c->of[r].model));
         writer_amount(&w, "target", r, amount_of_view(c->of[r].target));
         if (u)
-                write_learned(&w, u, r);
+                histogram_write_learned(&w, u, r);
         else
                 write_nothing(&w);
         writer_close(&w, '}');

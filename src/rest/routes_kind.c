@@ -8,7 +8,7 @@
 
 enum { KIND_MOST = 253 };
 
-static char lower(char c)
+static char kind_to_lower(char c)
 {
         return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
@@ -20,7 +20,7 @@ static const struct {
 enum { SINGULARS = sizeof singulars / sizeof singulars[0] };
 
 /* NULL: the word has no such ending. */
-static const char *singular(struct text word, int way, struct arena *a)
+static const char *kind_singular(struct text word, int way, struct arena *a)
 {
         struct text ending = text_of(singulars[way].ending), instead = text_of(singulars[way].instead);
         if (word.len <= ending.len || !text_equal((struct text){word.p + word.len - ending.len, ending.len}, ending))
@@ -31,7 +31,7 @@ static const char *singular(struct text word, int way, struct arena *a)
         return out;
 }
 
-static bool ends_in(struct text word, const char *ending)
+static bool kind_ends_in(struct text word, const char *ending)
 {
         size_t len = strlen(ending);
         return word.len > len && memcmp(word.p + word.len - len, ending, len) == 0;
@@ -40,39 +40,42 @@ static bool ends_in(struct text word, const char *ending)
 /* The usual plural's singular, where nobody is known by any. */
 static int usual_way(struct text word)
 {
-        if (!ends_in(word, "s") || ends_in(word, "ss"))
+        if (!kind_ends_in(word, "s") || kind_ends_in(word, "ss"))
                 return 0;
-        if (ends_in(word, "ies"))
+        if (kind_ends_in(word, "ies"))
                 return 3;
-        return ends_in(word, "sses") || ends_in(word, "xes") || ends_in(word, "ches") || ends_in(word, "shes") ? 2 : 1;
+        return kind_ends_in(word, "sses") || kind_ends_in(word, "xes") || kind_ends_in(word, "ches") ||
+                               kind_ends_in(word, "shes")
+                       ? 2
+                       : 1;
 }
 
-static bool is_word(struct text t)
+static bool kind_is_word(struct text t)
 {
         for (size_t i = 0; i < t.len; i++) {
-                char c = lower(t.p[i]);
+                char c = kind_to_lower(t.p[i]);
                 if (!(c >= 'a' && c <= 'z') && (i == 0 || (!(c >= '0' && c <= '9') && c != '-')))
                         return false;
         }
         return t.len > 0;
 }
 
-static bool is_same(const char *small, const char *kind)
+static bool kind_is_same(const char *small, const char *kind)
 {
-        for (; *small && *small == lower(*kind); kind++)
+        for (; *small && *small == kind_to_lower(*kind); kind++)
                 small++;
         return !*small && !*kind;
 }
 
 /* A kind that a profile names; of any group where none is asked for. */
-static bool find_named(const struct snapshot *v, const char *small, struct text group, struct arena *a,
-                       struct route *ret)
+static bool kind_find_named(const struct snapshot *v, const char *small, struct text group, struct arena *a,
+                            struct route *ret)
 {
         for (size_t i = 0; i < v->profiles; i++) {
                 const struct profile_spec *p = v->profile[i]->spec;
                 for (int k = 0; k < p->targets; k++) {
                         struct text of = kind_group(text_of(p->target[k].api_version));
-                        if ((group.len && !text_equal(group, of)) || !is_same(small, p->target[k].kind))
+                        if ((group.len && !text_equal(group, of)) || !kind_is_same(small, p->target[k].kind))
                                 continue;
                         ret->group = arena_text(a, of);
                         ret->kind = p->target[k].kind;
@@ -95,20 +98,21 @@ static bool find_there(const struct snapshot *v, const char *small, struct text 
         return true;
 }
 
-static void guess(struct text word, struct text group, const struct snapshot *v, struct arena *a, struct route *ret)
+static void kind_guess(struct text word, struct text group, const struct snapshot *v, struct arena *a,
+                       struct route *ret)
 {
         char *text = arena_text(a, word);
         for (char *c = text; *c; c++)
-                *c = lower(*c);
+                *c = kind_to_lower(*c);
         struct text small = {text, word.len};
         for (int i = 0; v && i < SINGULARS; i++) {
-                const char *kind = singular(small, i, a);
-                if (kind && (find_named(v, kind, group, a, ret) || find_there(v, kind, group, a, ret)))
+                const char *kind = kind_singular(small, i, a);
+                if (kind && (kind_find_named(v, kind, group, a, ret) || find_there(v, kind, group, a, ret)))
                         return;
         }
         bool written = word.p[0] >= 'A' && word.p[0] <= 'Z';
         ret->group = arena_text(a, group);
-        ret->kind = written ? arena_text(a, word) : singular(small, usual_way(small), a);
+        ret->kind = written ? arena_text(a, word) : kind_singular(small, usual_way(small), a);
 }
 
 /* kubectl takes deployments.v1.apps, too. */
@@ -130,7 +134,7 @@ int route_read_kind(struct text raw, const struct snapshot *v, struct arena *a, 
                 word.len = (size_t)(dot - name.p);
                 group = without_version(text_of(dot + 1));
         }
-        if (!name.p || name.len > KIND_MOST || !is_word(word) || (dot && !route_is_dns(group, KIND_MOST, true)))
+        if (!name.p || name.len > KIND_MOST || !kind_is_word(word) || (dot && !route_is_dns(group, KIND_MOST, true)))
                 return answer_bad_parameter(ret_answer, "kind",
                                             "'%.64s' is not a kind, such as deploy, deployments.apps or Deployment",
                                             name.p ? name.p : "");
@@ -144,6 +148,6 @@ int route_read_kind(struct text raw, const struct snapshot *v, struct arena *a, 
                 ret->kind = known->kind;
                 return 0;
         }
-        guess(word, group, v, a, ret);
+        kind_guess(word, group, v, a, ret);
         return 0;
 }

@@ -41,7 +41,7 @@ static const char *token_of(const struct snapshot_target *t, struct arena *a)
 }
 
 /* The key's bytes; {NULL, 0} for what is not one of ours. */
-static struct text decode(struct text token, struct arena *a)
+static struct text list_decode(struct text token, struct arena *a)
 {
         char *out = arena_new(a, token.len + 1);
         size_t len = 0;
@@ -62,7 +62,7 @@ static struct text decode(struct text token, struct arena *a)
         return exact ? (struct text){out, len} : (struct text){0};
 }
 
-static bool is_key(struct text key)
+static bool list_is_key(struct text key)
 {
         int slashes = 0;
         for (size_t i = 0; i < key.len; i++) {
@@ -80,8 +80,8 @@ static int read_continue(struct ask *k, struct page *ret)
         ret->from = snapshot_after(k->v, ns, (struct text){"", 0});
         if (token.len == 0)
                 return 0;
-        struct text key = decode(token, k->a);
-        if (!key.p || !is_key(key)) {
+        struct text key = list_decode(token, k->a);
+        if (!key.p || !list_is_key(key)) {
                 answer_problem(k->ret, PROBLEM_EXPIRED, "continue cannot be read: begin again without it");
                 return ERR_INVALID;
         }
@@ -114,7 +114,7 @@ static int read_limit(struct ask *k, struct page *ret)
         return 0;
 }
 
-static int read_state(struct ask *k, struct page *ret)
+static int list_read_state(struct ask *k, struct page *ret)
 {
         struct text t = k->query->value[PARAM_STATE];
         if (!t.p)
@@ -128,7 +128,7 @@ static int read_state(struct ask *k, struct page *ret)
         return answer_bad_parameter(k->ret, "state", "state '%s' is not NoData, Learning, Ready, Stale or Held", t.p);
 }
 
-static int read_page(struct ask *k, struct page *ret)
+static int list_read_page(struct ask *k, struct page *ret)
 {
         struct err err;
         *ret = (struct page){0};
@@ -136,7 +136,7 @@ static int read_page(struct ask *k, struct page *ret)
                 return answer_bad_parameter(k->ret, "labelSelector", "%s", err.text);
         if (query_has(k->query, PARAM_FIELDS) && fields_parse(k->query->value[PARAM_FIELDS], &ret->fields, &err) < 0)
                 return answer_bad_parameter(k->ret, "fields", "%s", err.text);
-        int rc = read_state(k, ret);
+        int rc = list_read_state(k, ret);
         if (rc == 0)
                 rc = read_limit(k, ret);
         return rc == 0 ? read_continue(k, ret) : rc;
@@ -144,7 +144,7 @@ static int read_page(struct ask *k, struct page *ret)
 
 /* --- the page --- */
 
-static bool wanted(const struct page *p, const struct snapshot_target *t)
+static bool list_wanted(const struct page *p, const struct snapshot_target *t)
 {
         struct label_pair label[VIEW_LABELS_MAX];
         if (p->by_state && t->state != p->state)
@@ -176,7 +176,7 @@ void answer_list(struct ask *k)
         struct page p;
         struct buf scratch __attribute__((cleanup(buf_release_auto)));
         buf_init(&scratch, ITEM_BYTES);
-        if (read_page(k, &p) < 0)
+        if (list_read_page(k, &p) < 0)
                 return;
         struct writer w = answer_begin(k->ret);
         const struct snapshot_target *last = NULL;
@@ -189,7 +189,7 @@ void answer_list(struct ask *k)
                 if (*k->route->ns && strcmp(t->ns, k->route->ns) != 0)
                         break;
                 last = t;
-                if (!wanted(&p, t))
+                if (!list_wanted(&p, t))
                         continue;
                 write_item(&w, &p, t, &scratch);
                 left--;

@@ -9,7 +9,7 @@ enum { OUT_MAX = 128 << 20, REASONS_MAX = 16 };
 
 /* The type as we spell it, without parameters; NULL: none that is taken. What tells none is read as YAML, which JSON
  * is, too. */
-static const char *type_of(struct text given)
+static const char *render_type_of(struct text given)
 {
         static const char *const types[] = {"application/yaml", "application/x-yaml", "text/yaml", "text/plain",
                                             "application/json"};
@@ -48,7 +48,7 @@ static void reason_header(struct answer *ret, const struct render_row *row, size
                 answer_header(ret, "X-Halflife-Reason", arena_text(a, text_of(text)));
 }
 
-static void refuse(struct answer *ret, const struct err *err)
+static void render_refuse(struct answer *ret, const struct err *err)
 {
         answer_problem(ret, err->code == ERR_TOOBIG ? PROBLEM_TOO_LARGE : PROBLEM_INVALID_BODY, "%s", err->text);
 }
@@ -65,7 +65,7 @@ void route_render(const struct route *route, const struct request *r, const stru
 {
         struct err err = {0};
         size_t count;
-        const char *type = type_of(r->content_type);
+        const char *type = render_type_of(r->content_type);
         if (!type) {
                 answer_problem(ret, PROBLEM_UNSUPPORTED_TYPE,
                                "manifests are application/yaml, text/yaml, application/x-yaml, application/json or "
@@ -75,12 +75,12 @@ void route_render(const struct route *route, const struct request *r, const stru
         const struct render_options o = {.ns = text_of(route->ns), .one_ns = true};
         AUTO(render_free) struct render *done = render_new(&o);
         if (render_add(done, r->body, &err) < 0) {
-                refuse(ret, &err);
+                render_refuse(ret, &err);
                 return;
         }
         render_run(done, v);
         if (write_body(done, route->dry_run, type, ret, &err) < 0) {
-                refuse(ret, &err);
+                render_refuse(ret, &err);
                 return;
         }
         const struct render_row *row = render_rows(done, &count);

@@ -20,7 +20,7 @@ static const struct {
 };
 enum { FIELDS = sizeof fields / sizeof fields[0] };
 
-static struct amount amount_at(const struct snapshot_numbers *n, int field)
+static struct amount target_amount_at(const struct snapshot_numbers *n, int field)
 {
         snapshot_amount value;
         memcpy(&value, (const char *)n + fields[field].at, sizeof value);
@@ -31,7 +31,7 @@ static void write_numbers(struct writer *w, enum resource r, const struct snapsh
 {
         writer_open(w, resource_name(r), '{');
         for (int i = 0; i < FIELDS; i++)
-                writer_amount(w, fields[i].key, r, amount_at(n, i));
+                writer_amount(w, fields[i].key, r, target_amount_at(n, i));
         if (n->reason)
                 writer_text(w, "reason", text_of(reason_name((enum reason)n->reason)));
         writer_close(w, '}');
@@ -57,7 +57,7 @@ static void write_pod(struct writer *w, const struct snapshot_target *t)
                         struct pod_sum sum = {0};
                         for (uint16_t i = 0; i < t->containers; i++) {
                                 const struct snapshot_container *c = &t->container[i];
-                                struct amount a = amount_at(&c->of[r], f);
+                                struct amount a = target_amount_at(&c->of[r], f);
                                 if (!a.set && c->role == ROLE_INIT)
                                         a = amount_of_view(c->of[r].original);
                                 pod_sum_add(&sum, c->role, a);
@@ -74,7 +74,7 @@ static bool has_applied(const struct snapshot_container *c)
         return c->of[CPU].applied >= 0 || c->of[MEMORY].applied >= 0;
 }
 
-static const char *mode_of(const struct snapshot_target *t)
+static const char *target_mode_of(const struct snapshot_target *t)
 {
         return t->profile ? apply_mode_writes(t->profile->spec->apply.mode) : NULL;
 }
@@ -88,8 +88,8 @@ static void write_applied(struct writer *w, const struct snapshot_target *t)
                 return;
         writer_open(w, "applied", '{');
         writer_time(w, "time", t->applied_ms);
-        if (mode_of(t))
-                writer_text(w, "mode", text_of(mode_of(t)));
+        if (target_mode_of(t))
+                writer_text(w, "mode", text_of(target_mode_of(t)));
         writer_open(w, "containers", '[');
         for (uint16_t i = first; i < t->containers; i++) {
                 if (!has_applied(&t->container[i]))

@@ -8,7 +8,7 @@ enum { LABELS_MOST = 64 };
 /* --- what the manifest asks for --- */
 
 /* The owner's words as the view has them: what stands now is ours or his, but the original is always his. */
-static void recall(const struct snapshot_container *from, struct deploy_container *to)
+static void workload_recall(const struct snapshot_container *from, struct deploy_container *to)
 {
         *to = (struct deploy_container){.name = text_of(from->name), .role = (enum container_role)from->role};
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -28,7 +28,7 @@ struct deploy_subject subject_of(const struct ask *k)
         struct label_pair *label = NULL;
         size_t labels = 0;
         for (size_t i = 0; i < known; i++)
-                recall(&t->container[i], &container[i]);
+                workload_recall(&t->container[i], &container[i]);
         if (t && !t->profile) { /* gone: who comes back by this name is judged by what was remembered of it */
                 label = arena_new(k->a, VIEW_LABELS_MAX * sizeof *label);
                 labels = snapshot_unpack_labels(t->labels, t->labels_size, label, VIEW_LABELS_MAX);
@@ -89,7 +89,7 @@ static int read_original(struct ask *k, struct amount ret[static RESOURCES])
         return 0;
 }
 
-static int read_labels(struct ask *k, struct deploy_subject *s)
+static int workload_read_labels(struct ask *k, struct deploy_subject *s)
 {
         struct text left = k->query->value[PARAM_LABELS], pair;
         struct label_pair *label = arena_new(k->a, LABELS_MOST * sizeof *label);
@@ -206,7 +206,7 @@ static void write_unknown(struct writer *w, const struct ask *k, const struct de
         writer_close(w, '}');
 }
 
-static bool refuse(struct ask *k)
+static bool workload_refuse(struct ask *k)
 {
         bool has_original = query_has(k->query, PARAM_ORIGINAL);
         if (!has_original && !k->target)
@@ -231,12 +231,12 @@ void answer_not_known(struct ask *k)
 
 void answer_workload(struct ask *k)
 {
-        if (refuse(k))
+        if (workload_refuse(k))
                 return;
         struct deploy_subject s = subject_of(k);
         if (query_has(k->query, PARAM_ORIGINAL) && put_original(k, &s) < 0)
                 return;
-        if (query_has(k->query, PARAM_LABELS) && read_labels(k, &s) < 0)
+        if (query_has(k->query, PARAM_LABELS) && workload_read_labels(k, &s) < 0)
                 return;
         struct deploy_answer d;
         deploy_answer(k->v, &s, k->a, &d);

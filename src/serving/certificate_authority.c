@@ -38,7 +38,7 @@ static inline void key_free(gnutls_x509_privkey_t k)
 }
 MEM_AUTO(key_free, gnutls_x509_privkey_t)
 
-static gnutls_datum_t datum_of(const char *text)
+static gnutls_datum_t authority_datum_of(const char *text)
 {
         return (gnutls_datum_t){(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)};
 }
@@ -54,7 +54,7 @@ static char *text_of_datum(gnutls_datum_t *d)
 static gnutls_x509_crt_t crt_read(const char *pem)
 {
         gnutls_x509_crt_t c;
-        gnutls_datum_t d = datum_of(pem);
+        gnutls_datum_t d = authority_datum_of(pem);
         if (gnutls_x509_crt_init(&c) < 0)
                 return NULL;
         if (gnutls_x509_crt_import(c, &d, GNUTLS_X509_FMT_PEM) < 0) {
@@ -67,7 +67,7 @@ static gnutls_x509_crt_t crt_read(const char *pem)
 static gnutls_x509_privkey_t key_read(const char *pem)
 {
         gnutls_x509_privkey_t k;
-        gnutls_datum_t d = datum_of(pem);
+        gnutls_datum_t d = authority_datum_of(pem);
         if (gnutls_x509_privkey_init(&k) < 0)
                 return NULL;
         if (gnutls_x509_privkey_import2(k, &d, GNUTLS_X509_FMT_PEM, NULL, 0) < 0) {
@@ -124,12 +124,12 @@ static void held_release(struct held *h)
         *h = (struct held){0};
 }
 
-static gnutls_x509_crt_t newest(const struct held *h)
+static gnutls_x509_crt_t authority_newest(const struct held *h)
 {
         return h->root[h->roots - 1];
 }
 
-static bool is_pair(gnutls_x509_crt_t c, gnutls_x509_privkey_t k)
+static bool authority_is_pair(gnutls_x509_crt_t c, gnutls_x509_privkey_t k)
 {
         unsigned char of_cert[64], of_key[64];
         size_t cert_size = sizeof of_cert, key_size = sizeof of_key;
@@ -140,7 +140,7 @@ static bool is_pair(gnutls_x509_crt_t c, gnutls_x509_privkey_t k)
 
 static bool held_read(const struct certificate_authority *a, struct held *h)
 {
-        gnutls_datum_t roots = datum_of(a->roots ? a->roots : "");
+        gnutls_datum_t roots = authority_datum_of(a->roots ? a->roots : "");
         h->roots = ROOTS_MAX;
         if (!a->roots || !a->key || !a->cert || !a->cert_key ||
             gnutls_x509_crt_list_import(h->root, &h->roots, &roots, GNUTLS_X509_FMT_PEM,
@@ -151,7 +151,8 @@ static bool held_read(const struct certificate_authority *a, struct held *h)
         h->key = key_read(a->key);
         h->cert = crt_read(a->cert);
         h->cert_key = key_read(a->cert_key);
-        return h->key && h->cert && h->cert_key && is_pair(newest(h), h->key) && is_pair(h->cert, h->cert_key);
+        return h->key && h->cert && h->cert_key && authority_is_pair(authority_newest(h), h->key) &&
+               authority_is_pair(h->cert, h->cert_key);
 }
 
 /* Also by the key: every root of ours has the same name. */
@@ -181,12 +182,12 @@ static bool is_trusted(const struct held *h)
 
 /* --- making --- */
 
-static int failed(int rc, const char *what, struct err *err)
+static int authority_failed(int rc, const char *what, struct err *err)
 {
         return rc < 0 ? err_set(err, ERR_IO, "%s cannot be made: %s", what, gnutls_strerror(rc)) : 0;
 }
 
-static int describe(gnutls_x509_crt_t c, const char *name, int64_t days, struct wall now)
+static int authority_describe(gnutls_x509_crt_t c, const char *name, int64_t days, struct wall now)
 {
         unsigned char serial[SERIAL_BYTES];
         int rc = gnutls_rnd(GNUTLS_RND_NONCE, serial, sizeof serial);
@@ -233,7 +234,7 @@ static int key_make(gnutls_x509_privkey_t *ret)
 }
 
 /* Tells a root from the one before it, where keys are compared by these. */
-static int identify(gnutls_x509_crt_t c, gnutls_x509_crt_t root)
+static int authority_identify(gnutls_x509_crt_t c, gnutls_x509_crt_t root)
 {
         unsigned char id[64];
         size_t size = sizeof id;
@@ -246,7 +247,7 @@ static int identify(gnutls_x509_crt_t c, gnutls_x509_crt_t root)
         return rc < 0 ? rc : gnutls_x509_crt_set_authority_key_id(c, id, size);
 }
 
-static int print(gnutls_x509_crt_t c, gnutls_x509_privkey_t k, char **ret_cert, char **ret_key)
+static int authority_print(gnutls_x509_crt_t c, gnutls_x509_privkey_t k, char **ret_cert, char **ret_key)
 {
         gnutls_datum_t cert, key;
         int rc = gnutls_x509_crt_export2(c, GNUTLS_X509_FMT_PEM, &cert);
@@ -263,8 +264,8 @@ static int print(gnutls_x509_crt_t c, gnutls_x509_privkey_t k, char **ret_cert, 
 }
 
 /* names NULL: a root that signs itself. */
-static int make(const char *const *names, int count, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
-                struct wall now, char **ret_cert, char **ret_key)
+static int authority_make(const char *const *names, int count, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
+                          struct wall now, char **ret_cert, char **ret_key)
 {
         AUTO(crt_free) gnutls_x509_crt_t c = NULL;
         AUTO(key_free) gnutls_x509_privkey_t k = NULL;
@@ -272,17 +273,17 @@ static int make(const char *const *names, int count, gnutls_x509_crt_t root, gnu
         if (rc >= 0)
                 rc = key_make(&k);
         if (rc >= 0)
-                rc = describe(c, names ? "halflife" : "halflife CA", names ? AUTHORITY_LEAF_DAYS : AUTHORITY_ROOT_DAYS,
-                              now);
+                rc = authority_describe(c, names ? "halflife" : "halflife CA",
+                                        names ? AUTHORITY_LEAF_DAYS : AUTHORITY_ROOT_DAYS, now);
         if (rc >= 0)
                 rc = names ? describe_leaf(c, names, count) : describe_root(c);
         if (rc >= 0)
                 rc = gnutls_x509_crt_set_key(c, k);
         if (rc >= 0)
-                rc = identify(c, root ? root : c);
+                rc = authority_identify(c, root ? root : c);
         if (rc >= 0)
                 rc = gnutls_x509_crt_sign2(c, root ? root : c, root ? root_key : k, GNUTLS_DIG_SHA256, 0);
-        return rc < 0 ? rc : print(c, k, ret_cert, ret_key);
+        return rc < 0 ? rc : authority_print(c, k, ret_cert, ret_key);
 }
 
 /* --- whom else to trust --- */
@@ -292,7 +293,7 @@ static gnutls_x509_crt_t signer_of(const char *roots_pem, const char *cert_pem)
 {
         struct held h = {.roots = ROOTS_MAX};
         gnutls_x509_crt_t signer = NULL;
-        gnutls_datum_t roots = datum_of(roots_pem);
+        gnutls_datum_t roots = authority_datum_of(roots_pem);
         if (gnutls_x509_crt_list_import(h.root, &h.roots, &roots, GNUTLS_X509_FMT_PEM,
                                         GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED) < 1)
                 return NULL;
@@ -326,11 +327,11 @@ void certificate_authority_keep(struct certificate_authority *a, const char *roo
 
 /* --- what is due --- */
 
-static int sign(struct certificate_authority *a, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
-                const char *const *names, int count, struct wall now, struct err *err)
+static int authority_sign(struct certificate_authority *a, gnutls_x509_crt_t root, gnutls_x509_privkey_t root_key,
+                          const char *const *names, int count, struct wall now, struct err *err)
 {
         char *cert, *key;
-        int rc = failed(make(names, count, root, root_key, now, &cert, &key), "a certificate", err);
+        int rc = authority_failed(authority_make(names, count, root, root_key, now, &cert, &key), "a certificate", err);
         if (rc < 0)
                 return rc;
         struct certificate_authority old = {.cert = a->cert, .cert_key = a->cert_key};
@@ -340,15 +341,17 @@ static int sign(struct certificate_authority *a, gnutls_x509_crt_t root, gnutls_
         return 0;
 }
 
-static int begin(struct certificate_authority *a, const char *const *names, int count, struct wall now, struct err *err)
+static int authority_begin(struct certificate_authority *a, const char *const *names, int count, struct wall now,
+                           struct err *err)
 {
         struct certificate_authority fresh = {0};
-        int rc = failed(make(NULL, 0, NULL, NULL, now, &fresh.roots, &fresh.key), "an authority", err);
+        int rc = authority_failed(authority_make(NULL, 0, NULL, NULL, now, &fresh.roots, &fresh.key), "an authority",
+                                  err);
         if (rc < 0)
                 return rc;
         AUTO(crt_free) gnutls_x509_crt_t root = crt_read(fresh.roots);
         AUTO(key_free) gnutls_x509_privkey_t key = key_read(fresh.key);
-        rc = root && key ? sign(&fresh, root, key, names, count, now, err)
+        rc = root && key ? authority_sign(&fresh, root, key, names, count, now, err)
                          : err_set(err, ERR_IO, "an authority cannot be read back");
         if (rc < 0) {
                 certificate_authority_release(&fresh);
@@ -362,7 +365,7 @@ static int begin(struct certificate_authority *a, const char *const *names, int 
 static int add_root(struct certificate_authority *a, struct wall now, struct err *err)
 {
         char *root, *key;
-        int rc = failed(make(NULL, 0, NULL, NULL, now, &root, &key), "an authority", err);
+        int rc = authority_failed(authority_make(NULL, 0, NULL, NULL, now, &root, &key), "an authority", err);
         if (rc < 0)
                 return rc;
         struct certificate_authority old = {.roots = a->roots, .key = a->key};
@@ -376,7 +379,7 @@ static int add_root(struct certificate_authority *a, struct wall now, struct err
 static int drop_root(struct certificate_authority *a, gnutls_x509_crt_t keep, struct err *err)
 {
         gnutls_datum_t pem;
-        int rc = failed(gnutls_x509_crt_export2(keep, GNUTLS_X509_FMT_PEM, &pem), "the roots", err);
+        int rc = authority_failed(gnutls_x509_crt_export2(keep, GNUTLS_X509_FMT_PEM, &pem), "the roots", err);
         if (rc < 0)
                 return rc;
         mem_free(a->roots);
@@ -385,22 +388,24 @@ static int drop_root(struct certificate_authority *a, gnutls_x509_crt_t keep, st
 }
 
 /* Would anybody take it at this time? Clocks that were ahead leave one behind that is not valid yet. */
-static bool is_valid(gnutls_x509_crt_t c, struct wall now)
+static bool authority_is_valid(gnutls_x509_crt_t c, struct wall now)
 {
         return now.ms >= since_ms(c) - EARLY_MS && now.ms < until_ms(c);
 }
 
 /* The rules, the first that speaks is done. */
-static enum certificate_authority_due due(const struct held *h, const char *const *names, int count, struct wall now)
+static enum certificate_authority_due authority_due(const struct held *h, const char *const *names, int count,
+                                                    struct wall now)
 {
-        bool by_newest = is_signed_by(h->cert, newest(h)), spread = now.ms - since_ms(newest(h)) >= AUTHORITY_SPREAD_MS;
-        if (!is_trusted(h) || now.ms >= until_ms(newest(h)))
+        bool by_newest = is_signed_by(h->cert, authority_newest(h)),
+             spread = now.ms - since_ms(authority_newest(h)) >= AUTHORITY_SPREAD_MS;
+        if (!is_trusted(h) || now.ms >= until_ms(authority_newest(h)))
                 return AUTHORITY_NEW;
-        if (h->roots == 1 && is_old(newest(h), now))
+        if (h->roots == 1 && is_old(authority_newest(h), now))
                 return AUTHORITY_ADDS_ROOT;
         if (by_newest && (is_old(h->cert, now) || !has_names(h->cert, names, count)))
                 return AUTHORITY_SIGNS;
-        if (!by_newest && (spread || !is_valid(h->cert, now) || !has_names(h->cert, names, count)))
+        if (!by_newest && (spread || !authority_is_valid(h->cert, now) || !has_names(h->cert, names, count)))
                 return AUTHORITY_SIGNS;
         if (h->roots > 1 && by_newest && now.ms - since_ms(h->cert) >= AUTHORITY_SPREAD_MS)
                 return AUTHORITY_DROPS_ROOT;
@@ -412,21 +417,21 @@ int certificate_authority_step(struct certificate_authority *a, const char *cons
 {
         struct held h = {0};
         int rc = 0;
-        *ret = held_read(a, &h) ? due(&h, names, count, now) : AUTHORITY_NEW;
+        *ret = held_read(a, &h) ? authority_due(&h, names, count, now) : AUTHORITY_NEW;
         switch (*ret) {
         case AUTHORITY_STANDS:
                 break;
         case AUTHORITY_NEW:
-                rc = begin(a, names, count, now, err);
+                rc = authority_begin(a, names, count, now, err);
                 break;
         case AUTHORITY_ADDS_ROOT:
                 rc = add_root(a, now, err);
                 break;
         case AUTHORITY_SIGNS:
-                rc = sign(a, newest(&h), h.key, names, count, now, err);
+                rc = authority_sign(a, authority_newest(&h), h.key, names, count, now, err);
                 break;
         case AUTHORITY_DROPS_ROOT:
-                rc = drop_root(a, newest(&h), err);
+                rc = drop_root(a, authority_newest(&h), err);
                 break;
         }
         held_release(&h);

@@ -49,7 +49,7 @@ struct text_room {
         char *at;
 };
 
-static struct text put(struct text_room *room, struct text t)
+static struct text owner_put(struct text_room *room, struct text t)
 {
         struct text copy = {room->at, t.len};
         if (t.len)
@@ -66,16 +66,16 @@ static struct admission_owner *owner_copy(const struct admission_owner *o)
         struct admission_owner *copy = mem_new(sizeof *copy + o->labels * sizeof *o->label + size);
         struct label_pair *label = (struct label_pair *)(copy + 1);
         struct text_room room = {(char *)(label + o->labels)};
-        *copy = (struct admission_owner){put(&room, o->group),
-                                         put(&room, o->kind),
-                                         put(&room, o->name),
+        *copy = (struct admission_owner){owner_put(&room, o->group),
+                                         owner_put(&room, o->kind),
+                                         owner_put(&room, o->name),
                                          label,
                                          o->labels,
                                          o->apply_never,
                                          o->unseen};
         for (size_t i = 0; i < o->labels; i++) {
-                label[i].key = put(&room, o->label[i].key);
-                label[i].value = put(&room, o->label[i].value);
+                label[i].key = owner_put(&room, o->label[i].key);
+                label[i].value = owner_put(&room, o->label[i].value);
         }
         return copy;
 }
@@ -107,8 +107,8 @@ static bool is_ours(const struct cache *w, struct text group, struct text kind)
         return false;
 }
 
-static const struct workload *known(struct cache *w, struct text group, struct text kind, const char *ns,
-                                    struct text name)
+static const struct workload *owner_known(struct cache *w, struct text group, struct text kind, const char *ns,
+                                          struct text name)
 {
         AUTO(mem_free) char *own_group = mem_string_n(group.p, group.len);
         AUTO(mem_free) char *own_kind = mem_string_n(kind.p, kind.len);
@@ -117,19 +117,20 @@ static const struct workload *known(struct cache *w, struct text group, struct t
 }
 
 /* Whoever holds the template that it runs, else its controller. */
-static const struct controller_owner *above(const struct workload *wl)
+static const struct controller_owner *owner_above(const struct workload *wl)
 {
         const struct controller_owner *refers = &workload_more(wl)->refers;
         return refers->kind ? refers : &wl->owner_ref;
 }
 
 /* Upwards from a workload that is known, as far as the chain is told. */
-static struct admission_owner *climb(struct cache *w, const struct workload *wl)
+static struct admission_owner *owner_climb(struct cache *w, const struct workload *wl)
 {
-        for (int i = 0; i < CLIMB_MAX && above(wl)->kind; i++) {
-                struct text group = kind_group(text_of(above(wl)->api_version)), kind = text_of(above(wl)->kind);
-                struct text name = text_of(above(wl)->name);
-                const struct workload *up = known(w, group, kind, wl->ns, name);
+        for (int i = 0; i < CLIMB_MAX && owner_above(wl)->kind; i++) {
+                struct text group = kind_group(text_of(owner_above(wl)->api_version)),
+                            kind = text_of(owner_above(wl)->kind);
+                struct text name = text_of(owner_above(wl)->name);
+                const struct workload *up = owner_known(w, group, kind, wl->ns, name);
                 if (!up && is_ours(w, group, kind))
                         return owner_named(group, kind, name);
                 if (!up)
@@ -157,7 +158,7 @@ static void kept_clear(struct owner_lookup *k)
         k->kept = (struct map){0};
 }
 
-static void keep(struct owner_lookup *k, const char *key, const struct admission_owner *owner, struct mono now)
+static void owner_keep(struct owner_lookup *k, const char *key, const struct admission_owner *owner, struct mono now)
 {
         struct kept *old = map_drop(&k->kept, text_of(key));
         if (old)
@@ -199,7 +200,7 @@ static void quest_end(struct quest *q)
 {
         struct mono now = loop_now(client_loop(q->kin->client)).mono;
         if (q->best && !q->best->unseen)
-                keep(q->kin, q->key, q->best, now);
+                owner_keep(q->kin, q->key, q->best, now);
         q->found(q->arg, STEAL(&q->best));
         quest_take_out(q);
 }
@@ -211,7 +212,7 @@ static void quest_end_unseen(struct quest *q)
         quest_end(q);
 }
 
-static void better(struct quest *q, struct admission_owner *owner)
+static void owner_better(struct quest *q, struct admission_owner *owner)
 {
         mem_free(q->best);
         q->best = owner;
@@ -224,18 +225,18 @@ static char *version_of(struct text api_version)
         return mem_string_n(version.p, version.len);
 }
 
-static void ask(struct quest *q);
+static void owner_ask(struct quest *q);
 
-static void step_up(struct quest *q, const struct owner_ref *to, struct text group)
+static void owner_step_up(struct quest *q, const struct owner_ref *to, struct text group)
 {
         struct cache *w = q->kin->cache;
-        const struct workload *up = known(w, group, to->kind, q->ns, to->name);
+        const struct workload *up = owner_known(w, group, to->kind, q->ns, to->name);
         if (up) {
-                better(q, climb(w, up));
+                owner_better(q, owner_climb(w, up));
                 quest_end(q);
                 return;
         }
-        better(q, owner_named(group, to->kind, to->name));
+        owner_better(q, owner_named(group, to->kind, to->name));
         mem_free(q->group);
         mem_free(q->version);
         mem_free(q->kind);
@@ -244,25 +245,25 @@ static void step_up(struct quest *q, const struct owner_ref *to, struct text gro
         q->version = version_of(to->api_version);
         q->kind = mem_string_n(to->kind.p, to->kind.len);
         q->name = mem_string_n(to->name.p, to->name.len);
-        ask(q);
+        owner_ask(q);
 }
 
-static void take(struct quest *q, const struct object_view *meta, const struct owner_ref *up)
+static void owner_take(struct quest *q, const struct object_view *meta, const struct owner_ref *up)
 {
         struct arena arena = {0};
         struct label_pair *label = arena_new(&arena, (size_t)(meta->labels + 1) * sizeof *label);
         struct text group = kind_group(up->api_version);
         for (int i = 0; i < meta->labels; i++)
                 label[i] = (struct label_pair){meta->label[i].key, meta->label[i].value};
-        better(q, owner_copy(&(struct admission_owner){.group = text_of(q->group),
-                                                       .kind = text_of(q->kind),
-                                                       .name = text_of(q->name),
-                                                       .label = label,
-                                                       .labels = (size_t)meta->labels,
-                                                       .apply_never = meta->annotation.apply.len > 0}));
+        owner_better(q, owner_copy(&(struct admission_owner){.group = text_of(q->group),
+                                                             .kind = text_of(q->kind),
+                                                             .name = text_of(q->name),
+                                                             .label = label,
+                                                             .labels = (size_t)meta->labels,
+                                                             .apply_never = meta->annotation.apply.len > 0}));
         arena_release(&arena);
         if (up->kind.len && is_ours(q->kin->cache, group, up->kind))
-                step_up(q, up, group);
+                owner_step_up(q, up, group);
         else
                 quest_end(q);
 }
@@ -278,7 +279,7 @@ static struct owner_ref read_above(const struct quest *q, struct text body, cons
         return refers ? view->refers : meta->owner;
 }
 
-static void answered(void *arg, const struct client_answer *a)
+static void owner_answered(void *arg, const struct client_answer *a)
 {
         struct quest *q = arg;
         struct arena arena = {0};
@@ -286,7 +287,7 @@ static void answered(void *arg, const struct client_answer *a)
         q->call = NULL;
         if (a->err.code == 0 && decode_object(a->body, &arena, &meta, NULL) == 0) {
                 const struct owner_ref up = read_above(q, a->body, &meta, &arena);
-                take(q, &meta, &up);
+                owner_take(q, &meta, &up);
         } else if (a->err.code == ERR_NOTFOUND)
                 quest_end(q); /* gone: it has no word in it any more */
         else
@@ -295,7 +296,7 @@ static void answered(void *arg, const struct client_answer *a)
 }
 
 /* One more step, where its kind is of the table and there is time; else what was found so far is the answer. */
-static void ask(struct quest *q)
+static void owner_ask(struct quest *q)
 {
         const struct kind *k = kind_find(text_of(q->group), text_of(q->kind));
         int64_t left = LOOK_MS - (loop_now(client_loop(q->kin->client)).mono.ns - q->began.ns) / 1000000;
@@ -310,7 +311,7 @@ static void ask(struct quest *q)
         AUTO(mem_free) char *path = path_of(k->group, q->version, q->ns, k->plural, q->name, NULL);
         const struct call call = {
                 .method = HTTP_GET, .path = path, .deadline_ms = left, .body_max = BODY_MAX, .urgent = true};
-        q->call = client_start(q->kin->client, &call, answered, q);
+        q->call = client_start(q->kin->client, &call, owner_answered, q);
 }
 
 static struct quest *quest_new(struct owner_lookup *k, const struct owner_lookup_call *from, struct text group,
@@ -351,16 +352,16 @@ static bool may_look(struct owner_lookup *k, struct mono now)
 void owner_lookup_find(struct owner_lookup *k, const struct owner_lookup_call *from)
 {
         struct text group = kind_group(text_of(from->api_version));
-        const struct workload *wl = known(k->cache, group, text_of(from->kind), from->ns, text_of(from->name));
+        const struct workload *wl = owner_known(k->cache, group, text_of(from->kind), from->ns, text_of(from->name));
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", from->ns, from->api_version, from->kind, from->name);
         struct mono now = loop_now(client_loop(k->client)).mono;
         const struct admission_owner *kept = kept_find(k, key, now);
         if (wl)
-                from->found(from->arg, climb(k->cache, wl));
+                from->found(from->arg, owner_climb(k->cache, wl));
         else if (kept)
                 from->found(from->arg, owner_copy(kept));
         else if (may_look(k, now))
-                ask(quest_new(k, from, group, key));
+                owner_ask(quest_new(k, from, group, key));
         else
                 from->found(from->arg, NULL);
 }

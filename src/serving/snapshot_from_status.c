@@ -131,7 +131,7 @@ const struct snapshot_quota *snapshot_quota_new(struct snapshot *v, const struct
         return to;
 }
 
-static bool says(const struct published *p, const char *condition)
+static bool snapshot_says(const struct published *p, const char *condition)
 {
         for (int i = 0; i < p->conditions; i++)
                 if (p->condition[i].status && strcmp(p->condition[i].type, condition) == 0)
@@ -140,7 +140,7 @@ static bool says(const struct published *p, const char *condition)
 }
 
 /* For canaries of its profile. */
-static bool waits(const struct published *p)
+static bool snapshot_waits(const struct published *p)
 {
         for (int i = 0; i < p->conditions; i++)
                 if (p->condition[i].status && strcmp(p->condition[i].type, "Canary") == 0)
@@ -148,7 +148,7 @@ static bool waits(const struct published *p)
         return false;
 }
 
-static bool is_orphaned(const struct published *p)
+static bool snapshot_is_orphaned(const struct published *p)
 {
         for (int i = 0; i < p->conditions; i++)
                 if (strcmp(p->condition[i].type, "Applied") == 0)
@@ -166,7 +166,7 @@ static void read_pod_asks(const struct published *p, bool ret[static RESOURCES])
 }
 
 /* The applied values of a Recommendation are what stands as ours, as far as it tells: what is set, or what runs. */
-static snapshot_amount standing(const struct published *p, const struct snapshot_numbers *n)
+static snapshot_amount snapshot_standing(const struct published *p, const struct snapshot_numbers *n)
 {
         if (p->in_place)
                 return n->applied;
@@ -182,7 +182,7 @@ static const struct snapshot_container *published_containers(struct snapshot *v,
                 to[i].state = (uint8_t)(gone ? STATE_STALE : p->row[i].state);
                 for (enum resource r = CPU; r < RESOURCES; r++) {
                         to[i].of[r] = p->row[i].shown[r];
-                        to[i].of[r].applied = gone ? -1 : standing(p, &p->row[i].shown[r]);
+                        to[i].of[r].applied = gone ? -1 : snapshot_standing(p, &p->row[i].shown[r]);
                 }
         }
         return to;
@@ -202,11 +202,11 @@ void snapshot_add_published(struct snapshot *v, const struct published *p, struc
 {
         to->labels = snapshot_labels(v, p->labels.pair, p->labels.count, &to->labels_size);
         to->state = (uint8_t)(p->hold ? STATE_HELD : gone ? STATE_STALE : p->state);
-        to->contested = says(p, "Contested");
-        to->orphaned = !gone && is_orphaned(p);
-        to->other_autoscaler = !gone && says(p, "OtherAutoscaler");
-        to->in_place_only = !gone && says(p, "InPlaceOnly");
-        to->waits = waits(p);
+        to->contested = snapshot_says(p, "Contested");
+        to->orphaned = !gone && snapshot_is_orphaned(p);
+        to->other_autoscaler = !gone && snapshot_says(p, "OtherAutoscaler");
+        to->in_place_only = !gone && snapshot_says(p, "InPlaceOnly");
+        to->waits = snapshot_waits(p);
         read_pod_asks(p, to->pod_asks);
         to->samples = p->samples;
         to->since_ms = p->since_ms;
@@ -223,7 +223,8 @@ void snapshot_add_published(struct snapshot *v, const struct published *p, struc
         snapshot_add_target(v, to);
 }
 
-static const struct snapshot_profile *profile_of(const struct cache *w, const struct published *p, struct text ns)
+static const struct snapshot_profile *snapshot_profile_of(const struct cache *w, const struct published *p,
+                                                          struct text ns)
 {
         bool own = strcmp(p->profile_kind, "Profile") == 0;
         AUTO(mem_free) char *key = mem_printf("%.*s/%s", own ? (int)ns.len : 0, ns.p, p->profile_name);
@@ -241,7 +242,8 @@ static bool opted_out(const struct published *p)
 }
 
 /* "ns/group/Kind/name" */
-static char *workload_key(struct arena *a, struct text ns, struct text group, const char *kind, const char *name)
+static char *snapshot_workload_key(struct arena *a, struct text ns, struct text group, const char *kind,
+                                   const char *name)
 {
         AUTO(mem_free) char *key = mem_printf("%.*s/%.*s/%s/%s", TEXT_ARG(ns), TEXT_ARG(group), kind, name);
         return arena_text(a, text_of(key));
@@ -257,7 +259,7 @@ struct scaled {
 static struct scaled *scaled_get(struct map *all, struct arena *a, const char *ns, const char *group, const char *kind,
                                  const char *name)
 {
-        char *key = workload_key(a, text_of(ns), text_of(group), kind, name);
+        char *key = snapshot_workload_key(a, text_of(ns), text_of(group), kind, name);
         struct scaled *s = map_get(all, text_of(key));
         if (!s) {
                 s = arena_new(a, sizeof *s);
@@ -297,7 +299,7 @@ static bool is_never_written(const struct published *p)
         return false;
 }
 
-static bool keeps(const struct snapshot_target *t, const struct scaled *s, enum resource r)
+static bool snapshot_keeps(const struct snapshot_target *t, const struct scaled *s, enum resource r)
 {
         return t->profile && t->profile->spec->apply.hpa == HPA_RETUNE ? s->stuck[r] : s->on[r];
 }
@@ -315,7 +317,7 @@ static void show_recommendation(struct cache *w, const struct published *p, cons
                 snapshot_row_new(v, &(struct snapshot_row_name){own_ns, own_group, own_version, p->target_kind,
                                                                 p->target_name, slash + 1});
         to->hold = p->hold ? arena_text(&v->arena, text_of(p->hold)) : NULL;
-        to->profile = profile_of(w, p, ns);
+        to->profile = snapshot_profile_of(w, p, ns);
         to->apply_never = opted_out(p);
         for (int i = 0; i < p->rows;
              i++) /* of a Rollout that runs it, or a target that may not be moved, only the controller knows */
@@ -324,11 +326,11 @@ static void show_recommendation(struct cache *w, const struct published *p, cons
         to->never_written = is_never_written(p);
         snapshot_add_published(v, p, to, false);
         if (scaled->count) {
-                char *key = workload_key(scratch, ns, group, p->target_kind, p->target_name);
+                char *key = snapshot_workload_key(scratch, ns, group, p->target_kind, p->target_name);
                 const struct scaled *by = map_get(scaled, text_of(key));
                 to->other_autoscaler |= by && by->rival;
                 for (enum resource r = CPU; by && r < RESOURCES; r++)
-                        to->hpa_holds[r] |= keeps(to, by, r);
+                        to->hpa_holds[r] |= snapshot_keeps(to, by, r);
         }
 }
 

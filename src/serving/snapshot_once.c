@@ -46,7 +46,8 @@ static const struct listed guests[] = {
         {"keda.sh", "v1alpha1", "scaledobjects", false, scaled_object_upsert},
 };
 
-static int ask(struct snapshot_listing *g, const char *path, const char *query, char **ret_body, size_t *ret_len)
+static int snapshot_once_ask(struct snapshot_listing *g, const char *path, const char *query, char **ret_body,
+                             size_t *ret_len)
 {
         const struct call call = {
                 .method = HTTP_GET, .path = path, .query = query, .deadline_ms = CALL_MS, .body_max = PAGE_BYTES};
@@ -94,7 +95,7 @@ static int take_page(struct snapshot_listing *g, const char *path, upsert *take,
         struct arena scratch = {0};
         struct list_view list;
         size_t len;
-        int rc = ask(g, path, query, &body, &len);
+        int rc = snapshot_once_ask(g, path, query, &body, &len);
         if (rc == 0)
                 rc = take_items(g, take, (struct text){body, len});
         if (rc == 0)
@@ -127,12 +128,12 @@ static int take_list(struct snapshot_listing *g, const struct listed *r, const c
 
 /* --- namespaces --- */
 
-static int take_namespace(struct snapshot_listing *g, const char *name)
+static int snapshot_once_take_namespace(struct snapshot_listing *g, const char *name)
 {
         AUTO(mem_free) char *path = path_of("", "v1", NULL, "namespaces", name, NULL);
         AUTO(mem_free) char *body = NULL;
         size_t len;
-        int rc = ask(g, path, NULL, &body, &len);
+        int rc = snapshot_once_ask(g, path, NULL, &body, &len);
         if (rc == ERR_NOTFOUND)
                 return 0;
         if (rc < 0)
@@ -148,12 +149,12 @@ static int is_served(struct snapshot_listing *g, const struct listed *r, bool *r
 {
         AUTO(mem_free) char *path = mem_printf("/apis/%s/%s", r->group, r->version), *body = NULL;
         size_t len;
-        int rc = ask(g, path, NULL, &body, &len);
+        int rc = snapshot_once_ask(g, path, NULL, &body, &len);
         *ret = rc == 0;
         return rc == 0 || rc == ERR_NOTFOUND ? 0 : err_wrap(g->err, "is there %s.%s?", r->plural, r->group);
 }
 
-static int take(struct snapshot_listing *g, const struct listed *r, const struct snapshot_once_options *o)
+static int snapshot_once_take(struct snapshot_listing *g, const struct listed *r, const struct snapshot_once_options *o)
 {
         bool all = o->namespaces > GLANCE_NAMESPACES;
         int rc = all || r->cluster ? take_list(g, r, NULL) : 0;
@@ -169,20 +170,20 @@ static int take_guests(struct snapshot_listing *g, const struct snapshot_once_op
         for (size_t i = 0; rc == 0 && i < sizeof guests / sizeof guests[0]; i++) {
                 rc = is_served(g, &guests[i], &served);
                 if (rc == 0 && served)
-                        rc = take(g, &guests[i], o);
+                        rc = snapshot_once_take(g, &guests[i], o);
         }
         return rc;
 }
 
-static int look_at(struct snapshot_listing *g, const struct snapshot_once_options *o)
+static int snapshot_once_look_at(struct snapshot_listing *g, const struct snapshot_once_options *o)
 {
         static const struct listed namespaces = {"", "v1", "namespaces", true, ns_upsert};
         bool all = o->namespaces > GLANCE_NAMESPACES;
         int rc = all ? take_list(g, &namespaces, NULL) : 0;
         for (size_t i = 0; !all && rc == 0 && i < o->namespaces; i++)
-                rc = take_namespace(g, o->ns[i]);
+                rc = snapshot_once_take_namespace(g, o->ns[i]);
         for (int i = 0; rc == 0 && i < RESOURCES_ASKED; i++)
-                rc = take(g, &resources[i], o);
+                rc = snapshot_once_take(g, &resources[i], o);
         return rc < 0 ? rc : take_guests(g, o);
 }
 
@@ -191,7 +192,7 @@ int snapshot_once(struct client *c, const struct snapshot_once_options *o, struc
 {
         struct snapshot_listing g = {.client = c, .why = ret_why, .err = err};
         cache_init(&g.cache, client_field_manager(c), o->own_ns);
-        int rc = look_at(&g, o);
+        int rc = snapshot_once_look_at(&g, o);
         if (rc == 0) {
                 *ret = snapshot_from_status(&g.cache, loop_now(client_loop(c)).wall);
                 *ret_unread = g.unread;

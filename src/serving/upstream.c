@@ -63,20 +63,20 @@ void upstream_set_ca(struct upstream *l, const char *ca_pem)
         l->peer.revision++;
 }
 
-static void call_free(struct upstream_call *call)
+static void upstream_call_free(struct upstream_call *call)
 {
         buf_release(&call->body);
         mem_free(call);
 }
 
-static int on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+static int upstream_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
 {
         struct upstream_call *call = arg;
         (void)head;
         return buf_add(&call->body, p, len) < 0 ? ERR_TOOBIG : 0;
 }
 
-static void on_done(void *arg, const struct http_reply *reply)
+static void upstream_on_done(void *arg, const struct http_reply *reply)
 {
         struct upstream_call *call = arg;
         char why[ERR_TEXT_MAX + 128];
@@ -88,7 +88,7 @@ static void on_done(void *arg, const struct http_reply *reply)
                 r = (struct server_relayed){0, "", {why, (size_t)n < sizeof why ? (size_t)n : sizeof why - 1}};
         }
         call->answered(call->arg, &r);
-        call_free(call);
+        upstream_call_free(call);
 }
 
 struct upstream_call *upstream_ask(struct upstream *l, const char *token, const char *path_query,
@@ -105,8 +105,8 @@ struct upstream_call *upstream_ask(struct upstream *l, const char *token, const 
                 .relayed = true,
                 .deadline_ms = ANSWER_MS,
                 .gzip = true,
-                .data = on_data,
-                .done = on_done,
+                .data = upstream_on_data,
+                .done = upstream_on_done,
                 .arg = call,
         };
         call->http = http_start(l->http, &r);
@@ -116,5 +116,5 @@ struct upstream_call *upstream_ask(struct upstream *l, const char *token, const 
 void upstream_cancel(struct upstream_call *call)
 {
         http_cancel(call->learner->http, call->http);
-        call_free(call);
+        upstream_call_free(call);
 }

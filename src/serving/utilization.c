@@ -4,7 +4,7 @@
 
 /* --- one pod --- */
 
-static bool is_asked_for(const struct pod *p)
+static bool utilization_is_asked_for(const struct pod *p)
 {
         return !p->gone && p->running && p->target && p->target->profile &&
                p->target->profile->spec->apply.hpa == HPA_LIMIT_BASIS;
@@ -54,7 +54,7 @@ static int64_t sampled_at(const struct pod *p)
 }
 
 /* A record that somebody broke tells no original: then nothing is said of the pod. */
-static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct basis_container *c)
+static bool utilization_measure(struct arena *a, const struct pod *p, int64_t at_ms, struct basis_container *c)
 {
         struct err ignored;
         for (int i = 0; i < p->containers; i++) {
@@ -72,7 +72,7 @@ static bool measure(struct arena *a, const struct pod *p, int64_t at_ms, struct 
 }
 
 /* As the API server lets through: it goes into labels as it is. */
-static bool is_name(const char *s)
+static bool utilization_is_name(const char *s)
 {
         return *s && strlen(s) <= VIEW_NAME && s[strspn(s, "abcdefghijklmnopqrstuvwxyz0123456789-.")] == '\0';
 }
@@ -82,7 +82,8 @@ static bool show_pod(struct cache *w, struct pod *p, int64_t since_ms, struct sn
         struct basis_container c[VIEW_CONTAINERS];
         int64_t at_ms = sampled_at(p);
         const struct pod_told *told = pod_tell(p); /* from its next sample on, where it is new */
-        if (!is_name(p->ns) || !is_name(p->name) || at_ms < since_ms || !measure(&w->scratch, p, at_ms, c))
+        if (!utilization_is_name(p->ns) || !utilization_is_name(p->name) || at_ms < since_ms ||
+            !utilization_measure(&w->scratch, p, at_ms, c))
                 return false;
         bool any = false;
         for (enum resource r = CPU; r < RESOURCES; r++) {
@@ -105,14 +106,14 @@ void snapshot_add_utilization(struct cache *w, struct wall now, int64_t fresh_ms
         if (!any_basis(w))
                 return;
         for (size_t i = 0; i < w->ordered; i++)
-                count += is_asked_for(w->order[i]);
+                count += utilization_is_asked_for(w->order[i]);
         if (!count)
                 return;
         struct snapshot_pod *to = arena_new(&v->arena, count * sizeof *to);
         v->pod = to;
         for (size_t i = 0; i < w->ordered; i++) {
                 struct pod *p = w->order[i];
-                if (is_asked_for(p) && show_pod(w, p, now.ms - fresh_ms, v, &to[v->pods]))
+                if (utilization_is_asked_for(p) && show_pod(w, p, now.ms - fresh_ms, v, &to[v->pods]))
                         v->pods++;
                 arena_reset(&w->scratch);
         }

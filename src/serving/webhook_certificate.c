@@ -41,7 +41,7 @@ struct webhook {
 
 /* --- base64 --- */
 
-static char *decode(const json_t *data, const char *key)
+static char *webhook_decode(const json_t *data, const char *key)
 {
         const char *text = json_string_value(json_object_get(data, key));
         gnutls_datum_t in = {(unsigned char *)(uintptr_t)text, text ? (unsigned)strlen(text) : 0}, out;
@@ -53,7 +53,7 @@ static char *decode(const json_t *data, const char *key)
         return s;
 }
 
-static json_t *encode(const char *text)
+static json_t *webhook_encode(const char *text)
 {
         gnutls_datum_t in = {(unsigned char *)(uintptr_t)text, (unsigned)strlen(text)}, out;
         if (gnutls_base64_encode2(&in, &out) < 0)
@@ -72,7 +72,7 @@ static void look_again(void *arg)
         webhook_look(w, (struct wall){loop_now(client_loop(w->client)).wall.ms + w->ahead_ms});
 }
 
-static void finish(struct webhook *w, int64_t after_ms)
+static void webhook_finish(struct webhook *w, int64_t after_ms)
 {
         json_decref(w->secret);
         w->secret = NULL;
@@ -82,12 +82,12 @@ static void finish(struct webhook *w, int64_t after_ms)
         loop_timer_set(client_loop(w->client), &w->again, after_ms, look_again, w);
 }
 
-static void fail(struct webhook *w, const struct err *why, const char *what)
+static void webhook_fail(struct webhook *w, const struct err *why, const char *what)
 {
         if (strcmp(w->trouble, why->text) != 0)
                 log_warn("the certificate cannot be seen to, will try again", KV("what", what), KV("error", why->text));
         memcpy(w->trouble, why->text, sizeof w->trouble);
-        finish(w, RETRY_MS);
+        webhook_finish(w, RETRY_MS);
 }
 
 /* --- the Secret, written --- */
@@ -104,17 +104,17 @@ static const char *due_text(enum certificate_authority_due due)
         return text[due];
 }
 
-static void written(void *arg, const struct client_answer *a)
+static void webhook_written(void *arg, const struct client_answer *a)
 {
         struct webhook *w = arg;
         w->call = NULL;
         if (a->err.code == 0) {
                 log_info(due_text(w->due), KV("secret", w->o.secret));
-                finish(w, w->writes++ ? RETRY_MS : 0); /* read it as everybody does, and go on from there */
+                webhook_finish(w, w->writes++ ? RETRY_MS : 0); /* read it as everybody does, and go on from there */
         } else if (a->err.code == ERR_STALE || a->err.code == ERR_CONFLICT) {
-                finish(w, RACE_MS); /* another replica was faster */
+                webhook_finish(w, RACE_MS); /* another replica was faster */
         } else {
-                fail(w, &a->err, w->o.secret);
+                webhook_fail(w, &a->err, w->o.secret);
         }
 }
 
@@ -125,10 +125,10 @@ static void set_data(json_t *secret, const struct certificate_authority *a)
                 data = json_object();
                 json_object_set_new(secret, "data", data);
         }
-        json_object_set_new(data, "ca.crt", encode(a->roots));
-        json_object_set_new(data, "ca.key", encode(a->key));
-        json_object_set_new(data, "tls.crt", encode(a->cert));
-        json_object_set_new(data, "tls.key", encode(a->cert_key));
+        json_object_set_new(data, "ca.crt", webhook_encode(a->roots));
+        json_object_set_new(data, "ca.key", webhook_encode(a->key));
+        json_object_set_new(data, "tls.crt", webhook_encode(a->cert));
+        json_object_set_new(data, "tls.key", webhook_encode(a->cert_key));
 }
 
 static void write_secret(struct webhook *w)
@@ -146,14 +146,14 @@ static void write_secret(struct webhook *w)
                 .body = text_of(body),
                 .urgent = true,
         };
-        w->call = client_start(w->client, &call, written, w);
+        w->call = client_start(w->client, &call, webhook_written, w);
         explicit_bzero(body, strlen(body));
         free(body);
 }
 
 /* --- shown at the door --- */
 
-static void trust(struct webhook *w)
+static void webhook_trust(struct webhook *w)
 {
         const char *roots = w->held.roots ? w->held.roots : "";
         if (w->roots && strcmp(w->roots, roots) == 0)
@@ -166,7 +166,7 @@ static void trust(struct webhook *w)
 }
 
 /* For how long what is shown goes on, so that everybody may learn to trust the next. */
-static int64_t wait_ms(struct webhook *w)
+static int64_t webhook_wait_ms(struct webhook *w)
 {
         if (w->now.ms < w->trusted.ms) /* the clock was put back */
                 w->trusted = w->now;
@@ -176,7 +176,7 @@ static int64_t wait_ms(struct webhook *w)
         return good && waited < WEBHOOK_SPREAD_MS ? WEBHOOK_SPREAD_MS - waited : 0;
 }
 
-static int show(struct webhook *w, struct err *err)
+static int webhook_show(struct webhook *w, struct err *err)
 {
         int rc = w->o.show(w->o.arg, w->held.cert, w->held.cert_key, err);
         if (rc < 0)
@@ -192,18 +192,18 @@ static int show(struct webhook *w, struct err *err)
 static void show_and_go_on(struct webhook *w)
 {
         struct err err = {0};
-        trust(w);
+        webhook_trust(w);
         bool same = w->shown && strcmp(w->shown, w->held.cert) == 0;
-        int64_t wait = same ? 0 : wait_ms(w);
-        if (!same && wait == 0 && show(w, &err) < 0) {
-                fail(w, &err, w->o.secret);
+        int64_t wait = same ? 0 : webhook_wait_ms(w);
+        if (!same && wait == 0 && webhook_show(w, &err) < 0) {
+                webhook_fail(w, &err, w->o.secret);
                 return;
         }
         w->trouble[0] = '\0';
         if (w->due != AUTHORITY_STANDS)
                 write_secret(w);
         else
-                finish(w, wait > 0 && wait < WEBHOOK_LOOK_MS ? wait : WEBHOOK_LOOK_MS);
+                webhook_finish(w, wait > 0 && wait < WEBHOOK_LOOK_MS ? wait : WEBHOOK_LOOK_MS);
 }
 
 /* --- who vouches for it, in the configuration --- */
@@ -238,7 +238,7 @@ static char *bundle_for(const struct webhook *w, const char *has)
 
 static void patch_hook(const struct webhook *w, json_t *patch, const json_t *hook, size_t i)
 {
-        AUTO(mem_free) char *has = decode(json_object_get(hook, "clientConfig"), "caBundle");
+        AUTO(mem_free) char *has = webhook_decode(json_object_get(hook, "clientConfig"), "caBundle");
         AUTO(mem_free) char *bundle = bundle_for(w, has);
         AUTO(mem_free) char *name = mem_printf("/webhooks/%zu/name", i);
         AUTO(mem_free) char *path = mem_printf("/webhooks/%zu/clientConfig/caBundle", i);
@@ -246,7 +246,8 @@ static void patch_hook(const struct webhook *w, json_t *patch, const json_t *hoo
                 return;
         json_array_append_new(patch, json_pack("{s:s, s:s, s:O?}", "op", "test", "path", name, "value",
                                                json_object_get(hook, "name")));
-        json_array_append_new(patch, json_pack("{s:s, s:s, s:o}", "op", "add", "path", path, "value", encode(bundle)));
+        json_array_append_new(patch,
+                              json_pack("{s:s, s:s, s:o}", "op", "add", "path", path, "value", webhook_encode(bundle)));
 }
 
 /* Empty: all is as it should be. */
@@ -264,7 +265,7 @@ static json_t *patch_for(const struct webhook *w, const json_t *configuration)
         return patch;
 }
 
-static void patched(void *arg, const struct client_answer *a)
+static void webhook_patched(void *arg, const struct client_answer *a)
 {
         struct webhook *w = arg;
         w->call = NULL;
@@ -272,9 +273,9 @@ static void patched(void *arg, const struct client_answer *a)
                 log_info("the webhook's caBundle was written", KV("configuration", w->o.configuration));
                 show_and_go_on(w);
         } else if (a->err.code == ERR_STALE) {
-                finish(w, RACE_MS); /* it was changed meanwhile */
+                webhook_finish(w, RACE_MS); /* it was changed meanwhile */
         } else {
-                fail(w, &a->err, w->o.configuration);
+                webhook_fail(w, &a->err, w->o.configuration);
         }
 }
 
@@ -297,7 +298,7 @@ static void configuration_read(void *arg, const struct client_answer *a)
                 return;
         }
         if (a->err.code) {
-                fail(w, &a->err, w->o.configuration);
+                webhook_fail(w, &a->err, w->o.configuration);
                 return;
         }
         w->hooks_told = false;
@@ -306,7 +307,7 @@ static void configuration_read(void *arg, const struct client_answer *a)
         if (json_array_size(patch) == 0)
                 show_and_go_on(w);
         else
-                w->call = patch_send(w->client, w->configuration_path, patch, false, patched, w);
+                w->call = patch_send(w->client, w->configuration_path, patch, false, webhook_patched, w);
 }
 
 static void read_configuration(struct webhook *w)
@@ -323,8 +324,8 @@ static void read_configuration(struct webhook *w)
 static struct certificate_authority certificate_authority_of(const json_t *secret)
 {
         const json_t *data = json_object_get(secret, "data");
-        struct certificate_authority a = {decode(data, "ca.crt"), decode(data, "ca.key"), decode(data, "tls.crt"),
-                                          decode(data, "tls.key")};
+        struct certificate_authority a = {webhook_decode(data, "ca.crt"), webhook_decode(data, "ca.key"),
+                                          webhook_decode(data, "tls.crt"), webhook_decode(data, "tls.key")};
         if (a.roots && !*a.roots) { /* cert-manager's way to say that it does not know */
                 mem_free(a.roots);
                 a.roots = NULL;
@@ -332,7 +333,7 @@ static struct certificate_authority certificate_authority_of(const json_t *secre
         return a;
 }
 
-static int take(struct webhook *w, struct err *err)
+static int webhook_take(struct webhook *w, struct err *err)
 {
         w->held = certificate_authority_of(w->secret);
         w->due = AUTHORITY_STANDS;
@@ -354,14 +355,14 @@ static void secret_read(void *arg, const struct client_answer *a)
         struct err err = {0};
         w->call = NULL;
         if (a->err.code && (a->err.code != ERR_NOTFOUND || w->o.given)) {
-                fail(w, &a->err, w->o.secret);
+                webhook_fail(w, &a->err, w->o.secret);
                 return;
         }
         w->secret = a->err.code ? NULL : json_loadb(a->body.p, a->body.len, 0, NULL);
-        int rc = take(w, &err);
+        int rc = webhook_take(w, &err);
         w->writes = w->due == AUTHORITY_STANDS ? 0 : w->writes;
         if (rc < 0)
-                fail(w, &err, w->o.secret);
+                webhook_fail(w, &err, w->o.secret);
         else if (w->due == AUTHORITY_NEW)
                 write_secret(w); /* there is nothing to show yet */
         else

@@ -52,7 +52,7 @@ void snapshot_keep(struct snapshot *v, void *p, void (*drop)(void *p))
 /* --- filling --- */
 
 /* Room for one more in a list that doubles. */
-static void *grown(void *list, size_t count, size_t size)
+static void *snapshot_grown(void *list, size_t count, size_t size)
 {
         enum { LEAST = 16 };
         if (count == 0)
@@ -63,19 +63,19 @@ static void *grown(void *list, size_t count, size_t size)
 void snapshot_add_target(struct snapshot *v, const struct snapshot_target *t)
 {
         assert(t->ns && t->recommendation && t->labels_size <= UINT32_MAX);
-        v->target = grown(v->target, v->targets, sizeof *v->target);
+        v->target = snapshot_grown(v->target, v->targets, sizeof *v->target);
         v->target[v->targets++] = t;
 }
 
 void snapshot_add_profile(struct snapshot *v, const struct snapshot_profile *p)
 {
-        v->profile = grown(v->profile, v->profiles, sizeof *v->profile);
+        v->profile = snapshot_grown(v->profile, v->profiles, sizeof *v->profile);
         v->profile[v->profiles++] = p;
 }
 
 void snapshot_add_ns(struct snapshot *v, const struct snapshot_ns *ns)
 {
-        v->ns = grown(v->ns, v->namespaces, sizeof *v->ns);
+        v->ns = snapshot_grown(v->ns, v->namespaces, sizeof *v->ns);
         v->ns[v->namespaces++] = ns;
 }
 
@@ -161,7 +161,7 @@ static int compare_ns(const void *a, const void *b)
         return strcmp(x->name, y->name);
 }
 
-static struct profile_rank rank_of(const struct snapshot_profile *p)
+static struct profile_rank snapshot_rank_of(const struct snapshot_profile *p)
 {
         return (struct profile_rank){!p->ns, p->spec->priority, p->created_ms, p->name};
 }
@@ -170,7 +170,9 @@ static int compare_profile(const void *a, const void *b)
 {
         const struct snapshot_profile *x = *(const struct snapshot_profile *const *)a,
                                       *y = *(const struct snapshot_profile *const *)b;
-        return profile_beats(rank_of(x), rank_of(y)) ? -1 : profile_beats(rank_of(y), rank_of(x)) ? 1 : 0;
+        return profile_beats(snapshot_rank_of(x), snapshot_rank_of(y))   ? -1
+               : profile_beats(snapshot_rank_of(y), snapshot_rank_of(x)) ? 1
+                                                                         : 0;
 }
 
 void snapshot_finish(struct snapshot *v)

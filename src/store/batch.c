@@ -43,7 +43,7 @@ size_t store_batch_rows(const struct store_batch *b)
         return b->rows;
 }
 
-static void *take(struct store_batch *b, size_t bytes)
+static void *batch_take(struct store_batch *b, size_t bytes)
 {
         struct chunk *last = b->last;
         if (!last || last->cap - last->used < bytes) {
@@ -129,7 +129,7 @@ static struct row *row_add(struct store_batch *b, enum row_kind kind, const stru
         }
         size_t bytes = (sizeof(struct row) + body + identity + data.len + 7) & ~(size_t)7;
         assert(body % 8 == 0 && bytes <= UINT32_MAX);
-        struct row *r = take(b, bytes);
+        struct row *r = batch_take(b, bytes);
         *r = (struct row){.bytes = (uint32_t)bytes, .body = (uint32_t)body, .identity = (uint32_t)identity};
         r->data = (uint32_t)data.len;
         struct identity *id = (struct identity *)(r->at + body);
@@ -263,7 +263,7 @@ static void batch_compact(struct store_batch *b)
         for (size_t i = 0; i < count; i++) {
                 if (!row[i])
                         continue;
-                memcpy(take(&fresh, row[i]->bytes), row[i], row[i]->bytes);
+                memcpy(batch_take(&fresh, row[i]->bytes), row[i], row[i]->bytes);
                 fresh.rows++;
         }
         mem_free(row);

@@ -91,7 +91,7 @@ static int newest_generation(struct writing *w, int64_t id, int64_t *ret)
         return rc;
 }
 
-static int history_of(struct writing *w, const struct store_key *key, struct known_history **ret)
+static int checkpoint_history_of(struct writing *w, const struct store_key *key, struct known_history **ret)
 {
         int64_t target, id, generation = 0;
         int rc = target_id(w, key, &target);
@@ -167,7 +167,7 @@ static int usage_put(struct writing *w, struct due *d)
         return db_run(&c->db, which, w->err);
 }
 
-static int by_id(const void *a, const void *b)
+static int checkpoint_by_id(const void *a, const void *b)
 {
         const struct due *x = a, *y = b;
         int way = (x->id > y->id) - (x->id < y->id);
@@ -177,17 +177,17 @@ static int by_id(const void *a, const void *b)
 static int flush_dues(struct writing *w)
 {
         int rc = 0;
-        qsort(w->due, w->dues, sizeof *w->due, by_id);
+        qsort(w->due, w->dues, sizeof *w->due, checkpoint_by_id);
         for (size_t i = 0; rc == 0 && i < w->dues; i++)
                 rc = usage_put(w, &w->due[i]);
         w->dues = 0;
         return rc;
 }
 
-static int put_usage(struct writing *w, struct row *r, const struct store_key *key)
+static int checkpoint_put_usage(struct writing *w, struct row *r, const struct store_key *key)
 {
         struct due *d = &w->due[w->dues];
-        int rc = history_of(w, key, &d->known);
+        int rc = checkpoint_history_of(w, key, &d->known);
         if (rc < 0)
                 return rc;
         d->id = d->known->id;
@@ -295,7 +295,7 @@ static int run_on(struct writing *w, enum statement which, int64_t value)
         return db_run(&w->c->db, which, w->err);
 }
 
-static int forget(struct writing *w, struct row *r, const struct store_key *key)
+static int checkpoint_forget(struct writing *w, struct row *r, const struct store_key *key)
 {
         (void)r;
         static const enum statement before[] = {SQL_FORGET_USAGE0, SQL_FORGET_USAGE1, SQL_FORGET_KILL};
@@ -330,8 +330,13 @@ static int forget_kills(struct writing *w, struct row *r, const struct store_key
 
 typedef int put_row(struct writing *w, struct row *r, const struct store_key *key);
 static put_row *const put[] = {
-        [ROW_USAGE] = put_usage, [ROW_USAGE_KEEP] = put_usage, [ROW_TARGET] = put_target,         [ROW_KILL] = put_kill,
-        [ROW_NOTE] = put_note,   [ROW_FORGET] = forget,        [ROW_FORGET_KILLS] = forget_kills,
+        [ROW_USAGE] = checkpoint_put_usage,
+        [ROW_USAGE_KEEP] = checkpoint_put_usage,
+        [ROW_TARGET] = put_target,
+        [ROW_KILL] = put_kill,
+        [ROW_NOTE] = put_note,
+        [ROW_FORGET] = checkpoint_forget,
+        [ROW_FORGET_KILLS] = forget_kills,
 };
 
 static int put_rows(struct writing *w, const struct store_batch *b)
@@ -359,7 +364,7 @@ static void give_back(struct db *d)
                 db_exec(d, "PRAGMA incremental_vacuum", &(struct err){0});
 }
 
-static int end(struct writing *w, int rc)
+static int checkpoint_end(struct writing *w, int rc)
 {
         struct checkpoint *c = w->c;
         if (rc == 0)
@@ -385,7 +390,7 @@ int checkpoint_write(struct checkpoint *c, const struct store_batch *b, struct e
         if (rc == 0)
                 rc = put_rows(&w, b);
         mem_free(w.due);
-        rc = end(&w, rc);
+        rc = checkpoint_end(&w, rc);
         if (rc < 0)
                 return rc;
         c->db.writing = true;
@@ -400,7 +405,7 @@ int checkpoint_finish(struct checkpoint *c, struct err *err)
         struct writing w = {.c = c, .err = err};
         int rc = c->db.writing ? db_run(&c->db, SQL_BEGIN, err) : 0;
         if (rc == 0 && c->db.writing)
-                rc = end(&w, set_clean(&w, true));
+                rc = checkpoint_end(&w, set_clean(&w, true));
         if (rc == 0)
                 sqlite3_db_config(c->db.sql, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
         return rc;

@@ -86,7 +86,7 @@ static bool disk_full(int system)
         return system == ENOSPC || system == EDQUOT || system == EFBIG;
 }
 
-static int code_of(sqlite3 *sql)
+static int db_code_of(sqlite3 *sql)
 {
         int system = sqlite3_system_errno(sql), rc = sqlite3_extended_errcode(sql);
         switch (rc & 0xff) {
@@ -138,7 +138,7 @@ static const char *way_out(int code)
 int db_error(struct db *d, struct err *err, const char *fmt, ...)
 {
         char what[ERR_TEXT_MAX];
-        int code = code_of(d->sql), system = sqlite3_system_errno(d->sql);
+        int code = db_code_of(d->sql), system = sqlite3_system_errno(d->sql);
         va_list args;
         va_start(args, fmt);
         vsnprintf(what, sizeof what, fmt, args);
@@ -218,8 +218,8 @@ static int64_t big_endian(const uint8_t *p, int bytes)
         return n;
 }
 
-static int header_read(const char *path, uint8_t head[static HEADER], ssize_t *ret_len, int64_t *ret_size,
-                       struct err *err)
+static int db_header_read(const char *path, uint8_t head[static HEADER], ssize_t *ret_len, int64_t *ret_size,
+                          struct err *err)
 {
         struct stat st = {0};
         int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -239,7 +239,7 @@ static int header_read(const char *path, uint8_t head[static HEADER], ssize_t *r
         return 0;
 }
 
-static bool all_zero(const uint8_t *p, size_t len)
+static bool db_all_zero(const uint8_t *p, size_t len)
 {
         while (len > 0 && p[len - 1] == 0)
                 len--;
@@ -251,7 +251,7 @@ int db_judge(const char *path, enum db_file *ret, struct err *err)
         uint8_t head[HEADER] = {0};
         ssize_t len;
         int64_t size;
-        int rc = header_read(path, head, &len, &size, err);
+        int rc = db_header_read(path, head, &len, &size, err);
         if (rc < 0)
                 return rc;
         *ret = DB_MISSING;
@@ -261,7 +261,7 @@ int db_judge(const char *path, enum db_file *ret, struct err *err)
         bool ours = big_endian(head + AT_APPLICATION, 4) == DB_APPLICATION;
         int64_t schema = big_endian(head + AT_SCHEMA, 4), page = big_endian(head + AT_PAGE_SIZE, 2);
         *ret = DB_BROKEN;
-        if ((named && len < HEADER) || (!named && (ours || all_zero(head, (size_t)len))))
+        if ((named && len < HEADER) || (!named && (ours || db_all_zero(head, (size_t)len))))
                 return 0;
         if (!ours)
                 return err_set(err, ERR_INVALID,
@@ -310,7 +310,7 @@ void db_close(struct db *d)
 }
 
 /* All steps from a schema to ours are one transaction. */
-static int migrate(struct db *d, int64_t from, struct err *err)
+static int db_migrate(struct db *d, int64_t from, struct err *err)
 {
         int rc = db_run(d, SQL_BEGIN, err);
         for (int64_t i = from; rc == 0 && i < DB_SCHEMA; i++)
@@ -335,7 +335,7 @@ int db_create(const char *path, struct err *err)
         if (rc == 0)
                 rc = db_exec(&d, first, err);
         if (rc == 0)
-                rc = migrate(&d, 0, err);
+                rc = db_migrate(&d, 0, err);
         if (rc == 0)
                 rc = db_exec(&d, "PRAGMA journal_mode = WAL", err);
         db_close(&d);
@@ -348,7 +348,7 @@ int db_create(const char *path, struct err *err)
 static int own_schema(struct db *ret, struct err *err)
 {
         int rc = connect_to(ret, ":memory:", SQLITE_OPEN_READWRITE, false, err);
-        return rc == 0 ? migrate(ret, 0, err) : rc;
+        return rc == 0 ? db_migrate(ret, 0, err) : rc;
 }
 
 /* Run sql on d for each row of own that each selects, bound to its columns. must: where it gives no row, d is damaged.
@@ -416,7 +416,7 @@ static int schema_restore(struct db *d, struct err *err)
 
 /* --- a file that is there --- */
 
-static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
+static int db_settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
 {
         if (writable && sqlite3_db_readonly(d->sql, "main"))
                 return err_set(err, ERR_DENIED, "'%s' is read-only: the file and its folder must be writable", d->path);
@@ -434,7 +434,7 @@ static int settle(struct db *d, bool writable, bool *ret_clean, struct err *err)
                                (long long)schema, DB_SCHEMA);
         if (schema <= 0) /* no file of ours was ever without one */
                 return err_set(err, ERR_DAMAGED, "'%s' has schema %lld", d->path, (long long)schema);
-        int rc = schema < DB_SCHEMA ? migrate(d, schema, err) : 0;
+        int rc = schema < DB_SCHEMA ? db_migrate(d, schema, err) : 0;
         if (rc == 0)
                 rc = schema_check(d, err);
         if (rc < 0 || !(s = db_statement(d, SQL_IS_CLEAN, err)))
@@ -451,7 +451,7 @@ int db_open(struct db *d, const char *path, bool writable, bool *ret_clean, stru
 {
         int rc = connect_to(d, path, writable ? SQLITE_OPEN_READWRITE : SQLITE_OPEN_READONLY, false, err);
         if (rc == 0)
-                rc = settle(d, writable, ret_clean, err);
+                rc = db_settle(d, writable, ret_clean, err);
         if (rc < 0)
                 db_close(d);
         else
@@ -470,7 +470,7 @@ int db_open_damaged(struct db *d, const char *path, struct err *err)
 }
 
 /* Its first finding, without the heading and on one line. */
-static int finding(struct db *d, const char *text, struct err *err)
+static int db_finding(struct db *d, const char *text, struct err *err)
 {
         const char *line = strchr(text, '\n');
         if (strcmp(text, "ok") == 0)
@@ -487,7 +487,7 @@ int db_check(struct db *d, bool thorough, struct err *err)
         if (sqlite3_prepare_v2(d->sql, sql, -1, &s, NULL) || sqlite3_step(s) != SQLITE_ROW)
                 rc = db_error(d, err, "check");
         else
-                rc = finding(d, (const char *)sqlite3_column_text(s, 0), err);
+                rc = db_finding(d, (const char *)sqlite3_column_text(s, 0), err);
         sqlite3_finalize(s);
         d->checked |= rc == 0;
         return rc;

@@ -61,7 +61,7 @@ static struct text history_key(struct key *k, int64_t target, struct text contai
         return (struct text){k->bytes, k->len};
 }
 
-static struct known *add(struct index *x, struct map *m, struct text key, int64_t id)
+static struct known *index_add(struct index *x, struct map *m, struct text key, int64_t id)
 {
         struct known *known = slab_take(x->slab, sizeof *known + key.len);
         *known = (struct known){.history.id = id, .len = (uint16_t)key.len};
@@ -74,7 +74,7 @@ static struct known *add(struct index *x, struct map *m, struct text key, int64_
         return NULL;
 }
 
-static void drop(struct index *x, struct map *m, struct text key)
+static void index_drop(struct index *x, struct map *m, struct text key)
 {
         struct known *known = map_drop(m, key);
         if (known)
@@ -91,13 +91,13 @@ int64_t index_target(const struct index *x, const struct store_key *key)
 bool index_add_target(struct index *x, const struct store_key *key, int64_t id)
 {
         struct key k;
-        return add(x, &x->targets, target_key(&k, key), id) != NULL;
+        return index_add(x, &x->targets, target_key(&k, key), id) != NULL;
 }
 
 void index_drop_target(struct index *x, const struct store_key *key)
 {
         struct key k;
-        drop(x, &x->targets, target_key(&k, key));
+        index_drop(x, &x->targets, target_key(&k, key));
 }
 
 struct known_history *index_history(const struct index *x, int64_t target, struct text container)
@@ -110,7 +110,7 @@ struct known_history *index_history(const struct index *x, int64_t target, struc
 struct known_history *index_add_history(struct index *x, int64_t target, struct text container, int64_t id)
 {
         struct key k;
-        struct known *known = add(x, &x->histories, history_key(&k, target, container), id);
+        struct known *known = index_add(x, &x->histories, history_key(&k, target, container), id);
         return known ? &known->history : NULL;
 }
 
@@ -118,5 +118,5 @@ void index_drop_history(struct index *x, int64_t target, struct text container)
 {
         struct key k;
         if (container.len <= sizeof k.bytes - sizeof target) /* a longer one is damage, and was never added */
-                drop(x, &x->histories, history_key(&k, target, container));
+                index_drop(x, &x->histories, history_key(&k, target, container));
 }

@@ -34,7 +34,7 @@ static void *count_target(void *arg, const struct store_key *key)
         return arg;
 }
 
-static void pass_record(void *arg, void *target, struct text record, struct wall gone)
+static void inspect_pass_record(void *arg, void *target, struct text record, struct wall gone)
 {
         (void)arg, (void)target, (void)record, (void)gone;
 }
@@ -46,12 +46,12 @@ static void count_usage(void *arg, void *target, struct text container, const st
         ((struct store_facts *)arg)->histories++;
 }
 
-static void pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
+static void inspect_pass_kill(void *arg, void *target, struct text container, const struct store_kill *kill)
 {
         (void)arg, (void)target, (void)container, (void)kill;
 }
 
-static void pass_note(void *arg, struct text name, struct text value)
+static void inspect_pass_note(void *arg, struct text name, struct text value)
 {
         (void)arg, (void)name, (void)value;
 }
@@ -62,14 +62,14 @@ static void count_refused(void *arg, void *target, struct text container, const 
         ((struct store_facts *)arg)->refused++;
 }
 
-static int read_all(struct db *d, struct store_facts *ret, struct err *err)
+static int inspect_read_all(struct db *d, struct store_facts *ret, struct err *err)
 {
         const struct store_reader reader = {
                 .target = count_target,
-                .record = pass_record,
+                .record = inspect_pass_record,
                 .usage = count_usage,
-                .kill = pass_kill,
-                .note = pass_note,
+                .kill = inspect_pass_kill,
+                .note = inspect_pass_note,
                 .refused = count_refused,
                 .arg = ret,
         };
@@ -101,7 +101,7 @@ int store_inspect(const char *path, struct store_facts *ret, struct err *err)
         ret->bytes = db_bytes(&d);
         rc = db_check(&d, false, err);
         if (rc == 0)
-                rc = read_all(&d, ret, err);
+                rc = inspect_read_all(&d, ret, err);
         db_close(&d);
         return rc;
 }

@@ -24,7 +24,7 @@ struct loading {
         struct err *err;
 };
 
-static void refuse(struct loading *l, void *target, struct text container, int code, const char *why)
+static void load_refuse(struct loading *l, void *target, struct text container, int code, const char *why)
 {
         struct err err;
         err_set(&err, code, "%s", why);
@@ -32,7 +32,7 @@ static void refuse(struct loading *l, void *target, struct text container, int c
         l->r->refused(l->r->arg, target, container, &err);
 }
 
-static int finish(struct loading *l, struct scan *s)
+static int load_finish(struct loading *l, struct scan *s)
 {
         int rc = s->err.code;
         if (rc < 0)
@@ -44,7 +44,7 @@ static int finish(struct loading *l, struct scan *s)
 
 /* --- targets --- */
 
-static bool names_fit(const struct store_key *k)
+static bool load_names_fit(const struct store_key *k)
 {
         return k->ns.len <= NAME_MAX_BYTES && k->group.len <= NAME_MAX_BYTES && k->kind.len <= NAME_MAX_BYTES &&
                k->name.len <= NAME_MAX_BYTES;
@@ -53,16 +53,16 @@ static bool names_fit(const struct store_key *k)
 static void refuse_target(struct loading *l, const struct store_key *key, const char *what)
 {
         char *why AUTO(mem_free) = mem_printf("%s: %.*s/%.*s", what, TEXT_ARG(key->ns), TEXT_ARG(key->name));
-        refuse(l, NULL, TEXT(""), ERR_DAMAGED, why);
+        load_refuse(l, NULL, TEXT(""), ERR_DAMAGED, why);
 }
 
-static void load_target(struct loading *l, const struct scan *s)
+static void load_take_target(struct loading *l, const struct scan *s)
 {
         struct store_key key = {column_text(s->row, 1), column_text(s->row, 2), column_text(s->row, 3),
                                 column_text(s->row, 4), TEXT("")};
         struct text record = column_text(s->row, 5);
         struct wall gone = {sqlite3_column_int64(s->row, 6)};
-        if (!names_fit(&key) || record.len > STORE_RECORD_MAX ||
+        if (!load_names_fit(&key) || record.len > STORE_RECORD_MAX ||
             crc_of_target(&key, record, gone.ms) != sqlite3_column_int64(s->row, 7)) {
                 refuse_target(l, &key, "the row of a target does not check out");
                 return;
@@ -86,11 +86,11 @@ static int load_targets(struct loading *l)
         struct scan s;
         scan_start(&s, l->d, TABLE_TARGET, false);
         while (scan_next(&s))
-                load_target(l, &s);
-        return finish(l, &s);
+                load_take_target(l, &s);
+        return load_finish(l, &s);
 }
 
-static int by_id(const void *key, const void *element)
+static int load_by_id(const void *key, const void *element)
 {
         int64_t id = *(const int64_t *)key;
         const struct loaded *t = element;
@@ -98,9 +98,10 @@ static int by_id(const void *key, const void *element)
 }
 
 /* What the reader calls the target that a container is of; NULL: there is no such target. */
-static void *target_of(struct loading *l, int64_t target, struct text container)
+static void *load_target_of(struct loading *l, int64_t target, struct text container)
 {
-        const struct loaded *t = l->targets ? bsearch(&target, l->target, l->targets, sizeof *l->target, by_id) : NULL;
+        const struct loaded *t =
+                l->targets ? bsearch(&target, l->target, l->targets, sizeof *l->target, load_by_id) : NULL;
         return t && container.len <= NAME_MAX_BYTES ? t->name : NULL;
 }
 
@@ -134,7 +135,7 @@ static int generation_read(struct generation *g)
         return usage_unpack((const uint8_t *)packed.p, packed.len, &g->usage, g->room);
 }
 
-static void tell(struct loading *l, void *target, struct text container, const struct generation *g)
+static void load_tell(struct loading *l, void *target, struct text container, const struct generation *g)
 {
         size_t doors = g->doors.len / DOOR_BYTES;
         if (doors > l->doors_cap) {
@@ -158,13 +159,13 @@ static int64_t load_newest(struct loading *l, void *target, struct text containe
                 g[i].number = sqlite3_column_int64(g[i].from->row, 1);
                 int rc = generation_read(&g[i]);
                 if (rc == 0) {
-                        tell(l, target, container, &g[i]);
+                        load_tell(l, target, container, &g[i]);
                         return g[i].number;
                 }
-                refuse(l, target, container, rc,
-                       rc == ERR_INVALID ? "a history is of a version that this halflife does not know"
-                       : i + 1 < count   ? "a history does not check out: the checkpoint before it is tried"
-                                         : "a history does not check out: it is learned anew");
+                load_refuse(l, target, container, rc,
+                            rc == ERR_INVALID ? "a history is of a version that this halflife does not know"
+                            : i + 1 < count   ? "a history does not check out: the checkpoint before it is tried"
+                                              : "a history does not check out: it is learned anew");
         }
         return 0;
 }
@@ -173,7 +174,7 @@ static void load_history(struct loading *l, const struct scan *s, struct scan us
 {
         int64_t id = sqlite3_column_int64(s->row, 1);
         struct text container = column_text(s->row, 2);
-        void *target = target_of(l, id, container);
+        void *target = load_target_of(l, id, container);
         int count = 0;
         for (int i = 0; i < 2; i++)
                 if (catch_up(l, &usage[i], s->id)) {
@@ -181,19 +182,19 @@ static void load_history(struct loading *l, const struct scan *s, struct scan us
                         g[count++].from = &usage[i];
                 }
         if (!target) {
-                refuse(l, NULL, container, ERR_DAMAGED, "the target of a history is not readable");
+                load_refuse(l, NULL, container, ERR_DAMAGED, "the target of a history is not readable");
                 return;
         }
         struct known_history *known = NULL;
         if (crc_of_history(id, container) == sqlite3_column_int64(s->row, 3))
                 known = index_add_history(l->index, id, container, s->id);
         if (!known) {
-                refuse(l, target, container, ERR_DAMAGED,
-                       "the row that names a history does not check out, or is there twice");
+                load_refuse(l, target, container, ERR_DAMAGED,
+                            "the row that names a history does not check out, or is there twice");
                 return;
         }
         if (count == 0)
-                refuse(l, target, container, ERR_DAMAGED, "a history is not readable: it is learned anew");
+                load_refuse(l, target, container, ERR_DAMAGED, "a history is not readable: it is learned anew");
         known->generation = load_newest(l, target, container, g, count);
 }
 
@@ -206,11 +207,11 @@ static int load_histories(struct loading *l)
         scan_start(&usage[1], l->d, TABLE_USAGE1, false);
         while (scan_next(&s))
                 load_history(l, &s, usage, g);
-        int rc = finish(l, &s);
+        int rc = load_finish(l, &s);
         for (int i = 0; i < 2; i++) {
                 l->suspect |= usage[i].row && usage[i].id > s.id; /* behind the last history, */
                 (void)catch_up(l, &usage[i], INT64_MAX);          /* and all that follow */
-                int each = finish(l, &usage[i]);
+                int each = load_finish(l, &usage[i]);
                 rc = rc < 0 ? rc : each;
         }
         mem_free(g);
@@ -219,30 +220,30 @@ static int load_histories(struct loading *l)
 
 /* --- kills and notes --- */
 
-static void load_kill(struct loading *l, const struct scan *s)
+static void load_take_kill(struct loading *l, const struct scan *s)
 {
         struct text container = column_text(s->row, 2), uid = column_text(s->row, 3);
         struct store_kill kill = {.restarts = sqlite3_column_int64(s->row, 4),
                                   .at = {sqlite3_column_int64(s->row, 5)},
                                   .bytes = sqlite3_column_double(s->row, 6)};
         int64_t id = sqlite3_column_int64(s->row, 1);
-        void *target = target_of(l, id, container);
+        void *target = load_target_of(l, id, container);
         bool whole = target && uid.len == STORE_UID_BYTES;
         if (whole)
                 memcpy(kill.uid, uid.p, STORE_UID_BYTES);
         if (whole && crc_of_kill(id, container, &kill) == sqlite3_column_int64(s->row, 7))
                 l->r->kill(l->r->arg, target, container, &kill);
         else
-                refuse(l, target, container, ERR_DAMAGED, "the row of a kill does not check out");
+                load_refuse(l, target, container, ERR_DAMAGED, "the row of a kill does not check out");
 }
 
-static void load_note(struct loading *l, const struct scan *s)
+static void load_take_note(struct loading *l, const struct scan *s)
 {
         struct text name = column_text(s->row, 1), value = column_text(s->row, 2);
         if (crc_of_note(name, value) == sqlite3_column_int64(s->row, 3))
                 l->r->note(l->r->arg, name, value);
         else
-                refuse(l, NULL, TEXT(""), ERR_DAMAGED, "the row of a note does not check out");
+                load_refuse(l, NULL, TEXT(""), ERR_DAMAGED, "the row of a note does not check out");
 }
 
 static int load_rest(struct loading *l)
@@ -250,14 +251,14 @@ static int load_rest(struct loading *l)
         struct scan s;
         scan_start(&s, l->d, TABLE_KILL, false);
         while (scan_next(&s))
-                load_kill(l, &s);
-        int rc = finish(l, &s);
+                load_take_kill(l, &s);
+        int rc = load_finish(l, &s);
         if (rc < 0)
                 return rc;
         scan_start(&s, l->d, TABLE_NOTE, false);
         while (scan_next(&s))
-                load_note(l, &s);
-        return finish(l, &s);
+                load_take_note(l, &s);
+        return load_finish(l, &s);
 }
 
 int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *ret_suspect, struct err *err)

@@ -21,7 +21,7 @@ static int file_error(struct err *err, const char *what, const char *path)
         return err_set(err, code, "%s '%s': %s", what, path, strerror(why));
 }
 
-static void remove_all(const char *path)
+static void mend_remove_all(const char *path)
 {
         unlink(path);
         for (int i = 0; i < COMPANIONS; i++) {
@@ -119,7 +119,7 @@ static char *name_aside(const char *path, struct wall now)
 }
 
 /* The log goes first: a file without its log is damaged still, a log with another file would damage that one. */
-static int set_aside(const char *path, const char *aside, struct err *err)
+static int mend_set_aside(const char *path, const char *aside, struct err *err)
 {
         for (int i = 0; i < COMPANIONS - 1; i++) {
                 char *from AUTO(mem_free) = mem_printf("%s%s", path, companion[i]);
@@ -143,38 +143,38 @@ static int put_in_place(const char *fresh, const char *path, struct err *err)
         return sync_folder(path, err);
 }
 
-static int make(const char *path, struct err *err)
+static int mend_make(const char *path, struct err *err)
 {
         char *fresh AUTO(mem_free) = mem_printf("%s.new", path);
-        remove_all(fresh);
-        remove_all(path); /* nothing, or empty; logs of a file that is gone */
+        mend_remove_all(fresh);
+        mend_remove_all(path); /* nothing, or empty; logs of a file that is gone */
         int rc = db_create(fresh, err);
         if (rc == 0)
                 rc = put_in_place(fresh, path, err);
         if (rc < 0)
-                remove_all(fresh);
+                mend_remove_all(fresh);
         return rc;
 }
 
 /* from: the damaged file as far as it could be opened, else NULL; closed here. */
-static int mend(struct db *from, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
-                struct err *err)
+static int mend_file(struct db *from, const char *path, const char *why, struct wall now, char note[static MEND_NOTE],
+                     struct err *err)
 {
         char *fresh AUTO(mem_free) = mem_printf("%s.new", path);
         char *aside AUTO(mem_free) = name_aside(path, now);
         int64_t carried = 0;
-        remove_all(fresh);
+        mend_remove_all(fresh);
         int rc = db_create(fresh, err);
         if (rc == 0 && from)
                 rc = carry_over(from, fresh, &carried, err);
         if (from)
                 db_close(from);
         if (rc == 0)
-                rc = set_aside(path, aside, err);
+                rc = mend_set_aside(path, aside, err);
         if (rc == 0)
                 rc = put_in_place(fresh, path, err);
         if (rc < 0) {
-                remove_all(fresh);
+                mend_remove_all(fresh);
                 return err_wrap(err, "'%s' is damaged and could not be replaced", path);
         }
         snprintf(note, MEND_NOTE, "'%s' was damaged (%.150s): set aside as '%s', %lld readable rows carried over", path,
@@ -203,7 +203,7 @@ static int replace_with_readable(struct db *d, const char *path, enum db_file fi
         bool clean;
         if (!d->sql && file != DB_BROKEN)
                 (void)db_open_damaged(d, path, &(struct err){0});
-        int rc = mend(d->sql ? d : NULL, path, why, now, note, err);
+        int rc = mend_file(d->sql ? d : NULL, path, why, now, note, err);
         if (rc == 0)
                 rc = db_open(d, path, true, &clean, err);
         d->checked = d->mended = rc == 0;
@@ -232,7 +232,7 @@ int mend_open(struct db *d, const char *path, bool suspect, struct wall now, cha
         *d = (struct db){0};
         int rc = db_judge(path, &file, err);
         if (rc == 0 && file == DB_MISSING)
-                rc = make(path, err);
+                rc = mend_make(path, err);
         if (rc < 0)
                 return rc;
         rc = file == DB_BROKEN ? ERR_DAMAGED : open_checked(d, path, suspect || file == DB_SHORT, note, &why);

@@ -15,21 +15,21 @@ static uint32_t add_number(uint32_t crc, int64_t n)
         return crc_add(crc, bytes, sizeof bytes);
 }
 
-static uint32_t add_text(uint32_t crc, struct text t)
+static uint32_t row_add_text(uint32_t crc, struct text t)
 {
         return crc_add(add_number(crc, (int64_t)t.len), t.p, t.len);
 }
 
 uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms)
 {
-        uint32_t crc = add_text(add_text(0, key->ns), key->group);
-        crc = add_text(add_text(crc, key->kind), key->name);
-        return add_number(add_text(crc, record), gone_ms);
+        uint32_t crc = row_add_text(row_add_text(0, key->ns), key->group);
+        crc = row_add_text(row_add_text(crc, key->kind), key->name);
+        return add_number(row_add_text(crc, record), gone_ms);
 }
 
 uint32_t crc_of_history(int64_t target, struct text container)
 {
-        return add_text(add_number(0, target), container);
+        return row_add_text(add_number(0, target), container);
 }
 
 uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text doors)
@@ -45,13 +45,13 @@ uint32_t crc_of_kill(int64_t target, struct text container, const struct store_k
 {
         int64_t bytes;
         memcpy(&bytes, &kill->bytes, sizeof bytes);
-        uint32_t crc = crc_add(add_text(add_number(0, target), container), kill->uid, sizeof kill->uid);
+        uint32_t crc = crc_add(row_add_text(add_number(0, target), container), kill->uid, sizeof kill->uid);
         return add_number(add_number(add_number(crc, kill->restarts), kill->at.ms), bytes);
 }
 
 uint32_t crc_of_note(struct text name, struct text value)
 {
-        return add_text(add_text(0, name), value);
+        return row_add_text(row_add_text(0, name), value);
 }
 
 /* --- columns --- */

@@ -5,7 +5,7 @@
 enum { BLIND = 1 << 12 }; /* ids tried in a row where not even the greatest one can be told */
 
 /* A damaged row may ask for more memory than SQLite ever gives: no reason to leave those behind it unread. */
-static bool passable(struct scan *s)
+static bool scan_passable(struct scan *s)
 {
         int code = db_error(s->d, &s->err, "read");
         bool too_large = sqlite3_errcode(s->d->sql) == SQLITE_NOMEM;
@@ -16,19 +16,19 @@ static bool passable(struct scan *s)
         return true;
 }
 
-static sqlite3_stmt *prepare(struct scan *s, const char *where)
+static sqlite3_stmt *scan_prepare(struct scan *s, const char *where)
 {
         sqlite3_stmt *ret = NULL;
         char *sql AUTO(mem_free) = mem_printf("SELECT %s FROM %s WHERE %s", s->table->columns, s->table->name, where);
         if (sqlite3_prepare_v2(s->d->sql, sql, -1, &ret, NULL) != SQLITE_OK)
-                passable(s);
+                scan_passable(s);
         return ret;
 }
 
 void scan_start(struct scan *s, struct db *d, enum db_table table, bool past_io)
 {
         *s = (struct scan){.d = d, .table = &db_tables[table], .id = INT64_MIN, .past_io = past_io};
-        s->walk = prepare(s, "id > ?1 ORDER BY id");
+        s->walk = scan_prepare(s, "id > ?1 ORDER BY id");
         if (s->walk)
                 sqlite3_bind_int64(s->walk, 1, s->id);
 }
@@ -49,10 +49,10 @@ static int64_t last_id(struct scan *s, int64_t from)
 }
 
 /* Ask for the ids after the last one, and go on walking from the first that answers. */
-static bool probe(struct scan *s)
+static bool scan_probe(struct scan *s)
 {
         int64_t from = s->id > 0 ? s->id : 0;
-        if (!s->one && !(s->one = prepare(s, "id = ?1")))
+        if (!s->one && !(s->one = scan_prepare(s, "id = ?1")))
                 return false;
         for (int64_t id = from + 1, end = last_id(s, from); id <= end; id++) {
                 sqlite3_reset(s->one);
@@ -66,7 +66,7 @@ static bool probe(struct scan *s)
                         s->row = s->one;
                         return true;
                 }
-                if (step != SQLITE_DONE && step != SQLITE_ROW && !passable(s))
+                if (step != SQLITE_DONE && step != SQLITE_ROW && !scan_passable(s))
                         return false;
         }
         return false;
@@ -90,10 +90,10 @@ bool scan_next(struct scan *s)
         }
         if (step == SQLITE_ROW) /* ids that go back: pages linked in a ring */
                 s->damaged = true;
-        else if (!passable(s))
+        else if (!scan_passable(s))
                 return false;
         sqlite3_reset(s->walk);
-        s->ended = !probe(s);
+        s->ended = !scan_probe(s);
         return !s->ended;
 }
 

@@ -94,7 +94,7 @@ static void tell_mended(struct store *s, const char note[static MEND_NOTE])
                 s->o.told(s->o.arg, &r);
 }
 
-static int reopen(struct store *s, struct err *err)
+static int store_reopen(struct store *s, struct err *err)
 {
         char note[MEND_NOTE] = "";
         index_reset(&s->c.index);
@@ -133,18 +133,18 @@ static int write_checked(struct store *s, const struct store_batch *b, struct er
 }
 
 /* A damaged file is replaced and the batch written to the new one; a broken connection is made anew the next time. */
-static int attempt(struct store *s, const struct store_batch *b, struct err *err)
+static int store_attempt(struct store *s, const struct store_batch *b, struct err *err)
 {
         if (s->unread.code) {
                 *err = s->unread;
                 return err->code;
         }
-        int rc = s->c.db.sql ? 0 : reopen(s, err);
+        int rc = s->c.db.sql ? 0 : store_reopen(s, err);
         if (rc == 0)
                 rc = write_checked(s, b, err);
         if (rc == ERR_DAMAGED) {
                 db_close(&s->c.db);
-                rc = reopen(s, err);
+                rc = store_reopen(s, err);
                 if (rc == 0)
                         rc = write_checked(s, b, err);
         }
@@ -162,7 +162,7 @@ static void write_kept(struct store *s)
 {
         struct store_result r = {.batch = s->kept->number, .rows = (int64_t)store_batch_rows(s->kept)};
         struct mono start = mono_read();
-        int rc = attempt(s, s->kept, &r.err);
+        int rc = store_attempt(s, s->kept, &r.err);
         r.took_ms = (mono_read().ns - start.ns) / 1000000;
         r.file_bytes = s->c.db.sql ? db_bytes(&s->c.db) : 0;
         bool told_already = rc < 0 && rc == s->failed.code;
@@ -189,7 +189,7 @@ static void write_batch(struct store *s, struct store_batch *b)
 static void answer_recall(struct store *s, struct store_batch *b)
 {
         struct store_result r = {.recall = true, .recall_tag = b->tag, .batch = b->number};
-        int rc = s->c.db.sql ? 0 : reopen(s, &r.err);
+        int rc = s->c.db.sql ? 0 : store_reopen(s, &r.err);
         if (rc == 0)
                 checkpoint_recall(&s->c, b, r.packed, &r.packed_len, &r.err);
         store_batch_free(b);
@@ -212,7 +212,7 @@ static struct store_batch *next_batch(struct store *s)
         return b;
 }
 
-static void *run(void *arg)
+static void *store_run(void *arg)
 {
         struct store *s = arg;
         struct store_batch *b;
@@ -228,21 +228,21 @@ static void *run(void *arg)
 }
 
 /* Signals are the loop's. */
-static int start(struct store *s, struct err *err)
+static int store_start(struct store *s, struct err *err)
 {
         sigset_t all, before;
         sigfillset(&all);
         pthread_mutex_init(&s->mutex, NULL);
         pthread_cond_init(&s->wake, NULL);
         pthread_sigmask(SIG_SETMASK, &all, &before);
-        int why = pthread_create(&s->thread, NULL, run, s);
+        int why = pthread_create(&s->thread, NULL, store_run, s);
         pthread_sigmask(SIG_SETMASK, &before, NULL);
         return why ? err_set(err, ERR_RETRY, "start the store's thread: %s", strerror(why)) : 0;
 }
 
 /* --- handing over --- */
 
-static void append(struct store *s, struct store_batch *b)
+static void store_append(struct store *s, struct store_batch *b)
 {
         *(s->last ? &s->last->next : &s->first) = b;
         s->last = b;
@@ -255,7 +255,7 @@ uint64_t store_submit(struct store *s, struct store_batch *b)
         if (s->batches >= BATCHES_MOST && s->last && !s->last->recall) {
                 batch_join(s->last, b);
         } else {
-                append(s, b);
+                store_append(s, b);
                 s->batches++;
         }
         pthread_cond_signal(&s->wake);
@@ -269,7 +269,7 @@ void store_recall(struct store *s, const struct store_key *key, const void *tag)
         batch_add_recall(b, key, tag);
         pthread_mutex_lock(&s->mutex);
         if (s->recalls < RECALLS_MOST) {
-                append(s, b);
+                store_append(s, b);
                 s->recalls++;
                 b = NULL;
         }
@@ -309,7 +309,7 @@ int store_open(const struct store_options *o, struct store **ret, char *ret_note
         if (rc == 0)
                 rc = mend_open(&s->c.db, s->path, false, o->now, ret_note, err);
         if (rc == 0)
-                rc = start(s, err);
+                rc = store_start(s, err);
         if (rc < 0)
                 store_free(s);
         else

@@ -16,7 +16,7 @@ enum column { AT_CRC, AT_NS, AT_GROUP, AT_KIND, AT_NAME, AT_CONTAINER, AT_SOURCE
 
 /* --- sources --- */
 
-static uint64_t source_of(const char *text, size_t len)
+static uint64_t transfer_source_of(const char *text, size_t len)
 {
         struct sha256 s;
         uint8_t digest[SHA_BYTES];
@@ -31,7 +31,7 @@ static uint64_t source_of(const char *text, size_t len)
 
 uint64_t transfer_source_named(const char *name)
 {
-        return source_of(name, strlen(name));
+        return transfer_source_of(name, strlen(name));
 }
 
 uint64_t transfer_source(const struct store_key *key, const struct usage *u)
@@ -40,12 +40,12 @@ uint64_t transfer_source(const struct store_key *key, const struct usage *u)
         int len = snprintf(text, sizeof text, "%.*s/%.*s/%.*s/%.*s/%.*s@%lld", TEXT_ARG(key->ns), TEXT_ARG(key->group),
                            TEXT_ARG(key->kind), TEXT_ARG(key->name), TEXT_ARG(key->container), (long long)u->first_ms);
         assert(len > 0 && (size_t)len < sizeof text);
-        return source_of(text, (size_t)len);
+        return transfer_source_of(text, (size_t)len);
 }
 
 /* --- names --- */
 
-static bool is_name(struct text t, bool may_be_empty)
+static bool transfer_is_name(struct text t, bool may_be_empty)
 {
         if (t.len > NAME_MOST || (t.len == 0 && !may_be_empty))
                 return false;
@@ -57,8 +57,8 @@ static bool is_name(struct text t, bool may_be_empty)
 
 bool transfer_key_fits(const struct store_key *k)
 {
-        return is_name(k->ns, false) && is_name(k->group, true) && is_name(k->kind, false) && is_name(k->name, false) &&
-               is_name(k->container, false);
+        return transfer_is_name(k->ns, false) && transfer_is_name(k->group, true) && transfer_is_name(k->kind, false) &&
+               transfer_is_name(k->name, false) && transfer_is_name(k->container, false);
 }
 
 /* --- a line --- */
@@ -102,28 +102,28 @@ size_t transfer_print(const struct transfer_row *row, char out[static TRANSFER_L
 _Static_assert(5 * (NAME_MOST + 1) + TRANSFER_SOURCES * 17 + (USAGE_PACK_MAX + 2) / 3 * 4 + 16 < TRANSFER_LINE_MAX,
                "the longest line fits");
 
-static int hex_digit(char c)
+static int transfer_hex_digit(char c)
 {
         return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 /* Exactly so many digits. */
-static bool read_hex(struct text t, size_t digits, uint64_t *ret)
+static bool transfer_read_hex(struct text t, size_t digits, uint64_t *ret)
 {
         uint64_t n = 0;
         if (t.len != digits)
                 return false;
         for (size_t i = 0; i < digits; i++) {
-                if (hex_digit(t.p[i]) < 0)
+                if (transfer_hex_digit(t.p[i]) < 0)
                         return false;
-                n = n << 4 | (uint64_t)hex_digit(t.p[i]);
+                n = n << 4 | (uint64_t)transfer_hex_digit(t.p[i]);
         }
         *ret = n;
         return true;
 }
 
 /* As many columns as there are; more than most is none. */
-static int split(struct text line, struct text *column, int most)
+static int transfer_split(struct text line, struct text *column, int most)
 {
         int count = 0;
         for (size_t at = 0; at <= line.len; count++) {
@@ -142,7 +142,7 @@ static bool read_sources(struct text list, struct transfer_row *ret)
         for (size_t at = 0; at <= list.len; at += 17, ret->sources++) {
                 struct text one = {list.p + at, list.len - at < 16 ? list.len - at : 16};
                 bool last = at + 16 == list.len;
-                if (ret->sources == TRANSFER_SOURCES || !read_hex(one, 16, &ret->source[ret->sources]) ||
+                if (ret->sources == TRANSFER_SOURCES || !transfer_read_hex(one, 16, &ret->source[ret->sources]) ||
                     (!last && list.p[at + 16] != ','))
                         return false;
                 if (last) {
@@ -174,13 +174,14 @@ int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], str
         struct text column[COLUMNS];
         struct transfer_row row = {0};
         uint64_t crc;
-        if (line.len >= TRANSFER_LINE_MAX || split(line, column, COLUMNS) != COLUMNS || !read_hex(column[0], 8, &crc))
+        if (line.len >= TRANSFER_LINE_MAX || transfer_split(line, column, COLUMNS) != COLUMNS ||
+            !transfer_read_hex(column[0], 8, &crc))
                 return err_set(err, ERR_INVALID, "it is no line of an export");
         size_t head = column[AT_CRC].len + 1;
         if (crc_add(0, line.p + head, line.len - head) != crc)
                 return err_set(err, ERR_DAMAGED, "its checksum does not hold");
         memcpy(scratch, line.p, line.len);
-        split((struct text){scratch, line.len}, column, COLUMNS);
+        transfer_split((struct text){scratch, line.len}, column, COLUMNS);
         row.key = (struct store_key){column[AT_NS], column[AT_GROUP], column[AT_KIND], column[AT_NAME],
                                      column[AT_CONTAINER]};
         if (!transfer_key_fits(&row.key))
@@ -195,7 +196,7 @@ int transfer_parse(struct text line, char scratch[static TRANSFER_LINE_MAX], str
 
 /* --- writing a file --- */
 
-static int put(struct transfer_writer *w, const char *line, size_t len, struct err *err)
+static int transfer_put_line(struct transfer_writer *w, const char *line, size_t len, struct err *err)
 {
         sha256_add(&w->sum, line, len);
         if (fwrite(line, 1, len, w->to) != len)
@@ -209,14 +210,14 @@ int transfer_begin(struct transfer_writer *w, FILE *to, struct wall now, struct 
         *w = (struct transfer_writer){.to = to};
         sha256_init(&w->sum);
         int len = snprintf(line, sizeof line, MAGIC "\t" VERSION "\t" MODEL "\t%s\n", wall_print(now, at));
-        return put(w, line, (size_t)len, err);
+        return transfer_put_line(w, line, (size_t)len, err);
 }
 
 int transfer_put(struct transfer_writer *w, const struct transfer_row *row, struct err *err)
 {
         char line[TRANSFER_LINE_MAX];
         w->rows++;
-        return put(w, line, transfer_print(row, line), err);
+        return transfer_put_line(w, line, transfer_print(row, line), err);
 }
 
 static void print_sum(struct sha256 *s, char out[static 2 * SHA_BYTES + 1])
@@ -232,7 +233,7 @@ int transfer_end(struct transfer_writer *w, struct err *err)
         char line[128], sum[2 * SHA_BYTES + 1];
         print_sum(&w->sum, sum);
         int len = snprintf(line, sizeof line, "end\t%lld\t%s\n", (long long)w->rows, sum);
-        int rc = put(w, line, (size_t)len, err);
+        int rc = transfer_put_line(w, line, (size_t)len, err);
         if (rc == 0 && fflush(w->to) != 0)
                 return err_set(err, errno == ENOSPC ? ERR_NOSPACE : ERR_IO, "write: %s", strerror(errno));
         return rc;
@@ -270,7 +271,7 @@ static int read_line(struct reading *r, struct err *err)
         return 0;
 }
 
-static struct text line_of(const struct reading *r)
+static struct text transfer_line_of(const struct reading *r)
 {
         return (struct text){r->text, r->len - 1};
 }
@@ -281,7 +282,7 @@ static int read_head(struct reading *r, struct err *err)
         int rc = read_line(r, err);
         if (rc < 0 && err->code != ERR_INVALID)
                 return rc;
-        if (rc <= 0 || split(line_of(r), column, 4) != 4 || !text_is(column[0], MAGIC))
+        if (rc <= 0 || transfer_split(transfer_line_of(r), column, 4) != 4 || !text_is(column[0], MAGIC))
                 return err_set(err, ERR_INVALID, "it is no export of halflife: its first line does not say so");
         if (!text_is(column[1], VERSION))
                 return err_set(err, ERR_INVALID,
@@ -302,7 +303,8 @@ static int read_end(struct reading *r, int64_t rows, struct err *err)
         char sum[2 * SHA_BYTES + 1], count[24];
         print_sum(&r->sum, sum);
         snprintf(count, sizeof count, "%lld", (long long)rows);
-        if (split(line_of(r), column, 3) != 3 || !text_is(column[1], count) || !text_is(column[2], sum))
+        if (transfer_split(transfer_line_of(r), column, 3) != 3 || !text_is(column[1], count) ||
+            !text_is(column[2], sum))
                 return err_set(err, ERR_DAMAGED,
                                "its checksum does not hold: it was changed on the way, copy it again");
         int rc = read_line(r, err);
@@ -329,7 +331,7 @@ int transfer_read(FILE *from, const struct transfer_reader *reader, int64_t *ret
                         rc = read_end(&r, rows, err);
                         break;
                 }
-                if (rc > 0 && (rc = transfer_parse(line_of(&r), scratch, &row, room, err)) < 0)
+                if (rc > 0 && (rc = transfer_parse(transfer_line_of(&r), scratch, &row, room, err)) < 0)
                         return err_wrap(err, "line %lld", (long long)r.line);
                 if (rc == 0)
                         rc = reader->each(reader->arg, &row, err);
