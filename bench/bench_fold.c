@@ -7,9 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "../test/support/rig.h"
 #include "base/buf.h"
 #include "base/mem.h"
-#include "control/controller_private.h"
 #include "line.h"
 
 enum { WORKLOADS = 200000, REPLICAS = 5, PODS = WORKLOADS * REPLICAS, PER_NAMESPACE = 100, WARM = 3, RUNS = 5 };
@@ -89,7 +89,7 @@ static struct item *world_fill(struct cache *w)
 /* --- folding --- */
 
 /* Usage per workload with noise, as the test API server's. */
-static void poll(struct controller *c, const struct item *item, struct wall at)
+static void poll(struct rig *c, const struct item *item, struct wall at)
 {
         static struct pod_metrics_view view = {.containers = 1};
         view.at = at;
@@ -114,7 +114,7 @@ static void least(double *best, double value)
 /* Within a turn of the loop, where the time stands still, as it does for the controller. */
 static void measure(void *arg)
 {
-        struct controller *c = arg;
+        struct rig *c = arg;
         struct item *item = world_fill(&c->cache);
         struct wall at = {loop_now(c->loop).wall.ms - (WARM + RUNS) * MINUTE_MS};
         double fold = 1e9, running = 1e9, settle = seconds();
@@ -140,12 +140,11 @@ static void measure(void *arg)
 
 int main(void)
 {
-        struct controller c = {.loop = loop_new()};
-        cache_init(&c.cache, "halflife", "halflife-system");
+        struct rig c;
+        rig_begin(&c);
         loop_timer_set(c.loop, &c.cycle_timer, 0, measure, &c);
         while (c.cycle_timer.place)
                 loop_turn(c.loop, 10);
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
         return 0;
 }

@@ -125,12 +125,12 @@ static void begin(struct soak *s)
 {
         struct access_options where = {.kubeconfig = s->kubeconfig};
         struct controller_options options = {
-                .interval_ms = INTERVAL_MS,
-                .checkpoint_ms = SECOND_MS,
-                .status_ms = SECOND_MS,
-                .retention_ms = SECOND_MS,
-                .api_rate = 1e6,
-                .api_concurrency = 8,
+                .live.interval_ms = INTERVAL_MS,
+                .live.checkpoint_ms = SECOND_MS,
+                .live.status_ms = SECOND_MS,
+                .live.retention_ms = SECOND_MS,
+                .live.api_rate = 1e6,
+                .live.api_concurrency = 8,
                 .ns = "halflife-system",
                 .identity = "soak",
                 .database = s->database,

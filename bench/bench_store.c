@@ -176,10 +176,10 @@ static double start_controller(char *path)
                                          "contexts: [{name: none, context: {cluster: none, user: ''}}]\n";
         AUTO(mem_free) char *file = tmp_file("kubeconfig", kubeconfig);
         struct access_options where = {.kubeconfig = file};
-        struct controller_options o = {.interval_ms = MINUTE_MS,
-                                       .checkpoint_ms = HOUR_MS,
-                                       .api_rate = 1,
-                                       .api_concurrency = 1,
+        struct controller_options o = {.live.interval_ms = MINUTE_MS,
+                                       .live.checkpoint_ms = HOUR_MS,
+                                       .live.api_rate = 1,
+                                       .live.api_concurrency = 1,
                                        .ns = "halflife-system",
                                        .identity = "bench",
                                        .database = path,

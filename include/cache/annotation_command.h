@@ -1,6 +1,5 @@
 /*
- * What is asked of whoever learns by annotations on Recommendations (wish.c), and what importing leaves behind
- * (import.c).
+ * What is asked of whoever learns by annotations on Recommendations.
  */
 #ifndef HALFLIFE_CACHE_ANNOTATION_COMMAND_H
 #define HALFLIFE_CACHE_ANNOTATION_COMMAND_H
@@ -8,10 +7,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct cache;
-struct target;
-
-/* What an annotation on a Recommendation asks of whoever learns (wish.c). */
 enum annotation_command_name { COMMAND_ADOPT, COMMAND_IMPORT, ANNOTATION_COMMANDS };
 struct annotation_command {
         char *asks;
@@ -20,16 +15,6 @@ struct annotation_command {
         bool answering; /* it is being written */
 };
 
-/* Whose samples a target's histories hold besides its own (transfer.h), so that none is joined twice. */
-struct imported {
-        int count;
-        struct imported_source {
-                const char *container; /* interned */
-                uint64_t source;
-        } of[];
-};
-
-void import_forget(struct cache *w, struct target *t);
 /* NULL is no wish; the same asked again was looked at already, and its answer is under way. */
 void annotation_command_set(struct annotation_command **w, const char *asks);
 void annotation_command_free(struct annotation_command *w);

@@ -15,6 +15,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "cache/annotation_command.h"
+#include "cache/imported.h"
 #include "cache/profile.h"
 #include "core/basis.h"
 #include "core/guard.h"
@@ -605,6 +606,9 @@ struct history *history_get(struct target *t, const char *container /* interned 
                             const struct resource_policy policy[static RESOURCES]); /* made when unknown */
 struct history *history_find(const struct target *t, const char *container);
 void target_free(struct cache *w, struct target *t); /* with all it learned */
+/* Would its workload be known if it were there? Not while its kind is still to be listed; of a kind that nobody asks
+ * for, what was seen is all that will be. */
+bool target_is_seen(const struct cache *w, const struct target *t);
 /* Remember what admission made of our requests (JSON as of our annotations); NULL: nothing. */
 void target_set_admitted(struct cache *w, struct target *t, const char *json);
 /* What was applied last (status.applied.containers; taken over, NULL: nothing): in a template, or set on pods. */

@@ -8,18 +8,13 @@
 
 #include <stdio.h>
 
+#include "cache/live_settings.h"
 #include "kube/access.h"
 #include "net/loop.h"
 #include "prometheus/prometheus.h"
 
 struct controller_options {
-        int64_t interval_ms, checkpoint_ms, status_ms, retention_ms;
-        double api_rate;
-        int api_concurrency;
-        bool apply_never;
-        int budget_workloads;          /* of the whole cluster, at once; 0: no bound */
-        int64_t budget_cores_per_hour; /* millicores; 0: no bound */
-        int fuse_guards;               /* more within an hour stop all applying until a person resets it; 0: never */
+        struct live_settings live;
         bool leader_elect;
         const char *ns; /* halflife's own namespace: its Lease is there, and it is exempt */
         const char *lease_name;
@@ -54,9 +49,8 @@ struct controller;
  * or custom metrics belong to another service. */
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
                    struct err *err);
-/* Settings re-read: what can change while running (intervals, rates, budgets, apply) does; the rest is told to need a
- * restart. */
-void controller_reconfigure(struct controller *c, const struct controller_options *o);
+/* Settings re-read: those that can change while running do. */
+void controller_reconfigure(struct controller *c, const struct live_settings *live);
 /* Of a replica: who vouches for the learner's certificate from now on (PEM, copied). */
 void controller_trust_learner(struct controller *c, const char *ca_pem);
 /* Finish the patch in hand, checkpoint, give the Lease up, then stop the loop. */

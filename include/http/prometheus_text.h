@@ -4,9 +4,8 @@
 #ifndef HALFLIFE_HTTP_PROMETHEUS_TEXT_H
 #define HALFLIFE_HTTP_PROMETHEUS_TEXT_H
 
-#include <stdint.h>
-
 #include "base/buf.h"
+#include "base/metric_seconds.h"
 
 enum metric_type { METRIC_COUNTER, METRIC_GAUGE, METRIC_HISTOGRAM };
 
@@ -21,13 +20,6 @@ struct metric {
  * metric_label. */
 int metric_family(struct buf *out, const struct metric *m);
 int metric_sample(struct buf *out, const struct metric *m, const char *labels, double value);
-/* A duration histogram with fixed bounds (seconds). */
-enum { METRIC_BOUNDS = 12 };
-struct metric_seconds {
-        uint64_t count[METRIC_BOUNDS + 1];
-        double sum;
-};
-void metric_observe(struct metric_seconds *s, double seconds);
 int metric_seconds_sample(struct buf *out, const struct metric *m, const char *labels, const struct metric_seconds *s);
 /* key="value" with \ " and newline escaped and what is not UTF-8 as ?, cut to whole characters of 128 bytes of value
  * and size bytes in all (size holds the key and four more). Returns out. */

@@ -184,14 +184,6 @@ void history_free(struct cache *w, struct history *h)
         mem_free(h);
 }
 
-void import_forget(struct cache *w, struct target *t)
-{
-        for (int i = 0; t->imported && i < t->imported->count; i++)
-                intern_drop(w->names, t->imported->of[i].container);
-        mem_free(t->imported);
-        t->imported = NULL;
-}
-
 void target_free(struct cache *w, struct target *t)
 {
         drop_loaded(w, t);
@@ -212,11 +204,19 @@ void target_free(struct cache *w, struct target *t)
                 t->published->target = NULL;
         apply_state_release(w, t);
         mem_free(t->denied);
-        import_forget(w, t);
+        imported_forget(w, t);
         intern_drop(w->names, t->limit_of);
         map_drop(&w->targets, text_of(t->key));
         w->ns_gone = true;
         mem_free(t);
+}
+
+bool target_is_seen(const struct cache *w, const struct target *t)
+{
+        for (const struct watched_kind *k = w->kinds; k; k = k->next)
+                if (k->group == t->group && k->kind == t->kind)
+                        return k->missing || !k->wanted || (k->informer && informer_stats(k->informer)->synced);
+        return true;
 }
 
 void targets_release(struct cache *w)

@@ -52,9 +52,9 @@ static void make_identity(char *out, size_t size)
 }
 
 /* What can change while running. */
-static struct controller_options live_options(const struct settings *s)
+static struct live_settings live_settings_of(const struct settings *s)
 {
-        return (struct controller_options){
+        return (struct live_settings){
                 .interval_ms = s->number[SET_INTERVAL],
                 .checkpoint_ms = s->number[SET_CHECKPOINT_INTERVAL],
                 .status_ms = s->number[SET_STATUS_INTERVAL],
@@ -71,7 +71,7 @@ static struct controller_options live_options(const struct settings *s)
 static struct controller_options options_of(const struct running *r, const struct access *a)
 {
         const struct settings *s = &r->settings;
-        struct controller_options o = live_options(s);
+        struct controller_options o = {.live = live_settings_of(s)};
         o.leader_elect = s->number[SET_LEADER_ELECT] == 0 ? access_in_cluster(a) : s->number[SET_LEADER_ELECT] == 1;
         o.ns = s->text[SET_NAMESPACE] ? s->text[SET_NAMESPACE] : access_namespace(a);
         o.lease_name = s->text[SET_LEASE];
@@ -182,8 +182,8 @@ static void run_reload(struct running *r)
         }
         settings_release(&fresh);
         log_as_set(&r->settings);
-        struct controller_options o = live_options(&r->settings);
-        controller_reconfigure(r->controller, &o);
+        struct live_settings live = live_settings_of(&r->settings);
+        controller_reconfigure(r->controller, &live);
         log_info("settings read again",
                  KV("config", r->settings.text[SET_CONFIG] ? r->settings.text[SET_CONFIG] : "none"));
 }

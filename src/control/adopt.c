@@ -80,9 +80,9 @@ static int adopt_target(struct controller *c, struct target *t, struct target *o
                 h->doors = 0;
                 adopt_take(c, t, h);
         }
-        import_inherit(c, t, old);
+        imported_inherit(&c->cache, t, old);
         old->gone_ms = 1;
-        persist_adopted(c, t, old);
+        checkpointer_adopted(c->checkpointer, t, old);
         nudge(c);
         return containers;
 }

@@ -286,7 +286,7 @@ static void apply_patched(void *arg, const struct client_answer *answer)
                 contest_changed(c, t, changed);
                 tell_event(c, t, true, "Contested", changed);
         } else {
-                persist_apply_state(c, t);
+                checkpointer_apply_state(c->checkpointer, t);
                 tell_event(c, t, false, "Applied", a->note);
         }
         log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),

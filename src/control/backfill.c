@@ -183,7 +183,7 @@ static void backfill_fold(struct backfill *b, struct course *course, const struc
 
 static void fold_all(struct backfill *b, const struct prometheus_answer *a)
 {
-        struct wall latest = {clocks_later(b->controller)};
+        struct wall latest = {clock_skew_later(b->controller->skew)};
         struct course *course = mem_new_array(a->series_count + 1, sizeof *course);
         gather_asking(b);
         for (size_t i = 0; i < a->series_count; i++)
@@ -239,7 +239,7 @@ static void backfill_finish(struct backfill *b)
                         joined++;
                 }
         ns_get(&c->cache, text_of(b->ns))->refusal = (struct backfill_refusal){0};
-        persist_namespace(c, b->ns);
+        checkpointer_namespace(c->checkpointer, b->ns);
         b->count.targets += joined;
         log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
                  KV_INT("containers", b->filling.count));
@@ -353,7 +353,7 @@ static void backfill_begin(struct backfill *b, const char *ns)
 {
         struct controller *c = b->controller;
         struct target *t;
-        int64_t containers = 0, now_ms = clocks_earlier(c);
+        int64_t containers = 0, now_ms = clock_skew_earlier(c->skew);
         for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
                 if (asks_for(t, ns))
                         containers += t->pod_count * t->workload->containers;

@@ -7,7 +7,41 @@
  */
 #include <string.h>
 
+#include "base/yaml.h"
 #include "controller_private.h"
+
+/* --- storing --- */
+
+void budget_store(struct controller *c)
+{
+        json_t *list = json_array();
+        for (size_t i = 0; i < c->spendings; i++)
+                json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)c->spent[i].at_ms,
+                                                      (json_int_t)c->spent[i].millicores, c->spent[i].profile));
+        char *text = json_dumps(list, JSON_COMPACT);
+        checkpointer_note(c->checkpointer, "budget", text_of(text));
+        free(text);
+        json_decref(list);
+}
+
+void budget_load(struct controller *c, struct text value)
+{
+        AUTO(json_decref) json_t *list = json_loadb(value.p, value.len, 0, NULL);
+        size_t i;
+        json_t *row;
+        c->spent = mem_resize(c->spent, json_array_size(list) + 1, sizeof *c->spent);
+        json_array_foreach(list, i, row)
+        {
+                const char *profile = json_string_value(json_array_get(row, 2));
+                c->spent[c->spendings++] = (struct spending){
+                        .at_ms = (int64_t)json_integer_value(json_array_get(row, 0)),
+                        .millicores = (int64_t)json_integer_value(json_array_get(row, 1)),
+                        .profile = mem_string(profile ? profile : ""),
+                };
+        }
+}
+
+/* --- counting --- */
 
 static int64_t budget_cost_of(const struct plan *p)
 {
@@ -79,9 +113,9 @@ bool budget_allows(const struct controller *c, const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
         int64_t cost = budget_cost_of(p);
-        if (!budget_within(c->options.budget_cores_per_hour, c->spent_millicores, cost))
+        if (!budget_within(c->options.live.budget_cores_per_hour, c->spent_millicores, cost))
                 return false;
-        if (c->options.budget_workloads && c->rolling >= c->options.budget_workloads)
+        if (c->options.live.budget_workloads && c->rolling >= c->options.live.budget_workloads)
                 return false;
         if (!profile)
                 return true;
@@ -115,7 +149,7 @@ int64_t budget_spend(struct controller *c, const struct plan *p)
                 t->profile->spent_millicores = add_saturated(t->profile->spent_millicores, cost);
                 t->profile->rolling++;
         }
-        persist_budget(c);
+        budget_store(c);
         return cost;
 }
 
@@ -127,7 +161,7 @@ void budget_refund(struct controller *c, struct target *t, const char *profile, 
                 if (strcmp(entry->profile, profile) != 0 || entry->millicores < cost)
                         continue;
                 entry->millicores -= cost;
-                persist_budget(c);
+                budget_store(c);
                 return;
         }
 }

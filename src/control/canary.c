@@ -129,7 +129,7 @@ void canary_watch(struct controller *c, struct target *t, const struct plan *p)
         if (stood_ms == t->apply_state.stood_ms)
                 return;
         t->apply_state.stood_ms = stood_ms;
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
 }
 
 /* --- pods of a workload --- */
@@ -214,7 +214,7 @@ void canary_follow(struct controller *c, struct target *t)
                 t->apply_state.followed_ms = now.ms;
                 guard_changed(t, guard_state_survey(t), now);
         }
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
         if (!in_place(t))
                 return;
         tell_event(c, t, false, "Followed", "what was tried on some pods is set on the others");

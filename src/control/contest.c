@@ -7,18 +7,13 @@
 #include "controller_private.h"
 
 enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
-static const int64_t contest_least_ms = DAY_MS, contest_most_ms = 7 * (int64_t)DAY_MS;
-
-int64_t contest_step_bound(int64_t ms)
-{
-        return ms < 0 ? 0 : ms > contest_most_ms ? contest_most_ms : ms;
-}
+static const int64_t contest_least_ms = DAY_MS;
 
 static void contest_begin(struct controller *c, struct target *t, char *what)
 {
         struct apply_state *d = &t->apply_state;
         int64_t now = loop_now(c->loop).wall.ms;
-        d->contest_step_ms = d->contest_step_ms ? contest_step_bound(d->contest_step_ms * 2) : contest_least_ms;
+        d->contest_step_ms = d->contest_step_ms ? apply_state_step_bound(d->contest_step_ms * 2) : contest_least_ms;
         d->contested_ms = now + d->contest_step_ms;
         d->resets = 0;
         mem_free(d->contest);
@@ -26,7 +21,7 @@ static void contest_begin(struct controller *c, struct target *t, char *what)
         c->count.conflicts++;
         log_warn("left alone: its requests are contested", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("why", what), KV_INT("hours", d->contest_step_ms / HOUR_MS));
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
 }
 
 static bool any_reset(const struct plan *p)
@@ -97,7 +92,7 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
                 contest_begin(c, t, mem_string("the requests went back to the original twice in a row"));
                 return;
         }
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
 }
 
 void contest_changed(struct controller *c, struct target *t, const char *what)

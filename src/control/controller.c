@@ -28,8 +28,8 @@ static struct plan_facts controller_facts_of(const struct controller *c)
 {
         return (struct plan_facts){
                 .now = loop_now(c->loop),
-                .interval_ms = c->options.interval_ms,
-                .apply_never = c->options.apply_never,
+                .interval_ms = c->options.live.interval_ms,
+                .apply_never = c->options.live.apply_never,
                 .source_away = c->source_away || watch_blind(c) != NULL,
                 .budget_left = true,
                 .fuse_blown = c->fuse.blown != NULL,
@@ -141,7 +141,7 @@ static void adopt_policy(struct target *t)
 static void decide_target(struct controller *c, struct target *t)
 {
         struct plan plan;
-        clocks_mend(c, t);
+        clock_skew_mend(c->skew, t);
         if (!t->workload) {
                 snapshot_show_gone(c, t);
                 if (!t->busy && work_delete_due(c, t))
@@ -169,7 +169,7 @@ static void decide_target(struct controller *c, struct target *t)
         controller_tally(c, &plan);
         snapshot_show_target(c, &plan);
         if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
-                         publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING))
+                         publish_needs(&plan, c->options.live.status_ms) != PUBLISH_NOTHING))
                 work_add(c, t);
 }
 
@@ -205,10 +205,10 @@ static void cycle_end(struct controller *c)
                 c->count.cycles++;
                 c->count.last_cycle_seconds = (double)(now.mono.ns - c->cycle_began.ns) / 1e9;
                 metric_observe(&c->count.cycle_seconds, c->count.last_cycle_seconds);
-                persist_recall(c);
+                checkpointer_recall(c->checkpointer);
                 if (c->backfill)
                         backfill_tick(c->backfill);
-                persist_retention(c);
+                checkpointer_forget_old(c->checkpointer);
         }
         annotation_commands_settle(c);
         event_tick(c->events, now);
@@ -219,7 +219,7 @@ static void cycle_end(struct controller *c)
         work_pump(c);
         if (c->polled) {
                 int64_t took = (now.mono.ns - c->cycle_began.ns) / 1000000;
-                int64_t rest = c->options.interval_ms - took;
+                int64_t rest = c->options.live.interval_ms - took;
                 loop_timer_set(c->loop, &c->cycle_timer, rest > 0 ? rest : 0, cycle_begin, c);
         }
         if (c->nudged)
@@ -229,7 +229,7 @@ static void cycle_end(struct controller *c)
 static void pack_slice(void *arg)
 {
         struct controller *c = arg;
-        if (!persist_pack(c)) {
+        if (!checkpointer_pack(c->checkpointer)) {
                 loop_timer_set(c->loop, &c->slice_timer, 0, pack_slice, c);
                 return;
         }
@@ -239,7 +239,7 @@ static void pack_slice(void *arg)
 
 static bool checkpoint_due(const struct controller *c)
 {
-        return c->polled && (loop_now(c->loop).mono.ns - c->checkpointed.ns) / 1000000 >= c->options.checkpoint_ms;
+        return c->polled && (loop_now(c->loop).mono.ns - c->checkpointed.ns) / 1000000 >= c->options.live.checkpoint_ms;
 }
 
 static void decide_slice(void *arg)
@@ -487,7 +487,7 @@ static int serve_start(struct controller *c, struct err *err)
         c->inquiries = inquiries_new(c);
         const struct server_options o = {
                 .listen = co->listen,
-                .interval_ms = co->interval_ms,
+                .interval_ms = co->live.interval_ms,
                 .connections_max = 256,
                 .rest = {.listen = co->serve_listen,
                          .tls = co->tls_cert || co->tls_key || co->certificate != CERTIFICATE_FILES,
@@ -554,6 +554,30 @@ static void controller_begin(struct controller *c)
         loop_timer_set(c->loop, &c->turn_timer, 0, controller_turned, c);
 }
 
+/* --- what the store keeps for others --- */
+
+static void note_loaded(void *arg, struct text name, struct text value)
+{
+        struct controller *c = arg;
+        if (text_is(name, "fuse"))
+                fuse_load(c, value);
+        else if (text_is(name, "budget"))
+                budget_load(c, value);
+}
+
+static void database_replaced(void *arg)
+{
+        struct controller *c = arg;
+        budget_store(c);
+        fuse_store(c);
+}
+
+static void target_forgotten(void *arg, struct target *t)
+{
+        struct controller *c = arg;
+        queue_forget(c->work, t);
+}
+
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
                    struct err *err)
 {
@@ -562,12 +586,13 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         struct client_options client = {
                 .user_agent = o->user_agent,
                 .field_manager = FIELD_MANAGER,
-                .rate = o->api_rate,
-                .concurrency = o->api_concurrency,
+                .rate = o->live.api_rate,
+                .concurrency = o->live.api_concurrency,
                 .observe = telemetry_observe,
                 .warned = controller_warned,
                 .arg = c,
         };
+        const struct checkpointer_callbacks kept = {note_loaded, database_replaced, target_forgotten, c};
         c->loop = l;
         c->access = a;
         c->options = *o;
@@ -577,8 +602,10 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         cache_init(&c->cache, client_field_manager(c->client), o->ns);
         c->cache.pod_labels = o->custom_listen != NULL;
         *err = (struct err){0};
+        c->skew = clock_skew_new(l);
+        c->checkpointer = checkpointer_new(l, &c->cache, c->skew, &c->options.live, c->options.database, &kept);
         if (!o->replica)
-                persist_open(c, err);
+                checkpointer_open(c->checkpointer, err);
         else if (o->learner_url && upstream_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
                  o->learner_ca)
                 upstream_set_ca(c->learner, o->learner_ca);
@@ -597,21 +624,12 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         return 0;
 }
 
-void controller_reconfigure(struct controller *c, const struct controller_options *o)
+void controller_reconfigure(struct controller *c, const struct live_settings *live)
 {
-        c->options.interval_ms = o->interval_ms;
-        c->options.checkpoint_ms = o->checkpoint_ms;
-        c->options.status_ms = o->status_ms;
-        c->options.retention_ms = o->retention_ms;
-        c->options.apply_never = o->apply_never;
-        c->options.budget_workloads = o->budget_workloads;
-        c->options.budget_cores_per_hour = o->budget_cores_per_hour;
-        c->options.fuse_guards = o->fuse_guards;
-        c->options.api_rate = o->api_rate;
-        c->options.api_concurrency = o->api_concurrency;
-        client_set_limits(c->client, o->api_rate, o->api_concurrency);
+        c->options.live = *live;
+        client_set_limits(c->client, live->api_rate, live->api_concurrency);
         if (c->server)
-                server_set_interval(c->server, o->interval_ms);
+                server_set_interval(c->server, live->interval_ms);
         windows_forget_zones(c);
         nudge(c);
 }
@@ -626,7 +644,7 @@ static void controller_stopped(void *arg)
 {
         struct controller *c = arg;
         struct err err = {0};
-        if (persist_close(c, &err) < 0)
+        if (checkpointer_close(c->checkpointer, &err) < 0)
                 log_error("the last checkpoint was not written", KV("error", err.text));
         loop_post(c->loop, stop_loop, c); /* behind what the store's thread posted */
 }
@@ -678,7 +696,7 @@ void controller_free(struct controller *c)
         backfill_free(c->backfill);
         prometheus_free(c->prometheus);
         watch_stop(c);
-        (void)persist_close(c, &(struct err){0});
+        checkpointer_free(c->checkpointer);
         server_stop(c->server);
         inquiries_free(c->inquiries);
         upstream_free(c->learner);
@@ -692,7 +710,7 @@ void controller_free(struct controller *c)
         mem_free(c->spent);
         fuse_release(&c->fuse);
         mem_free(c->poll_ns);
-        store_batch_free(c->packing);
+        mem_free(c->skew);
         watch_guests_forget(c);
         probes_release(c);
         cache_release(&c->cache);

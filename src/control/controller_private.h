@@ -14,7 +14,10 @@
 #include "backfill.h"
 #include "base/log.h"
 #include "base/queue.h"
+#include "cache/apply_state.h"
 #include "cache/cache.h"
+#include "cache/checkpointer.h"
+#include "cache/clock_skew.h"
 #include "cache/guard_state.h"
 #include "control/controller.h"
 #include "core/fuse.h"
@@ -33,14 +36,7 @@
 #include "store/store.h"
 #include "store/transfer.h"
 
-enum {
-        WATCHES_MAX = 64,
-        WRITES_AT_ONCE = 16,
-        REFUSALS_MAX = 32,
-        DECIDE_SLICE = 512,
-        CHECKPOINT_SLICE = 2048,
-        PER_NAMESPACE_POLLS = 16
-};
+enum { WATCHES_MAX = 64, WRITES_AT_ONCE = 16, REFUSALS_MAX = 32, DECIDE_SLICE = 512, PER_NAMESPACE_POLLS = 16 };
 
 struct watch {
         struct controller *controller;
@@ -109,10 +105,10 @@ enum { VERBS = 8 }; /* telemetry.c names them */
 struct counters {
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
         uint64_t requests[VERBS][CODES];
-        uint64_t cycles, polls_failed, kills, kills_not_believed, applied, retuned, conflicts, store_errors;
+        uint64_t cycles, polls_failed, kills, kills_not_believed, applied, retuned, conflicts;
         uint64_t resizes, raises, resizes_refused;
         uint64_t guards[GUARD_CAUSES];
-        struct metric_seconds cycle_seconds, checkpoint_seconds;
+        struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
 };
 
@@ -151,7 +147,7 @@ struct controller {
         bool nudged;     /* something changed since the last pass began */
         int64_t pass_ms; /* replica: no pass before so long after the last, so that the rest gets on */
         uint64_t cycle;
-        size_t decide_at, pack_at;
+        size_t decide_at;
         bool polled; /* this pass follows a poll */
 
         bool resize_asking; /* whether the server can resize pods */
@@ -167,14 +163,11 @@ struct controller {
         const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
         size_t poll_left;
         size_t cursor;
-        struct wall date;        /* the answer's Date header */
-        struct mono poll_until;  /* all polls of a cycle end by then */
-        struct wall server_date; /* of the last answer that told one; ms 0: none yet */
-        struct mono server_told; /* when */
-        bool clocks_apart;       /* ours and the server's; said in the log */
-        bool source_away;        /* the last poll failed as a whole */
-        bool source_told;        /* and the log has said so */
-        bool source_partial;     /* the last poll brought less than all; the log told it */
+        struct wall date;       /* the answer's Date header */
+        struct mono poll_until; /* all polls of a cycle end by then */
+        bool source_away;       /* the last poll failed as a whole */
+        bool source_told;       /* and the log has said so */
+        bool source_partial;    /* the last poll brought less than all; the log told it */
         char source_error[256];
         int64_t source_since_ms;
 
@@ -194,17 +187,9 @@ struct controller {
         int64_t spent_millicores, rolling; /* of the whole cluster */
 
         /* storing */
-        struct store *store;   /* NULL: memory only */
-        char store_error[256]; /* why memory only, or why the last write failed */
+        struct clock_skew *skew;
+        struct checkpointer *checkpointer;
         struct mono checkpointed;
-        struct store_batch *packing;
-        struct counted {
-                struct store_batch *batch; /* the kills; NULL: none yet */
-                struct history **history;  /* that hold them */
-                size_t histories, cap;
-        } counted; /* in this pass, and not stored yet */
-        uint64_t batch_sent, batch_done;
-        int64_t file_bytes;
 
         struct server *server;
         struct inquiries *inquiries;
@@ -233,9 +218,6 @@ void watch_guests_forget(struct controller *c); /* after the client's end */
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size);
 void watch_tell_late(const struct controller *c);    /* once synced: what was not waited for */
 const char *watch_blind(const struct controller *c); /* what is needed to apply and cannot be seen; NULL */
-/* Would its workload be known if it were there? Not while its kind is still to be listed; of a kind that nobody asks
- * for, what was seen is all that will be. */
-bool watch_sees(const struct controller *c, const struct target *t);
 void watch_stop(struct controller *c);
 
 void watch_again(struct controller *c);            /* read everything again */
@@ -277,11 +259,6 @@ void annotation_commands_settle(struct controller *c);
 /* adopt.c, import.c: do what is asked of a target; the answer, the caller's. */
 char *adopt_judge(struct controller *c, struct target *t, const char *recommendation);
 char *import_judge(struct controller *c, struct target *t, const char *lines);
-/* import.c: what t's histories hold now besides its own, when they have become those of old as well. */
-void import_inherit(struct controller *c, struct target *t, struct target *old);
-/* As the store keeps it beside a target, and back; NULL: none. */
-json_t *import_print(const struct target *t);
-void import_read(struct controller *c, struct target *t, const json_t *printed);
 /* Whose samples a history holds, itself first; returns how many. */
 int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
 void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
@@ -290,13 +267,6 @@ void ingest_lend(struct usage *u, const struct usage_room *room); /* more room f
 void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
                  void (*done)(void *arg, const struct metrics_result *r));
 void scrape_stop(struct controller *c);
-
-/* clocks.c */
-void clocks_compare(struct controller *c);                      /* after a poll */
-int64_t clocks_earlier(const struct controller *c);             /* wall ms: ours, or the server's where ours is ahead */
-int64_t clocks_later(const struct controller *c);               /* the later of ours and the server's */
-struct wall clocks_latest(const struct controller *c);          /* later times are of a clock that is wrong */
-void clocks_mend(const struct controller *c, struct target *t); /* what a clock that was ahead wrote down of it */
 
 /* oom.c */
 void oom_count(struct controller *c);    /* after a settle */
@@ -314,25 +284,6 @@ bool probe_ask(struct controller *c, struct pod *p);
 void oom_probe_told(struct controller *c, struct pod *p);
 void probes_release(struct controller *c);
 void oom_note(struct controller *c, struct target *t, const struct oom_kill *k); /* what a target keeps of it */
-
-/* persist.c */
-void persist_open(struct controller *c, struct err *err); /* err code ERR_CONFLICT: give up */
-void persist_apply_state(struct controller *c, struct target *t);
-/* A kill that was counted in h; stored, with all that were, by persist_kills. */
-void persist_kill(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
-                  double bytes);
-void persist_kills(struct controller *c);
-void persist_budget(struct controller *c);
-/* What is new of t, in one transaction. */
-void persist_target(struct controller *c, struct target *t);
-void persist_note(struct controller *c, const char *name, struct text value);
-/* t's histories and the end of old's, in one transaction. */
-void persist_adopted(struct controller *c, struct target *t, struct target *old);
-void persist_namespace(struct controller *c, const char *ns); /* what is new of its targets, in one transaction */
-bool persist_pack(struct controller *c);                      /* a slice of a checkpoint; true when it is handed over */
-void persist_retention(struct controller *c);
-void persist_recall(struct controller *c); /* histories whose newest sample is ahead of every clock */
-int persist_close(struct controller *c, struct err *err);
 
 /* work.c */
 void work_add(struct controller *c, struct target *t);
@@ -366,7 +317,6 @@ void apply_state_adopt(struct controller *c, struct target *t); /* what the temp
 /* contest.c */
 void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
 void contest_changed(struct controller *c, struct target *t, const char *what);   /* admission changed our patch */
-int64_t contest_step_bound(int64_t ms); /* how long one can have been left alone that is read from elsewhere: a week */
 
 /* canary.c */
 void canary_settle(struct controller *c); /* after budget_settle: who comes first, and who waits */
@@ -403,6 +353,8 @@ const char *fuse_noted(void *arg, const char *uid, const char *note);
 
 /* budget.c */
 void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
+void budget_store(struct controller *c);
+void budget_load(struct controller *c, struct text value);
 bool budget_allows(const struct controller *c, const struct plan *p);
 /* Returns what it costs: millicores of request changed, over all replicas. */
 int64_t budget_spend(struct controller *c, const struct plan *p);

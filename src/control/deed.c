@@ -86,6 +86,6 @@ void apply_state_adopt(struct controller *c, struct target *t)
         t->rolling = true; /* until it is seen to be done */
         log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
         tell_deployed(c, t);
 }

@@ -138,7 +138,7 @@ static void take_sum(struct controller *c, struct target *t, const struct togeth
 /* Pods are in the order of their namespaces: the sums of one follow those of another. */
 void dimension_polled(struct controller *c)
 {
-        struct wall now = {clocks_earlier(c)}; /* as samples are dated */
+        struct wall now = {clock_skew_earlier(c->skew)}; /* as samples are dated */
         struct together all = {.at = now};
         struct target *whole = NULL;
         bool runs = false;
@@ -153,7 +153,7 @@ void dimension_polled(struct controller *c)
                                 take_sum(c, whole, &all, runs);
                         whole = p->more->whole;
                         runs = false;
-                        together_begin(&all, now, c->options.interval_ms);
+                        together_begin(&all, now, c->options.live.interval_ms);
                 }
                 if (!p->more->whole || !p->running)
                         continue;
@@ -170,7 +170,7 @@ void dimension_disbelieve(struct controller *c, const struct pod *p, const struc
 {
         struct target *t = p->more ? p->more->single : NULL;
         if (t && t->profile && pc->role != ROLE_INIT)
-                persist_kill(c, dimension_history_of(t, pc->name), p, pc, 0);
+                checkpointer_kill(c->checkpointer, dimension_history_of(t, pc->name), p, pc, 0);
 }
 
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, const struct oom_kill *k)
@@ -184,6 +184,6 @@ bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
         oom_note(c, t, k);
-        persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
+        checkpointer_kill(c->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
         return true;
 }

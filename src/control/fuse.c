@@ -42,7 +42,7 @@ void fuse_store(struct controller *c)
         if (f->blown)
                 json_object_set_new(o, "blown", json_string(f->blown));
         char *text = json_dumps(o, JSON_COMPACT);
-        persist_note(c, "fuse", text_of(text));
+        checkpointer_note(c->checkpointer, "fuse", text_of(text));
         free(text);
 }
 
@@ -143,12 +143,12 @@ void fuse_count(struct controller *c, struct target *t, bool owner_changed)
 {
         struct fuse *f = &c->fuse;
         int64_t now_ms = loop_now(c->loop).wall.ms;
-        if (owner_changed || c->options.fuse_guards == 0)
+        if (owner_changed || c->options.live.fuse_guards == 0)
                 return;
         AUTO(mem_free) char *name = mem_printf("%s/%s/%s", t->ns, t->kind, t->name);
         fuse_forget_old(f, now_ms);
         fuse_add(f, now_ms, name);
-        if (!f->blown && fuse_blows(fuse_count_within(f->at_ms, f->guards, now_ms), c->options.fuse_guards))
+        if (!f->blown && fuse_blows(fuse_count_within(f->at_ms, f->guards, now_ms), c->options.live.fuse_guards))
                 fuse_blow(c, t);
         else
                 fuse_store(c);
@@ -224,6 +224,6 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
 
 void fuse_settle(struct controller *c)
 {
-        if (c->options.fuse_guards == 0 && c->fuse.blown)
+        if (c->options.live.fuse_guards == 0 && c->fuse.blown)
                 fuse_mend(c, loop_now(c->loop).wall.ms, "the setting fuse-guards: 0");
 }

@@ -161,7 +161,7 @@ static void guard_fire(struct controller *c, struct target *t, const struct guar
         log_warn("a change did harm: the originals come back", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("cause", guard_cause_name(cause)), KV("why", g->why),
                  KV_INT("hours", g->step_ms / HOUR_MS));
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
         AUTO(mem_free) char *note = mem_printf("%s: the originals come back", g->why);
         tell_event(c, t, true, "Guarded", note);
         fuse_count(c, t, released);
@@ -193,7 +193,7 @@ static void guard_forget(struct controller *c, struct target *t, const struct gu
         g->cause = GUARD_NONE;
         guard_state_end(t);
         if (remembered)
-                persist_apply_state(c, t);
+                checkpointer_apply_state(c->checkpointer, t);
 }
 
 /* Nothing is held any more. Without a profile it is not known whether it was turned off. */
@@ -202,7 +202,7 @@ static void turn_off(struct controller *c, struct target *t)
         if (!t->profile || t->profile->spec->apply.guard.enabled)
                 return;
         target_drop_guard_state(t);
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
 }
 
 bool guard_look(struct controller *c, struct target *t, const struct plan *p)

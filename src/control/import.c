@@ -12,39 +12,7 @@
 #include "controller_private.h"
 #include "store/transfer.h"
 
-enum { SOURCES_MOST = 1024 /* of a target: 16 hex digits each, in a record of 64 KiB */ };
-
 /* --- whose samples --- */
-
-static bool has_source(const struct target *t, const char *container, uint64_t source)
-{
-        for (int i = 0; t->imported && i < t->imported->count; i++)
-                if (t->imported->of[i].container == container && t->imported->of[i].source == source)
-                        return true;
-        return false;
-}
-
-static void add_source(struct target *t, const char *container, uint64_t source)
-{
-        int count = t->imported ? t->imported->count : 0;
-        if (has_source(t, container, source) || count == SOURCES_MOST)
-                return;
-        struct imported *more = mem_new(sizeof *more + (size_t)(count + 1) * sizeof more->of[0]);
-        if (count)
-                memcpy(more->of, t->imported->of, (size_t)count * sizeof more->of[0]);
-        more->of[count] = (struct imported_source){intern_keep(container), source};
-        more->count = count + 1;
-        mem_free(t->imported);
-        t->imported = more;
-}
-
-void import_inherit(struct controller *c, struct target *t, struct target *old)
-{
-        for (int i = 0; old->imported && i < old->imported->count; i++)
-                add_source(t, old->imported->of[i].container, old->imported->of[i].source);
-        t->apply_state_dirty |= old->imported != NULL;
-        import_forget(&c->cache, old);
-}
 
 static struct store_key import_key_of(const struct target *t, const char *container)
 {
@@ -62,40 +30,6 @@ int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES
                 if (t->imported->of[i].container == h->container)
                         ret[count++] = t->imported->of[i].source;
         return count;
-}
-
-/* --- beside the target in the store --- */
-
-json_t *import_print(const struct target *t)
-{
-        json_t *all = json_object();
-        char source[20];
-        for (int i = 0; i < t->imported->count; i++) {
-                json_t *list = json_object_get(all, t->imported->of[i].container);
-                if (!list)
-                        json_object_set_new(all, t->imported->of[i].container, list = json_array());
-                snprintf(source, sizeof source, "%016llx", (unsigned long long)t->imported->of[i].source);
-                json_array_append_new(list, json_string(source));
-        }
-        return all;
-}
-
-void import_read(struct controller *c, struct target *t, const json_t *printed)
-{
-        const char *name;
-        json_t *list, *source;
-        size_t i;
-        json_object_foreach((json_t *)(uintptr_t)printed, name, list)
-        {
-                const char *container = intern_text(c->cache.names, text_of(name));
-                json_array_foreach(list, i, source)
-                {
-                        const char *digits = json_string_value(source);
-                        if (digits)
-                                add_source(t, container, strtoull(digits, NULL, 16));
-                }
-                intern_drop(c->cache.names, container);
-        }
 }
 
 /* --- may it? --- */
@@ -139,11 +73,11 @@ static int import_check(struct controller *c, const struct target *t, const char
                 return err_set(err, ERR_NOTFOUND, "the workload has no container of that name");
         if (row->usage.samples == 0)
                 return err_set(err, ERR_INVALID, "it holds nothing");
-        if (!usage_may_join(&row->usage, (struct wall){clocks_later(c)}))
+        if (!usage_may_join(&row->usage, (struct wall){clock_skew_later(c->skew)}))
                 return err_set(err, ERR_INVALID,
                                "it tells of a time that has not come, or counts more than there can be: is one of the "
                                "clocks wrong?");
-        if (t->imported && t->imported->count + row->sources >= SOURCES_MOST)
+        if (t->imported && t->imported->count + row->sources >= IMPORTED_MOST)
                 return err_set(err, ERR_TOOBIG, "%d histories were imported into this workload: no more are kept apart",
                                t->imported->count);
         return check_half_lives(&row->usage, policy, err);
@@ -158,7 +92,7 @@ static bool import_is_known(const struct target *t, const char *container, const
         if (!h || h->usage.samples == 0)
                 return false; /* what was remembered of one that is lost does not keep it away */
         for (int i = 0; i < row->sources; i++)
-                if (has_source(t, container, row->source[i]) || row->source[i] == transfer_source(&key, &h->usage))
+                if (imported_has(t, container, row->source[i]) || row->source[i] == transfer_source(&key, &h->usage))
                         return true;
         return false;
 }
@@ -178,9 +112,9 @@ static int import_join(struct target *t, const char *container, struct transfer_
                 ingest_lend(&h->usage, &room);
         if (rc < 0)
                 return err_set(err, rc, "together they weigh more than a history can");
-        add_source(t, container, itself);
+        imported_add(t, container, itself);
         for (int i = 0; i < row->sources; i++)
-                add_source(t, container, row->source[i]);
+                imported_add(t, container, row->source[i]);
         h->dirty = t->apply_state_dirty = true;
         return 0;
 }
@@ -258,7 +192,7 @@ char *import_judge(struct controller *c, struct target *t, const char *lines)
                 log_info("histories from elsewhere were joined", KV("namespace", t->ns), KV("kind", t->kind),
                          KV("name", t->name), KV_INT("containers", m.joined));
                 tell_event(c, t, false, "Imported", said);
-                persist_target(c, t);
+                checkpointer_target(c->checkpointer, t);
                 nudge(c);
         }
         return done;

@@ -173,7 +173,7 @@ static void ingest_polled(void *arg, const struct metrics_result *r)
                 source_came(c);
                 source_partial(c, r);
         }
-        clocks_compare(c);
+        clock_skew_compare(c->skew, c->date, c->cycle);
         cycle_polled(c);
 }
 
@@ -218,7 +218,7 @@ static size_t choose_namespaces(struct controller *c, bool *ret_any)
 static int64_t poll_ms(const struct controller *c)
 {
         enum { LEAST_MS = 5 * SECOND_MS, MOST_MS = 30 * SECOND_MS };
-        int64_t ms = c->options.interval_ms;
+        int64_t ms = c->options.live.interval_ms;
         return ms < LEAST_MS ? LEAST_MS : ms > MOST_MS ? MOST_MS : ms;
 }
 
@@ -245,7 +245,7 @@ void ingest_start(struct controller *c)
 /* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
 void ingest_running(struct controller *c)
 {
-        struct wall now = {clocks_earlier(c)}; /* as samples are dated; one far ahead would stop the count */
+        struct wall now = {clock_skew_earlier(c->skew)}; /* as samples are dated; one far ahead would stop the count */
         for (size_t i = 0; i < c->cache.ordered; i++) {
                 struct pod *p = c->cache.order[i];
                 for (int k = 0; p->running && p->target && k < p->containers; k++)

@@ -17,7 +17,7 @@ static bool is_kubelets(const struct pod *p)
 /* How old a sample may be to tell of a moment: two cycles, and no less than usage itself takes to come. */
 static int64_t oom_fresh_ms(const struct controller *c)
 {
-        int64_t ms = 2 * c->options.interval_ms;
+        int64_t ms = 2 * c->options.live.interval_ms;
         return ms > MINUTE_MS ? ms : MINUTE_MS;
 }
 
@@ -51,7 +51,7 @@ static struct kill_facts oom_facts_of(const struct controller *c, const struct p
                                       struct pod_kill *k)
 {
         if (!k->at_ms) /* it does not tell: as it is seen */
-                k->at_ms = clocks_later(c);
+                k->at_ms = clock_skew_later(c->skew);
         const struct wall at = {k->at_ms};
         struct kill_known *known = &k->known;
         struct kill_facts f = facts_by_status(&c->cache, p, pc, k);
@@ -104,13 +104,13 @@ void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
  */
 static bool counted_long_ago(const struct controller *c, const struct pod_container *pc, int64_t at_ms)
 {
-        return clocks_earlier(c) - at_ms >= c->options.retention_ms && pc->door.last_ms > at_ms;
+        return clock_skew_earlier(c->skew) - at_ms >= c->options.live.retention_ms && pc->door.last_ms > at_ms;
 }
 
 /* By the node's clock. What that says of times to come would be held until they are past. */
 static struct wall oom_time_of(const struct controller *c, const struct pod_kill *k)
 {
-        int64_t later_ms = clocks_later(c);
+        int64_t later_ms = clock_skew_later(c->skew);
         return (struct wall){k->at_ms < later_ms ? k->at_ms : later_ms};
 }
 
@@ -124,7 +124,7 @@ static void learn_kill(struct controller *c, struct history *h, struct pod *p, s
         h->dirty = true;
         oom_note(c, h->target, k);
         guard_killed(c, h->target, p, k);
-        persist_kill(c, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
+        checkpointer_kill(c->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
 }
 
 /* Its number is stored like that of a kill: the next start has no more the samples and Events that spoke against it. */
@@ -135,7 +135,7 @@ static void oom_disbelieve(struct controller *c, struct history *h, const struct
                 return;
         c->count.kills_not_believed++;
         if (h)
-                persist_kill(c, h, p, pc, 0);
+                checkpointer_kill(c->checkpointer, h, p, pc, 0);
         dimension_disbelieve(c, p, pc);
         log_debug("reported as OOMKilled, and ended otherwise: not counted", KV("namespace", p->ns), KV("pod", p->name),
                   KV("container", pc->name), KV_INT("exit_code", exit_code));
@@ -218,7 +218,7 @@ void oom_probe_told(struct controller *c, struct pod *p)
 {
         p->probes_asked = false;
         oom_count_pod(c, p);
-        persist_kills(c);
+        checkpointer_kills(c->checkpointer);
 }
 
 /* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only
@@ -232,7 +232,7 @@ void oom_count(struct controller *c)
                 oom_count_pod(c, c->cache.order[i]);
         for (size_t i = 0; i < c->cache.droppeds; i++)
                 oom_count_pod(c, c->cache.dropped[i]);
-        persist_kills(c);
+        checkpointer_kills(c->checkpointer);
 }
 
 /* One that nobody has linked yet, or whose kills the store may know of, waits for the next settle. */
@@ -243,5 +243,5 @@ void oom_seen_now(struct controller *c)
         if (!p || !p->stored || !c->synced)
                 return;
         oom_count_pod(c, p);
-        persist_kills(c);
+        checkpointer_kills(c->checkpointer);
 }

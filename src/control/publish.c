@@ -94,7 +94,7 @@ void publish_status(struct controller *c, const struct plan *plan)
         tell_hold(c, plan->target, plan);
         struct publishing *p = MEM_NEW(struct publishing);
         *p = (struct publishing){.controller = c, .target = plan->target, .status = publish_build_status(plan)};
-        if (publish_needs(plan, c->options.status_ms) == PUBLISH_HEAD)
+        if (publish_needs(plan, c->options.live.status_ms) == PUBLISH_HEAD)
                 send_head(p);
         else
                 send_status(p);

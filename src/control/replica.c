@@ -74,5 +74,6 @@ void replica_cycle(void *arg)
                 return;
         watch_tick(c);
         replica_pass(c);
-        loop_timer_set(c->loop, &c->cycle_timer, c->synced ? c->options.interval_ms : SYNC_LOOK_MS, replica_cycle, c);
+        loop_timer_set(c->loop, &c->cycle_timer, c->synced ? c->options.live.interval_ms : SYNC_LOOK_MS, replica_cycle,
+                       c);
 }

@@ -121,7 +121,7 @@ void resize_set(struct controller *c, const struct plan *p)
                 pod_canary_begin(&c->cache, t, rest);
         canary_mark(t);
         guard_changed(t, guard_state_survey(t), p->now);
-        persist_apply_state(c, t);
+        checkpointer_apply_state(c->checkpointer, t);
         c->count.applied++;
         tell_event(c, t, false, "Applied", note);
         log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),

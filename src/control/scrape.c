@@ -79,7 +79,7 @@ static void scrape_answered(void *arg, const struct prometheus_answer *a)
 void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
                  void (*done)(void *arg, const struct metrics_result *r))
 {
-        int64_t seconds = (c->options.interval_ms + SECOND_MS - 1) / SECOND_MS;
+        int64_t seconds = (c->options.live.interval_ms + SECOND_MS - 1) / SECOND_MS;
         struct wall now = {whole_second(loop_now(c->loop).wall.ms)};
         struct scrape *r = MEM_NEW(struct scrape);
         struct prometheus_slice s = {.ns = ns,

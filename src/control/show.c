@@ -134,7 +134,7 @@ void snapshot_begin(struct controller *c)
 static int64_t snapshot_fresh_ms(const struct controller *c)
 {
         enum { INTERVALS = 3, LEAST_MS = 2 * MINUTE_MS };
-        int64_t ms = INTERVALS * c->options.interval_ms;
+        int64_t ms = INTERVALS * c->options.live.interval_ms;
         return ms > LEAST_MS ? ms : LEAST_MS;
 }
 
@@ -145,10 +145,10 @@ struct snapshot *snapshot_end(struct controller *c)
                 return snapshot_new();
         snapshot_add_namespaces(&c->cache, v);
         snapshot_add_hpas(&c->cache, v);
-        snapshot_add_utilization(&c->cache, (struct wall){clocks_earlier(c)}, snapshot_fresh_ms(c), v);
+        snapshot_add_utilization(&c->cache, (struct wall){clock_skew_earlier(c->skew)}, snapshot_fresh_ms(c), v);
         snapshot_add_other_autoscalers(&c->cache, v);
         v->at = loop_now(c->loop).wall;
-        v->apply_never = c->options.apply_never;
+        v->apply_never = c->options.live.apply_never;
         v->fuse_blown |= c->fuse.blown != NULL; /* a replica has read it already */
         if (c->source_away) {
                 v->source_error = arena_text(&v->arena, text_of(c->source_error));

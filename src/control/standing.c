@@ -142,7 +142,7 @@ static bool standing_due(const struct controller *c, const struct profile *p, ui
         int64_t passed = loop_now(c->loop).wall.ms - p->written_ms;
         if (digest != p->written)
                 return true;
-        return (passed >= c->options.status_ms || passed < 0) &&
+        return (passed >= c->options.live.status_ms || passed < 0) &&
                (far_apart(p->saving[CPU], p->saving_written[CPU]) ||
                 far_apart(p->saving[MEMORY], p->saving_written[MEMORY]));
 }
@@ -156,7 +156,7 @@ struct standing {
 /* Tried again next cycle, not at each pass. */
 static void standing_refused(struct controller *c, struct profile *p, const struct err *err)
 {
-        p->retry_ms = loop_now(c->loop).wall.ms + c->options.interval_ms;
+        p->retry_ms = loop_now(c->loop).wall.ms + c->options.live.interval_ms;
         p->refused = true;
         refusal_tell(c, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
@@ -238,7 +238,7 @@ void standing_publish(struct controller *c)
         int64_t now = loop_now(c->loop).wall.ms;
         for (size_t at = 0; may_write(c) && (p = map_each(&c->cache.profiles, &at));) {
                 struct verdict v;
-                if (p->busy || (p->refused && now < p->retry_ms && p->retry_ms - now <= c->options.interval_ms))
+                if (p->busy || (p->refused && now < p->retry_ms && p->retry_ms - now <= c->options.live.interval_ms))
                         continue;
                 standing_judge(c, p, &v);
                 standing_turn(v.ready, &p->was_ready, &p->ready_since_ms, now);

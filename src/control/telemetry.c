@@ -308,9 +308,10 @@ static void telemetry_backfilled(struct buf *out, const struct backfill *b)
 /* What only one who learns and writes has to tell. */
 static void write_learner(struct buf *out, const struct controller *c)
 {
+        const struct checkpointer_state stored = checkpointer_state(c->checkpointer);
         telemetry_learning(out, c);
         telemetry_seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
-        telemetry_seconds(out, M_CHECKPOINT_SECONDS, &c->count.checkpoint_seconds);
+        telemetry_seconds(out, M_CHECKPOINT_SECONDS, stored.seconds);
         telemetry_one(out, M_UNKNOWN, (double)c->count.unknown_pods);
         telemetry_one(out, M_UNREAD, (double)c->count.unread_items);
         telemetry_one(out, M_CYCLES, (double)c->count.cycles);
@@ -329,10 +330,10 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_one(out, M_RAISES, (double)c->count.raises);
         telemetry_one(out, M_CONFLICTS, (double)c->count.conflicts);
         telemetry_guards(out, c);
-        telemetry_one(out, M_CHECKPOINT_BYTES, (double)c->file_bytes);
-        telemetry_one(out, M_CHECKPOINT_ERRORS, (double)c->count.store_errors);
+        telemetry_one(out, M_CHECKPOINT_BYTES, (double)stored.file_bytes);
+        telemetry_one(out, M_CHECKPOINT_ERRORS, (double)stored.errors);
         telemetry_one(out, M_FUSE_BLOWN, c->fuse.blown != NULL);
-        telemetry_one(out, M_DATABASE_UP, c->store && !c->store_error[0]);
+        telemetry_one(out, M_DATABASE_UP, stored.writes);
         telemetry_one(out, M_PODS, (double)c->cache.pods.count);
         telemetry_one(out, M_HISTORIES, histories_of(c));
         telemetry_one(out, M_WORK, (double)queue_count(c->work));

@@ -81,7 +81,7 @@ static void pod_out(void *arg, struct text object)
 static int node_oom_event_in(void *arg, struct text object, uint32_t epoch, struct err *err)
 {
         struct watch *w = arg;
-        return node_oom_event_upsert(&w->controller->cache, clocks_latest(w->controller), object, epoch, err);
+        return node_oom_event_upsert(&w->controller->cache, clock_skew_latest(w->controller->skew), object, epoch, err);
 }
 
 static void node_oom_event_out(void *arg, struct text object)
@@ -605,14 +605,6 @@ const char *watch_blind(const struct controller *c)
                 if (!c->guest[i].known)
                         return c->guest[i].trouble[0] ? c->guest[i].trouble : guests[i].what;
         return NULL;
-}
-
-bool watch_sees(const struct controller *c, const struct target *t)
-{
-        for (const struct watched_kind *k = c->cache.kinds; k; k = k->next)
-                if (k->group == t->group && k->kind == t->kind)
-                        return k->missing || !k->wanted || (k->informer && informer_stats(k->informer)->synced);
-        return true;
 }
 
 void watch_again(struct controller *c)

@@ -65,9 +65,9 @@ static void command_settle(struct controller *c, struct published *p, enum annot
                 return;
         if (!w->answer) {
                 w->answer = table[name].judge(c, p->target, w->asks);
-                w->batch = c->batch_sent;
+                w->batch = checkpointer_last_sent(c->checkpointer);
         }
-        if (!c->store || c->batch_done >= w->batch)
+        if (!checkpointer_under_way(c->checkpointer, w->batch))
                 command_answer(c, p, name);
 }
 

@@ -18,7 +18,8 @@ bool work_delete_due(const struct controller *c, const struct target *t)
                 return false;
         if (t->workload)
                 return !t->profile && !profile_unread(&c->cache, t);
-        return t->gone_ms && watch_sees(c, t) && clocks_earlier(c) - t->gone_ms >= c->options.retention_ms;
+        return t->gone_ms && target_is_seen(&c->cache, t) &&
+               clock_skew_earlier(c->skew) - t->gone_ms >= c->options.live.retention_ms;
 }
 
 /* Until its autoscalers' own targets are back it is seen to. */
@@ -43,7 +44,7 @@ static bool start_write(struct controller *c, struct target *t)
                 }
                 if (t->profile || plan.orphaned || plan_retunes(&plan)) {
                         bool told = t->profile || plan.orphaned;
-                        if (told && publish_needs(&plan, c->options.status_ms) != PUBLISH_NOTHING)
+                        if (told && publish_needs(&plan, c->options.live.status_ms) != PUBLISH_NOTHING)
                                 publish_status(c, &plan);
                         else if (plan_retunes(&plan))
                                 retune_plan(c, &plan); /* a target that falls does so before a request rises */

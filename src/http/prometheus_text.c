@@ -8,9 +8,6 @@
 
 static const char *const type_name[] = {"counter", "gauge", "histogram"};
 
-/* Seconds; from a checkpoint of a few rows to a cycle over a million containers. */
-static const double bounds[METRIC_BOUNDS] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
-
 int metric_family(struct buf *out, const struct metric *m)
 {
         return buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", m->name, m->help, m->name, type_name[m->type]);
@@ -32,15 +29,6 @@ int metric_sample(struct buf *out, const struct metric *m, const char *labels, d
         return buf_printf(out, "%s%s%s%s %s\n", m->name, any ? "{" : "", any ? labels : "", any ? "}" : "", number);
 }
 
-void metric_observe(struct metric_seconds *s, double seconds)
-{
-        int i = 0;
-        while (i < METRIC_BOUNDS && seconds > bounds[i])
-                i++;
-        s->count[i]++;
-        s->sum += seconds;
-}
-
 int metric_seconds_sample(struct buf *out, const struct metric *m, const char *labels, const struct metric_seconds *s)
 {
         const char *comma = labels && *labels ? "," : "", *rest = labels ? labels : "";
@@ -48,7 +36,7 @@ int metric_seconds_sample(struct buf *out, const struct metric *m, const char *l
         int rc = 0;
         for (int i = 0; i < METRIC_BOUNDS && rc == 0; i++) {
                 running += s->count[i];
-                rc = buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", m->name, rest, comma, bounds[i],
+                rc = buf_printf(out, "%s_bucket{%s%sle=\"%g\"} %llu\n", m->name, rest, comma, metric_bounds[i],
                                 (unsigned long long)running);
         }
         running += s->count[METRIC_BOUNDS];

@@ -54,12 +54,12 @@ static void begin(struct stage *s)
         s->story = (struct story){.name = "stepping"};
         assert_true(fake_write_kubeconfig(s->f, kubeconfig));
         database = tmp_path("clocks.db");
-        struct controller_options options = {.interval_ms = SECOND_MS,
-                                             .checkpoint_ms = SECOND_MS,
-                                             .status_ms = SECOND_MS,
-                                             .retention_ms = HOUR_MS,
-                                             .api_rate = 1000,
-                                             .api_concurrency = 8,
+        struct controller_options options = {.live.interval_ms = SECOND_MS,
+                                             .live.checkpoint_ms = SECOND_MS,
+                                             .live.status_ms = SECOND_MS,
+                                             .live.retention_ms = HOUR_MS,
+                                             .live.api_rate = 1000,
+                                             .live.api_concurrency = 8,
                                              .ns = "halflife-system",
                                              .identity = "test",
                                              .database = database,
@@ -129,18 +129,18 @@ static void test_steps(void **state)
 
         stepped_s = -3600; /* waits go on, and nothing is lost */
         cycles_learn(&s, 4);
-        assert_true(s.c->clocks_apart);
+        assert_true(clock_skew_is_apart(s.c->skew));
         check(&s, REC, "status.state", "Ready");
         check(&s, REC, "status.conditions[Applied].reason", "Cooldown");
         changed_once(&s);
         stepped_s = 0;
         cycles_learn(&s, 2);
-        assert_false(s.c->clocks_apart);
+        assert_false(clock_skew_is_apart(s.c->skew));
 
         stepped_s = year_s; /* a sample of a year ago is none for the present: nothing is changed, nothing forgotten */
         await(&s, REC, "status.state", "Stale");
         cycles_learn(&s, 4);
-        assert_true(s.c->clocks_apart);
+        assert_true(clock_skew_is_apart(s.c->skew));
         check(&s, OLD, "spec.targetRef.name", "old");
         assert_true(
                 target_get(&s.c->cache, TEXT("stepping"), TEXT("apps"), TEXT("Deployment"), TEXT("old"))->histories);

@@ -50,11 +50,11 @@ static void server_begin(struct crowd *c, const char *self, int containers)
 }
 
 static const struct controller_options usual = {
-        .checkpoint_ms = HOUR_MS,
-        .status_ms = 10 * MINUTE_MS,
-        .retention_ms = DAY_MS,
-        .api_rate = 1e6,
-        .api_concurrency = 16,
+        .live.checkpoint_ms = HOUR_MS,
+        .live.status_ms = 10 * MINUTE_MS,
+        .live.retention_ms = DAY_MS,
+        .live.api_rate = 1e6,
+        .live.api_concurrency = 16,
         .ns = "halflife-system",
         .identity = "bench",
         .serve_listen = "127.0.0.1:0",
@@ -64,7 +64,7 @@ static const struct controller_options usual = {
 static struct controller_options options_at(int64_t interval_ms)
 {
         struct controller_options o = usual;
-        o.interval_ms = interval_ms;
+        o.live.interval_ms = interval_ms;
         return o;
 }
 
@@ -129,5 +129,5 @@ double crowd_publish_all(struct crowd *c)
 void crowd_set_interval(struct crowd *c, int64_t interval_ms)
 {
         struct controller_options options = options_at(interval_ms);
-        controller_reconfigure(c->controller, &options);
+        controller_reconfigure(c->controller, &options.live);
 }

@@ -14,9 +14,9 @@ void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t crea
                                     .pods = s->pod,
                                     .apply_state = {.changed_ms = changed_ms, .digest = 1}},
                               .plan = {.target = &s->t, .carries = true}};
-        s->c.loop = loop_new();
-        s->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
-        s->c.options.fuse_guards = 9;
+        rig_begin(&s->c);
+        rig_follow(&s->c);
+        s->c.options.live.fuse_guards = 9;
         s->spec.apply.mode = mode;
         s->spec.apply.guard = (struct guard_policy){.enabled = true, .restarts = 2, .watch_ms = HOUR_MS};
         for (int i = 0; i < pods; i++)
@@ -30,8 +30,6 @@ void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t crea
 
 void guarded_clear(struct guarded *s)
 {
-        loop_timer_stop(s->c.loop, &s->c.nudge_timer);
         target_drop_guard_state(&s->t);
-        fuse_release(&s->c.fuse);
-        loop_free(s->c.loop);
+        rig_end(&s->c);
 }

@@ -2,13 +2,13 @@
 #ifndef HALFLIFE_TEST_SUPPORT_GUARDED_H
 #define HALFLIFE_TEST_SUPPORT_GUARDED_H
 
-#include "control/controller_private.h"
+#include "rig.h"
 
 enum { GUARDED_PODS = 3 };
 static const int64_t changed_ms = INT64_C(1800000000000);
 
 struct guarded {
-        struct controller c;
+        struct rig c;
         struct profile_spec spec;
         struct profile profile;
         struct workload wl, set; /* set: a ReplicaSet, for pods that want one */

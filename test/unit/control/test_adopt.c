@@ -7,16 +7,16 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/shop.h"
-#include "control/controller_private.h"
 #include "core/histogram_inner.h"
 
-static struct target *target_of(struct controller *c, const char *name)
+static struct target *target_of(struct rig *c, const char *name)
 {
         return target_get(&c->cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), text_of(name));
 }
 
-static struct history *learned(struct controller *c, const char *name, int64_t half_life_ms, double weight)
+static struct history *learned(struct rig *c, const char *name, int64_t half_life_ms, double weight)
 {
         const struct resource_policy policy[RESOURCES] = {{.half_life_ms = half_life_ms},
                                                           {.half_life_ms = half_life_ms}};
@@ -46,8 +46,9 @@ static void test_joined(void **state)
                  "refused: container 'app': together they weigh more than a history can"},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                struct controller c = {.loop = loop_new(), .options.leader_elect = true};
-                cache_init(&c.cache, "halflife", "halflife-system");
+                struct rig c;
+                rig_begin(&c);
+                rig_follow(&c);
                 shop_profile(&c.cache, 1, "{}");
                 shop_deployment(&c.cache, "{}");
                 cache_relink(&c.cache, loop_now(c.loop));
@@ -60,8 +61,7 @@ static void test_joined(void **state)
                 if (strcmp(answer, row[i].answer) != 0 || kept != (i > 0))
                         fail_msg("%s: %s, the old one is %s", row[i].what, answer, kept ? "kept" : "gone");
                 loop_timer_stop(c.loop, &c.nudge_timer);
-                cache_release(&c.cache);
-                loop_free(c.loop);
+                rig_end(&c);
         }
 }
 

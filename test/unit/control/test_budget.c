@@ -6,11 +6,11 @@
 
 #include <cmocka.h>
 
-#include "control/controller_private.h"
+#include "../../support/rig.h"
 
 /* One target with one container of 1000m, for which a gate is open to so many millicores. */
 struct fixture {
-        struct controller c;
+        struct rig c;
         struct watched_kind kind;
         struct workload workload;
         struct profile_spec spec;
@@ -23,8 +23,7 @@ struct fixture {
 static int set_up(void **state)
 {
         struct fixture *f = MEM_NEW(struct fixture);
-        f->c.loop = loop_new();
-        cache_init(&f->c.cache, "halflife", "halflife");
+        rig_begin(&f->c);
         f->workload = (struct workload){.kind = &f->kind, .replicas = 2};
         f->profile.key = mem_string("/shared");
         f->profile.spec = &f->spec;
@@ -41,12 +40,8 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
         struct fixture *f = *state;
-        for (size_t i = 0; i < f->c.spendings; i++)
-                mem_free(f->c.spent[i].profile);
-        mem_free(f->c.spent);
         mem_free(f->profile.key);
-        cache_release(&f->c.cache);
-        loop_free(f->c.loop);
+        rig_end(&f->c);
         mem_free(f);
         return 0;
 }
@@ -54,7 +49,7 @@ static int tear_down(void **state)
 static void test_a_refused_change_costs_nothing(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.budget_cores_per_hour = 1000;
+        f->c.options.live.budget_cores_per_hour = 1000;
         for (int n = 0; n < 100; n++) {
                 assert_true(budget_allows(&f->c, &f->plan));
                 int64_t cost = budget_spend(&f->c, &f->plan);
@@ -87,7 +82,7 @@ static void test_sums_end(void **state)
         for (int n = 0; n < 3; n++)
                 assert_int_equal(budget_spend(&f->c, &f->plan), INT64_MAX);
         assert_int_equal(f->c.spent_millicores, INT64_MAX);
-        f->c.options.budget_cores_per_hour = 1000;
+        f->c.options.live.budget_cores_per_hour = 1000;
         assert_false(budget_allows(&f->c, &f->plan));
 }
 
@@ -128,7 +123,7 @@ static void test_a_patch_under_way_counts(void **state)
 static void test_spent_in_the_future(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.budget_cores_per_hour = 1000;
+        f->c.options.live.budget_cores_per_hour = 1000;
         f->plan.now.ms += 365 * (int64_t)DAY_MS;
         (void)budget_spend(&f->c, &f->plan);
         budget_settle(&f->c);

@@ -8,8 +8,8 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "cache/pod_canary.h"
-#include "control/controller_private.h"
 
 enum { SERVICES = 4, YET = -1000 };
 
@@ -37,7 +37,7 @@ struct service {
         }
 
 struct shop {
-        struct controller c;
+        struct rig c;
         struct profile_spec spec;
         struct profile profile;
         struct workload wl[SERVICES];
@@ -45,7 +45,7 @@ struct shop {
         struct target *t[SERVICES];
 };
 
-static int64_t minutes_ago(const struct controller *c, int n)
+static int64_t minutes_ago(const struct rig *c, int n)
 {
         if (n == 0 || n == YET)
                 return n ? -1 : 0;
@@ -74,8 +74,7 @@ static struct target *open_service(struct shop *s, int i, const struct service *
 static void open_shop(struct shop *s, enum apply_mode mode, int percent, const struct service *with)
 {
         *s = (struct shop){.profile = {.spec = &s->spec}};
-        s->c.loop = loop_new();
-        cache_init(&s->c.cache, "halflife", "halflife-system");
+        rig_begin(&s->c);
         s->spec.apply.mode = mode;
         s->spec.apply.canary.percent = percent;
         s->spec.apply.guard = (struct guard_policy){.enabled = true, .watch_ms = HOUR_MS};
@@ -91,8 +90,7 @@ static void close_shop(struct shop *s)
                 map_drop(&s->c.cache.targets, text_of(s->t[i]->name));
                 mem_free(s->t[i]);
         }
-        cache_release(&s->c.cache);
-        loop_free(s->c.loop);
+        rig_end(&s->c);
 }
 
 /* The names of those that come first, or of those that wait, a space behind each. */
@@ -373,7 +371,8 @@ static int64_t at(int64_t minute)
 static void test_since_when_it_stands(void **state)
 {
         (void)state;
-        struct controller c = {0};
+        struct rig c;
+        rig_begin(&c);
         struct watched_kind kind = {.group = "apps", .kind = "Deployment"};
         for (size_t i = 0; i < sizeof watched / sizeof watched[0]; i++) {
                 struct profile_spec spec = {.apply = {.mode = watched[i].mode, .at = watched[i].at}};
@@ -394,6 +393,7 @@ static void test_since_when_it_stands(void **state)
                 if (t.apply_state.stood_ms != at(watched[i].want))
                         fail_msg("%s: %lld ms", watched[i].what, (long long)t.apply_state.stood_ms);
         }
+        rig_end(&c);
 }
 
 static const struct {
@@ -418,7 +418,8 @@ static const struct {
 static void test_who_is_to_be_lowered(void **state)
 {
         (void)state;
-        struct controller c = {0};
+        struct rig c;
+        rig_begin(&c);
         struct watched_kind kind = {.group = "apps", .kind = "Deployment"};
         struct workload wl = {.kind = &kind};
         for (size_t i = 0; i < sizeof lowered / sizeof lowered[0]; i++)
@@ -435,6 +436,7 @@ static void test_who_is_to_be_lowered(void **state)
                         if (t.due != lowered[i].want)
                                 fail_msg("%s: %s of container %d", lowered[i].what, resource_name(r), place / 2);
                 }
+        rig_end(&c);
 }
 
 /* --- pods --- */
@@ -442,7 +444,7 @@ static void test_who_is_to_be_lowered(void **state)
 enum { PODS = 4 };
 
 struct floor {
-        struct controller c;
+        struct rig c;
         struct profile_spec spec;
         struct profile profile;
         struct pod pod[PODS];
@@ -460,9 +462,8 @@ static void open_floor(struct floor *f, int percent, int running)
                                   .name = "web",
                                   .profile = &f->profile,
                                   .pods = f->pod}};
-        f->c.loop = loop_new();
-        f->c.options.leader_elect = true; /* and holds no Lease: no Event is written */
-        cache_init(&f->c.cache, "halflife", "halflife-system");
+        rig_begin(&f->c);
+        rig_follow(&f->c);
         f->spec.apply.mode = APPLY_IN_PLACE;
         f->spec.apply.canary.percent = percent;
         f->spec.apply.guard.watch_ms = HOUR_MS;
@@ -476,8 +477,7 @@ static void open_floor(struct floor *f, int percent, int running)
 static void close_floor(struct floor *f)
 {
         pod_canary_end(&f->c.cache, &f->t);
-        cache_release(&f->c.cache);
-        loop_free(f->c.loop);
+        rig_end(&f->c);
 }
 
 static const struct {
@@ -502,10 +502,9 @@ static void test_when_the_other_pods_follow(void **state)
         (void)state;
         for (size_t i = 0; i < sizeof followed / sizeof followed[0]; i++) {
                 struct floor f;
-                char blown[] = "5 guards";
                 open_floor(&f, followed[i].percent, PODS);
                 f.spec.apply.mode = followed[i].mode;
-                f.c.fuse.blown = followed[i].blown ? blown : NULL;
+                f.c.fuse.blown = followed[i].blown ? mem_string("5 guards") : NULL;
                 f.t.profile = followed[i].unselected ? NULL : &f.profile;
                 f.t.apply_state.stood_ms = minutes_ago(&f.c, followed[i].stood);
                 pod_canary_begin(&f.c.cache, &f.t, mem_string("[]"));

@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "control/controller_private.h"
+#include "../../support/rig.h"
 
 static const int64_t hour = HOUR_MS, day = DAY_MS, year = 365 * (int64_t)DAY_MS;
 
@@ -32,7 +32,8 @@ static bool about(int64_t is, int64_t want)
 static void test_mend(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new()};
+        struct rig c;
+        rig_begin(&c);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 struct now now = loop_now(c.loop);
                 int64_t at = now.wall.ms;
@@ -41,9 +42,10 @@ static void test_mend(void **state)
                                                    .contest_step_ms = day,
                                                    .reset_seen_ms = at + row[i].changed},
                                    .gone_ms = row[i].gone ? at + row[i].gone : 0};
-                c.server_date.ms = row[i].server ? at + row[i].server : 0;
-                c.server_told = now.mono;
-                clocks_mend(&c, &t);
+                struct clock_skew *skew = clock_skew_new(c.loop);
+                clock_skew_compare(skew, (struct wall){row[i].server ? at + row[i].server : 0}, 1);
+                clock_skew_mend(skew, &t);
+                mem_free(skew);
                 int64_t contested = t.apply_state.contested_ms ? t.apply_state.contested_ms - at : 0;
                 int64_t gone = t.gone_ms ? t.gone_ms - at : 0;
                 if (!about(t.apply_state.changed_ms - at, row[i].want_changed) ||
@@ -52,30 +54,28 @@ static void test_mend(void **state)
                         fail_msg("%s: changed %lld, contested %lld, gone %lld", row[i].what,
                                  (long long)(t.apply_state.changed_ms - at), (long long)contested, (long long)gone);
         }
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* What is forgotten for ever goes by the earlier clock. */
 static void test_earlier(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new()};
+        struct rig c;
+        rig_begin(&c);
         struct now now = loop_now(c.loop);
-        assert_true(about(clocks_earlier(&c), now.wall.ms));
-        c.date.ms = now.wall.ms - year;
-        clocks_compare(&c);
-        assert_true(c.clocks_apart);
-        assert_true(about(clocks_earlier(&c), now.wall.ms - year));
-        assert_true(about(clocks_later(&c), now.wall.ms));
-        c.date.ms = now.wall.ms + hour;
-        clocks_compare(&c);
-        assert_true(c.clocks_apart);
-        assert_true(about(clocks_earlier(&c), now.wall.ms));
-        assert_true(about(clocks_later(&c), now.wall.ms + hour));
-        c.date.ms = now.wall.ms - MINUTE_MS;
-        clocks_compare(&c);
-        assert_false(c.clocks_apart);
-        loop_free(c.loop);
+        assert_true(about(clock_skew_earlier(c.skew), now.wall.ms));
+        clock_skew_compare(c.skew, (struct wall){now.wall.ms - year}, 1);
+        assert_true(clock_skew_is_apart(c.skew));
+        assert_true(about(clock_skew_earlier(c.skew), now.wall.ms - year));
+        assert_true(about(clock_skew_later(c.skew), now.wall.ms));
+        clock_skew_compare(c.skew, (struct wall){now.wall.ms + hour}, 1);
+        assert_true(clock_skew_is_apart(c.skew));
+        assert_true(about(clock_skew_earlier(c.skew), now.wall.ms));
+        assert_true(about(clock_skew_later(c.skew), now.wall.ms + hour));
+        clock_skew_compare(c.skew, (struct wall){now.wall.ms - MINUTE_MS}, 1);
+        assert_false(clock_skew_is_apart(c.skew));
+        rig_end(&c);
 }
 
 int main(void)

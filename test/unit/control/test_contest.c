@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "control/controller_private.h"
+#include "../../support/rig.h"
 
 enum { CHANGED_MS = 1000000000 };
 
@@ -33,7 +33,8 @@ static const struct {
 static void test_resets(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new()};
+        struct rig c;
+        rig_begin(&c);
         struct profile_spec spec = {.apply.cooldown_ms = 168 * (int64_t)HOUR_MS};
         struct profile profile = {.spec = &spec};
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
@@ -59,7 +60,7 @@ static void test_resets(void **state)
                         fail_msg("%s: contested %d, resets %d", row[i].what, contested, t.apply_state.resets);
                 mem_free(t.apply_state.contest);
         }
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* 24 h, doubling to 168 h, and 24 h again once a change was let stand. */
@@ -67,7 +68,8 @@ static void test_steps(void **state)
 {
         (void)state;
         static const int hours[] = {24, 48, 96, 168, 168};
-        struct controller c = {.loop = loop_new()};
+        struct rig c;
+        rig_begin(&c);
         struct workload wl = {.digest = 1};
         struct plan_container container = {.name = "app", .reset = {true, false}};
         struct target t = {.ns = "web", .kind = "Deployment", .name = "shop", .workload = &wl};
@@ -81,7 +83,7 @@ static void test_steps(void **state)
         contest_watch(&c, &t, &plan);
         assert_int_equal(t.apply_state.contest_step_ms, 0);
         mem_free(t.apply_state.contest);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 int main(void)

@@ -8,31 +8,28 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "cache/pod_namespace_targets.h"
-#include "control/controller_private.h"
 
 enum { SAMPLES = 120 };
 
-static struct controller open_world(void)
+static void open_world(struct rig *c)
 {
-        struct controller c = {.loop = loop_new(), .options.interval_ms = MINUTE_MS};
+        rig_begin(c);
+        c->options.live.interval_ms = MINUTE_MS;
         struct err err = {0};
-        cache_init(&c.cache, "halflife", "halflife-system");
-        assert_int_equal(ns_upsert(&c.cache,
+        assert_int_equal(ns_upsert(&c->cache,
                                    TEXT("{\"metadata\":{\"name\":\"web\",\"uid\":\"n\",\"labels\":{\"team\":\"a\"}}}"),
                                    1, &err),
                          0);
-        return c;
 }
 
-static void close_world(struct controller *c)
+static void close_world(struct rig *c)
 {
-        arena_release(&c->plans);
-        cache_release(&c->cache);
-        loop_free(c->loop);
+        rig_end(c);
 }
 
-static void put_profile(struct controller *c, const char *name, int generation, const char *spec)
+static void put_profile(struct rig *c, const char *name, int generation, const char *spec)
 {
         AUTO(mem_free)
         char *json =
@@ -50,7 +47,7 @@ static struct watched_kind *kind_named(struct cache *w, const char *kind)
         return k;
 }
 
-static void put_workload(struct controller *c, const char *kind, const char *name, const char *label)
+static void put_workload(struct rig *c, const char *kind, const char *name, const char *label)
 {
         AUTO(mem_free)
         char *json =
@@ -65,8 +62,8 @@ static void put_workload(struct controller *c, const char *kind, const char *nam
 }
 
 /* owner: "StatefulSet db", "" for none. */
-static void put_pod(struct controller *c, const char *name, int life, const char *kind, const char *owner,
-                    const char *meta, const char *request)
+static void put_pod(struct rig *c, const char *name, int life, const char *kind, const char *owner, const char *meta,
+                    const char *request)
 {
         AUTO(mem_free)
         char *refs = *owner ? mem_printf(",\"ownerReferences\":[{\"apiVersion\":\"apps/v1\",\"kind\":\"%s\",\"name\":"
@@ -86,7 +83,7 @@ static void put_pod(struct controller *c, const char *name, int life, const char
                 fail_msg("%s", err.text);
 }
 
-static void drop_pod(struct controller *c, const char *name, int life)
+static void drop_pod(struct rig *c, const char *name, int life)
 {
         AUTO(mem_free)
         char *json = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"%s\",\"uid\":\"%s-%d\"},\"spec\":{"
@@ -95,26 +92,26 @@ static void drop_pod(struct controller *c, const char *name, int life)
         pod_remove(&c->cache, text_of(json));
 }
 
-static void settle(struct controller *c)
+static void settle(struct rig *c)
 {
         cache_relink(&c->cache, loop_now(c->loop));
         pods_free_dropped(&c->cache);
         workloads_free_gone(&c->cache);
 }
 
-static struct target *target_of(struct controller *c, const char *key)
+static struct target *target_of(struct rig *c, const char *key)
 {
         return map_get(&c->cache.targets, text_of(key));
 }
 
-static bool lives(struct controller *c, const char *key)
+static bool lives(struct rig *c, const char *key)
 {
         const struct target *t = target_of(c, key);
         return t && t->workload && t->profile;
 }
 
 /* One poll's item: app and log. */
-static void fold(struct controller *c, const char *pod, int64_t at_ms, int app_milli, int log_milli)
+static void fold(struct rig *c, const char *pod, int64_t at_ms, int app_milli, int log_milli)
 {
         struct pod_metrics_view m = {.ns = TEXT("web"), .name = text_of(pod), .at = {at_ms}, .containers = 2};
         m.container[0] = (struct pod_metrics_container_view){
@@ -125,7 +122,7 @@ static void fold(struct controller *c, const char *pod, int64_t at_ms, int app_m
         ingest_fold(c, &m, (struct wall){at_ms});
 }
 
-static int64_t usage_of(const struct controller *c, const struct target *t, const char *container, int percentile)
+static int64_t usage_of(const struct rig *c, const struct target *t, const char *container, int percentile)
 {
         double value = 0;
         for (const struct history *h = t->histories; h; h = h->next)
@@ -184,7 +181,8 @@ static void test_who(void **state)
                 {"no pods then", "{\"dimension\":\"Namespace\"}", "web//Pod/db-0", false},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct controller c = open_world();
+                struct rig c;
+                open_world(&c);
                 put_profile(&c, "one", 1, row[i].spec);
                 put_workload(&c, "StatefulSet", "db", "db");
                 put_workload(&c, "DaemonSet", "node", "node");
@@ -204,7 +202,8 @@ static void test_who(void **state)
 static void test_side_by_side(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         put_profile(&c, "loads", 1, "{\"priority\":9}");
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\"}");
         put_profile(&c, "whole", 1, "{\"dimension\":\"Namespace\"}");
@@ -238,7 +237,8 @@ static void test_side_by_side(void **state)
 static void test_pod_sum(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         int64_t now = loop_now(c.loop).wall.ms;
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\"}");
         put_pod(&c, "lone", 1, "", "", "", "1");
@@ -269,7 +269,7 @@ static void test_pod_sum(void **state)
         close_world(&c);
 }
 
-static void put_three(struct controller *c, const char *spec)
+static void put_three(struct rig *c, const char *spec)
 {
         put_profile(c, "whole", 1, spec);
         put_workload(c, "StatefulSet", "db", "db");
@@ -283,7 +283,8 @@ static void put_three(struct controller *c, const char *spec)
 static void test_namespace_sum(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         put_three(&c, "{\"dimension\":\"Namespace\"}");
         struct target *t = target_of(&c, "web//Namespace/web");
         int64_t now = loop_now(c.loop).wall.ms;
@@ -313,7 +314,8 @@ static void test_namespace_gaps(void **state)
                 {"half of it", 10, false, true, false},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct controller c = open_world();
+                struct rig c;
+                open_world(&c);
                 put_three(&c, "{\"dimension\":\"Namespace\"}");
                 int64_t now = loop_now(c.loop).wall.ms;
                 fold(&c, "db-0", now, 1000, 0);
@@ -331,8 +333,7 @@ static void test_namespace_gaps(void **state)
 
 /* --- what it is told --- */
 
-static const struct plan_container *plan_of(struct controller *c, const char *key, const char *container,
-                                            struct plan *plan)
+static const struct plan_container *plan_of(struct rig *c, const char *key, const char *container, struct plan *plan)
 {
         struct plan_facts f = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS, .budget_left = true};
         arena_reset(&c->plans);
@@ -357,7 +358,8 @@ static void test_namespace_plan(void **state)
                 {"nobody's", "{\"matchLabels\":{\"app\":\"lone\"}}", 600, 500, 550},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct controller c = open_world();
+                struct rig c;
+                open_world(&c);
                 struct plan plan;
                 AUTO(mem_free)
                 char *spec =
@@ -386,7 +388,8 @@ static void test_namespace_plan(void **state)
 static void test_pod_plan(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         struct plan plan;
         int64_t now = loop_now(c.loop).wall.ms;
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\",\"apply\":{\"mode\":\"OnDeploy\",\"minHistory\":\"1m\"}}");
@@ -436,7 +439,8 @@ static void test_quota(void **state)
                  5000},
         };
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct controller c = open_world();
+                struct rig c;
+                open_world(&c);
                 struct err err = {0};
                 struct plan plan;
                 put_three(&c, "{\"dimension\":\"Namespace\"}");
@@ -465,7 +469,8 @@ static void test_quota(void **state)
 static void test_pod_original(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         struct plan plan;
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\",\"apply\":{\"mode\":\"OnDeploy\"}}");
         put_profile(&c, "whole", 1, "{\"dimension\":\"Namespace\"}");
@@ -486,7 +491,8 @@ static void test_pod_original(void **state)
 static void test_adopted_pod(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\",\"apply\":{\"mode\":\"InPlace\"}}");
         put_workload(&c, "StatefulSet", "db", "db");
         put_pod(&c, "lone", 1, "", "", OURS, "285m");
@@ -505,7 +511,8 @@ static void test_adopted_pod(void **state)
 static void test_kill(void **state)
 {
         (void)state;
-        struct controller c = open_world();
+        struct rig c;
+        open_world(&c);
         struct err err = {0};
         put_profile(&c, "pods", 1, "{\"dimension\":\"Pod\"}");
         put_pod(&c, "lone", 1, "", "", "", "1");

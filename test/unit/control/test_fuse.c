@@ -7,21 +7,20 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/tmp.h"
-#include "control/controller_private.h"
 
 struct fixture {
-        struct controller c;
+        struct rig c;
         struct target target; /* last: its names follow it */
 };
 
 static int set_up(void **state)
 {
         struct fixture *f = MEM_NEW(struct fixture);
-        f->c.loop = loop_new();
-        f->c.stopping = true; /* writes nothing, asks for no pass */
-        f->c.options.fuse_guards = 3;
-        cache_init(&f->c.cache, "halflife", "halflife");
+        rig_begin(&f->c);
+        rig_follow(&f->c);
+        f->c.options.live.fuse_guards = 3;
         f->target =
                 (struct target){.ns = "shop", .group = "apps", .version = "v1", .kind = "Deployment", .name = "web"};
         *state = f;
@@ -31,10 +30,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
         struct fixture *f = *state;
-        loop_turn(f->c.loop, 0); /* what the store told */
-        fuse_release(&f->c.fuse);
-        cache_release(&f->c.cache);
-        loop_free(f->c.loop);
+        rig_end(&f->c);
         mem_free(f);
         return 0;
 }
@@ -107,7 +103,7 @@ static void test_the_newest_are_named(void **state)
         static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
         struct fixture *f = *state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                f->c.options.fuse_guards = row[i].guards - 1;
+                f->c.options.live.fuse_guards = row[i].guards - 1;
                 for (int n = 0; n < row[i].guards; n++)
                         count_of(f, names[n]);
                 assert_string_equal(f->c.fuse.blown + strlen("2026-11-22T02:00:00Z"), row[i].want);
@@ -120,7 +116,7 @@ static void test_the_oldest_are_forgotten(void **state)
 {
         struct fixture *f = *state;
         const struct fuse *fuse = &f->c.fuse;
-        f->c.options.fuse_guards = FUSE_GUARDS_MOST;
+        f->c.options.live.fuse_guards = FUSE_GUARDS_MOST;
         count_of(f, "a");
         f->c.fuse.at_ms[0] -= HOUR_MS;
         count_of(f, "b");
@@ -143,7 +139,7 @@ static void test_the_oldest_are_forgotten(void **state)
 static void test_the_setting_resets_it(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.fuse_guards = 1;
+        f->c.options.live.fuse_guards = 1;
         fuse_count(&f->c, &f->target, false);
         fuse_count(&f->c, &f->target, false);
         assert_non_null(f->c.fuse.blown);
@@ -151,7 +147,7 @@ static void test_the_setting_resets_it(void **state)
         assert_non_null(f->c.fuse.blown);
         AUTO(mem_free) char *said = mem_string(f->c.fuse.blown);
         assert_null(fuse_noted(&f->c, "uid", said));
-        f->c.options.fuse_guards = 0;
+        f->c.options.live.fuse_guards = 0;
         fuse_settle(&f->c);
         assert_null(f->c.fuse.blown);
         assert_int_equal(f->c.fuse.guards, 0);
@@ -180,7 +176,7 @@ static void test_who_comes_after_takes_it(void **state)
 static void test_a_lease_that_said_otherwise_is_told(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.fuse_guards = 1;
+        f->c.options.live.fuse_guards = 1;
         assert_null(fuse_noted(&f->c, "uid", "reset 2025-11-21T04:40:00Z"));
         count_of(f, "a");
         count_of(f, "b");
@@ -200,7 +196,7 @@ static void test_guards_ahead_pass(void **state)
                 fuse_count(&f->c, &f->target, false);
         for (int i = 0; i < 3; i++)
                 f->c.fuse.at_ms[i] += 365 * (int64_t)DAY_MS; /* as of a clock that is set right by now */
-        f->c.options.fuse_guards = 4;
+        f->c.options.live.fuse_guards = 4;
         fuse_count(&f->c, &f->target, false);
         assert_int_equal(f->c.fuse.guards, 4);
         for (int i = 0; i < 4; i++)
@@ -217,7 +213,7 @@ static void test_a_reset_is_for_once(void **state)
         static const char ahead[] = "reset 2126-01-01T00:00:00Z";
         struct fixture *f = *state;
         assert_memory_equal(fuse_noted(&f->c, "uid", ahead), "reset 202", 9); /* whole: it is dated */
-        f->c.options.fuse_guards = 1;
+        f->c.options.live.fuse_guards = 1;
         fuse_count(&f->c, &f->target, false);
         fuse_count(&f->c, &f->target, false);
         assert_non_null(f->c.fuse.blown);
@@ -249,29 +245,28 @@ static void test_it_is_stored(void **state)
         struct fixture *f = *state;
         struct err err = {0};
         AUTO(mem_free) char *path = tmp_path("fuse.db");
-        f->c.options.database = path;
-        persist_open(&f->c, &err);
-        assert_non_null(f->c.store);
+        rig_open_database(&f->c, path);
+        assert_non_null(f->c.checkpointer->store);
         for (int i = 0; i < 4; i++)
                 fuse_count(&f->c, &f->target, false);
         AUTO(mem_free) char *before = mem_string(f->c.fuse.blown);
         assert_non_null(before);
         int64_t at_ms = f->c.fuse.at_ms[3];
-        assert_int_equal(persist_close(&f->c, &err), 0);
+        assert_int_equal(checkpointer_close(f->c.checkpointer, &err), 0);
         fuse_release(&f->c.fuse);
-        persist_open(&f->c, &err);
+        rig_open_database(&f->c, path);
         assert_string_equal(f->c.fuse.blown, before);
         assert_int_equal(f->c.fuse.guards, 4);
         assert_int_equal(f->c.fuse.at_ms[3], at_ms);
         assert_string_equal(f->c.fuse.name[3], "shop/Deployment/web");
         AUTO(mem_free) char *reset = mem_printf("reset %.20s", before); /* while it was away */
         assert_null(fuse_noted(&f->c, "uid", reset));
-        assert_int_equal(persist_close(&f->c, &err), 0);
+        assert_int_equal(checkpointer_close(f->c.checkpointer, &err), 0);
         fuse_release(&f->c.fuse);
-        persist_open(&f->c, &err);
+        rig_open_database(&f->c, path);
         assert_null(f->c.fuse.blown);
         assert_true(f->c.fuse.reset_ms > 0);
-        assert_int_equal(persist_close(&f->c, &err), 0);
+        assert_int_equal(checkpointer_close(f->c.checkpointer, &err), 0);
 }
 
 int main(void)

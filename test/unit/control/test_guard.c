@@ -347,12 +347,11 @@ static void test_turned_off(void **state)
 
 static void life_begin(struct guarded *s, const char *path)
 {
-        struct err err = {0};
         begin(s, APPLY_IN_PLACE);
-        s->c.options = (struct controller_options){.database = path, .retention_ms = DAY_MS, .leader_elect = true};
-        cache_init(&s->c.cache, "halflife", "halflife-system");
-        persist_open(&s->c, &err);
-        assert_non_null(s->c.store);
+        s->c.options.live.retention_ms = DAY_MS;
+        s->c.options.live.fuse_guards = 0;
+        rig_open_database(&s->c, path);
+        assert_non_null(s->c.checkpointer->store);
         struct target *t = target_get(&s->c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("shop"));
         s->t.apply_state.guard = STEAL(&t->apply_state.guard);
 }
@@ -360,9 +359,7 @@ static void life_begin(struct guarded *s, const char *path)
 /* Only what was handed to the store is there: as after a kill -9. */
 static void life_end(struct guarded *s)
 {
-        assert_int_equal(store_close(s->c.store, &(struct err){0}), 0);
-        loop_turn(s->c.loop, 0);
-        cache_release(&s->c.cache);
+        rig_kill_database(&s->c);
         guarded_clear(s);
 }
 
@@ -375,14 +372,14 @@ static void test_lives(void **state)
         life_begin(&s, path);
         s.pod[1].restarts = 3;
         change(&s, changed_ms);
-        persist_apply_state(&s.c, &s.t); /* killed once it was made */
+        checkpointer_apply_state(s.c.checkpointer, &s.t); /* killed once it was made */
         life_end(&s);
 
         life_begin(&s, path);
         s.pod[1].restarts = 4;
         assert_false(look(&s, changed_ms + MINUTE_MS));
         killed(&s, changed_ms + MINUTE_MS, KILL_EVICTION);
-        persist_apply_state(&s.c, &s.t); /* killed between the eviction and the guard */
+        checkpointer_apply_state(s.c.checkpointer, &s.t); /* killed between the eviction and the guard */
         life_end(&s);
 
         life_begin(&s, path);
@@ -470,9 +467,10 @@ static void test_takes_over(void **state)
                  false},
         };
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
-                struct controller c = {.loop = loop_new(), .options.leader_elect = true};
+                struct rig c;
                 const struct pod pod = {.ours = true, .running = true};
-                cache_init(&c.cache, "halflife", "halflife-system");
+                rig_begin(&c);
+                rig_follow(&c);
                 shop_profile(&c.cache, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
                 shop_deployment(&c.cache, "{\"requests\":{\"cpu\":\"1\"}}");
                 publish(&c.cache,
@@ -486,10 +484,7 @@ static void test_takes_over(void **state)
                 struct plan plan = {.target = t, .carries = true, .now = {changed_ms + row[i].fires_h * HOUR_MS}};
                 if (guard_look(&c, t, &plan) != row[i].fires)
                         fail_msg("%s: fires otherwise", row[i].what);
-                loop_timer_stop(c.loop, &c.nudge_timer);
-                fuse_release(&c.fuse);
-                cache_release(&c.cache);
-                loop_free(c.loop);
+                rig_end(&c);
         }
 }
 
@@ -498,7 +493,6 @@ static void test_takes_over(void **state)
 static void trial_begin(struct guarded *s, int64_t at_ms)
 {
         begin(s, APPLY_IN_PLACE);
-        cache_init(&s->c.cache, "halflife", "halflife-system");
         s->spec.apply.canary.percent = 50;
         for (int i = 0; i < GUARDED_PODS; i++) {
                 s->pod[i].ns = s->t.ns;
@@ -513,7 +507,6 @@ static void trial_begin(struct guarded *s, int64_t at_ms)
 static void trial_end(struct guarded *s)
 {
         pod_canary_end(&s->c.cache, &s->t);
-        cache_release(&s->c.cache);
         guarded_clear(s);
 }
 
@@ -589,35 +582,35 @@ static void test_held_for_ever(void **state)
                 "{\"cause\":\"Restarts\",\"until\":\"9999-12-31T00:00:00Z\",\"time\":\"0000-01-01T00:00:00Z\"}",
                 "{\"cause\":\"Restarts\",\"until\":\"9999-12-31T00:00:00Z\",\"time\":\"9999-11-30T00:00:00Z\"}",
         };
-        struct controller c = {.loop = loop_new()};
-        int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS;
+        int64_t now = now_read().wall.ms, week = 7 * (int64_t)DAY_MS;
         for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
+                struct rig c;
                 struct err err = {0};
                 AUTO(mem_free)
                 char *object = mem_printf("{\"metadata\":{\"namespace\":\"web\",\"name\":\"deployment-web\"},\"spec\":{"
                                           "\"targetRef\":{\"apiVersion\":\"apps/v1\",\"kind\":\"Deployment\",\"name\":"
                                           "\"web\"}},\"status\":{\"guard\":%s}}",
                                           status[i]);
-                cache_init(&c.cache, "halflife", "halflife-system");
+                rig_begin(&c);
                 shop_profile(&c.cache, 1, "{\"apply\":{\"mode\":\"Rollout\"}}");
                 shop_deployment(&c.cache, "{\"requests\":{\"cpu\":\"1\"}}");
                 assert_int_equal(published_upsert(&c.cache, text_of(object), 1, &err), 0);
                 cache_relink(&c.cache, (struct now){.wall = {now}});
                 struct target *t = shop_target(&c.cache);
                 assert_true(guard_holds(t, (struct wall){now}));
-                clocks_mend(&c, t);
+                clock_skew_mend(c.skew, t);
                 if (guard_holds(t, (struct wall){now + week + HOUR_MS}))
                         fail_msg("%s: until %lld", status[i], (long long)t->apply_state.guard->until_ms);
-                cache_release(&c.cache);
+                rig_end(&c);
         }
-        loop_free(c.loop);
 }
 
 /* Numbers as of a database that somebody wrote. */
 static void test_numbers(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new()};
+        struct rig c;
+        rig_begin(&c);
         struct target t = {0};
         AUTO(json_decref)
         json_t *j = json_loads("{\"cause\":\"Restarts\",\"byLimit\":-9223372036854775808,\"step\":9223372036854775807,"
@@ -625,10 +618,10 @@ static void test_numbers(void **state)
                                0, NULL);
         guard_state_read(&t, j);
         assert_int_equal(guard_state_restarts(&t), 0);
-        clocks_mend(&c, &t);
+        clock_skew_mend(c.skew, &t);
         assert_true(t.apply_state.guard->until_ms - loop_now(c.loop).wall.ms <= 7 * (int64_t)DAY_MS);
         target_drop_guard_state(&t);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 static void test_texts(void **state)

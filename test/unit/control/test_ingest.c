@@ -7,26 +7,24 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/shop.h"
-#include "control/controller_private.h"
 
-static void open_shop(struct controller *c, const char *resources)
+static void open_shop(struct rig *c, const char *resources)
 {
-        *c = (struct controller){.loop = loop_new()};
-        cache_init(&c->cache, "halflife", "halflife-system");
+        rig_begin(c);
         shop_profile(&c->cache, 1, "{}");
         shop_deployment(&c->cache, resources);
         shop_pod(&c->cache, 1, 0, 0);
         cache_relink(&c->cache, loop_now(c->loop));
 }
 
-static void close_shop(struct controller *c)
+static void close_shop(struct rig *c)
 {
-        cache_release(&c->cache);
-        loop_free(c->loop);
+        rig_end(c);
 }
 
-static void fold(struct controller *c, int64_t at_ms, int64_t nanocores)
+static void fold(struct rig *c, int64_t at_ms, int64_t nanocores)
 {
         struct pod_metrics_view m = {.ns = TEXT("web"), .name = TEXT("web-1"), .at = {at_ms}, .containers = 1};
         m.container[0] =
@@ -50,7 +48,7 @@ static void test_first_weight(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                struct controller c;
+                struct rig c;
                 double buckets[8];
                 struct histogram want;
                 int64_t at = now_read().wall.ms - MINUTE_MS;

@@ -7,8 +7,8 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/shop.h"
-#include "control/controller_private.h"
 
 static const struct {
         const char *container;
@@ -25,8 +25,8 @@ static const struct {
 static void the_newest_is_kept(void **state)
 {
         (void)state;
-        struct controller c = {0};
-        cache_init(&c.cache, "halflife", "halflife");
+        struct rig c;
+        rig_begin(&c);
         struct target *t = target_get(&c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 const char *name = intern_text(c.cache.names, text_of(row[i].container));
@@ -55,9 +55,11 @@ static const char evicted[] =
 static void only_one_is_evicted(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
+        struct rig c;
+        rig_begin(&c);
+        c.options.live.retention_ms = DAY_MS;
+        c.options.live.interval_ms = MINUTE_MS;
         struct err err = {0};
-        cache_init(&c.cache, "halflife", "halflife");
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
         assert_int_equal(pod_upsert(&c.cache, text_of(evicted), 1, &err), 0);
@@ -70,17 +72,18 @@ static void only_one_is_evicted(void **state)
         struct target *t = shop_target(&c.cache);
         assert_non_null(t->limit_of);
         assert_string_equal(t->limit_of, "app");
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* A node's clock that is a year ahead: what it tells of a kill holds memory from now on, and not for a year more. */
 static void told_by_a_clock_ahead(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
+        struct rig c;
+        rig_begin(&c);
+        c.options.live.retention_ms = DAY_MS;
+        c.options.live.interval_ms = MINUTE_MS;
         int64_t now = loop_now(c.loop).wall.ms;
-        cache_init(&c.cache, "halflife", "halflife");
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
         shop_pod(&c.cache, 1, 1, now + 365 * (int64_t)DAY_MS);
@@ -90,8 +93,7 @@ static void told_by_a_clock_ahead(void **state)
         struct target *t = shop_target(&c.cache);
         assert_in_range(t->kill_ms, now, loop_now(c.loop).wall.ms);
         assert_int_equal(t->histories->usage.kill[0].at_ms, t->kill_ms);
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* --- one judgement, with what the node and its other pods tell --- */
@@ -171,10 +173,11 @@ static void the_node_tells(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
-                struct controller c = {.loop = loop_new(),
-                                       .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+                struct rig c;
+                rig_begin(&c);
+                c.options.live.retention_ms = INT64_MAX / 4;
+                c.options.live.interval_ms = MINUTE_MS;
                 struct err err = {0};
-                cache_init(&c.cache, "halflife", "halflife");
                 shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.cache, "{}");
                 if (judged[i].node)
@@ -202,8 +205,7 @@ static void the_node_tells(void **state)
                      one ? POD("web-1", OWNED, "1Gi", KILLED("1")) : POD("web-1", OWNED, "1Gi", KILLED("137")));
                 oom_count(&c);
                 assert_int_equal(c.count.kills + c.count.kills_not_believed, 1);
-                cache_release(&c.cache);
-                loop_free(c.loop);
+                rig_end(&c);
         }
 }
 
@@ -228,9 +230,10 @@ static void beside_one_that_is_down(void **state)
         } was[] = {{1000, true, BACKOFF},           {3500, false, BACKOFF},           {0, true, BACKOFF},
                    {1000, true, SINCE("09:59:50")}, {3500, false, SINCE("09:59:50")}, {1000, false, SINCE("09:57:30")}};
         for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
-                struct controller c = {.loop = loop_new(),
-                                       .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
-                cache_init(&c.cache, "halflife", "halflife");
+                struct rig c;
+                rig_begin(&c);
+                c.options.live.retention_ms = INT64_MAX / 4;
+                c.options.live.interval_ms = MINUTE_MS;
                 shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.cache, "{}");
                 assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
@@ -247,16 +250,16 @@ static void beside_one_that_is_down(void **state)
                 if ((shop_target(&c.cache)->limit_of != NULL) != was[i].limit_blamed)
                         fail_msg("%d Mi beside it: limit %sblamed", (int)was[i].used,
                                  was[i].limit_blamed ? "not " : "");
-                cache_release(&c.cache);
-                loop_free(c.loop);
+                rig_end(&c);
         }
 }
 
 static void count_one(const char *pod, uint64_t kills)
 {
-        struct controller c = {.loop = loop_new(),
-                               .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
-        cache_init(&c.cache, "halflife", "halflife");
+        struct rig c;
+        rig_begin(&c);
+        c.options.live.retention_ms = INT64_MAX / 4;
+        c.options.live.interval_ms = MINUTE_MS;
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
         take(&c.cache, pod);
@@ -264,8 +267,7 @@ static void count_one(const char *pod, uint64_t kills)
         cache_relink(&c.cache, loop_now(c.loop));
         oom_count(&c);
         assert_int_equal(c.count.kills, kills);
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* That a pod is being deleted tells of the process that runs, or ended last; one before it was started again. */
@@ -283,10 +285,11 @@ static void one_before_the_last(void **state)
 static void facts_are_of_the_first_look(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new(),
-                               .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
+        struct rig c;
+        rig_begin(&c);
+        c.options.live.retention_ms = INT64_MAX / 4;
+        c.options.live.interval_ms = MINUTE_MS;
         static const char killed[] = POD("web-1", OWNED, "1Gi", KILLED("137"));
-        cache_init(&c.cache, "halflife", "halflife");
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
         assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
@@ -307,8 +310,7 @@ static void facts_are_of_the_first_look(void **state)
         oom_probe_told(&c, p);
         assert_int_equal(c.count.kills, 1);
         assert_string_equal(shop_target(&c.cache)->limit_of, "app");
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* What was known of the present process goes with it as it becomes the one before. */
@@ -335,24 +337,25 @@ static void facts_go_with_the_process(void **state)
 
 #define DEAD_AT(at) STATE("Running", "\"terminated\":{\"reason\":\"OOMKilled\",\"exitCode\":137,\"finishedAt\":" at "}")
 
-static struct controller one_pod(const char *json)
+static void one_pod(struct rig *c, const char *json)
 {
-        struct controller c = {.loop = loop_new(), .options = {.retention_ms = DAY_MS, .interval_ms = MINUTE_MS}};
-        cache_init(&c.cache, "halflife", "halflife");
-        shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
-        shop_deployment(&c.cache, "{}");
-        take(&c.cache, json);
-        cache_relink(&c.cache, loop_now(c.loop));
-        return c;
+        rig_begin(c);
+        c->options.live.retention_ms = DAY_MS;
+        c->options.live.interval_ms = MINUTE_MS;
+        shop_profile(&c->cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
+        shop_deployment(&c->cache, "{}");
+        take(&c->cache, json);
+        cache_relink(&c->cache, loop_now(c->loop));
 }
 
 /* That its pod is deleted a second later makes it no other kill than it was. */
 static void deleted_while_an_answer_is_awaited(void **state)
 {
         (void)state;
-        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
+        struct rig c;
+        one_pod(&c, POD("web-1", OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
-        c.options.retention_ms = INT64_MAX / 4;
+        c.options.live.retention_ms = INT64_MAX / 4;
         p->container[0].probed = true;
         p->probes_asked = true;
         oom_count(&c);
@@ -361,21 +364,20 @@ static void deleted_while_an_answer_is_awaited(void **state)
         p->container[0].kills->kill[0].answered = true;
         oom_probe_told(&c, p);
         assert_int_equal(c.count.kills, 1);
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* It is as of now: not of 1970, which the retention time has long taken. */
 static void without_a_time(void **state)
 {
         (void)state;
-        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", DEAD_AT("null")));
+        struct rig c;
+        one_pod(&c, POD("web-1", OWNED, "1Gi", DEAD_AT("null")));
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
         p->container[0].door.last_ms = loop_now(c.loop).wall.ms;
         oom_count(&c);
         assert_int_equal(c.count.kills, 1);
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* The kubelet lost sight of what it evicted, and counts a restart that is none: nothing was started after it. */
@@ -388,7 +390,8 @@ static void evicted_and_lost(void **state)
                 "\"containerStatuses\":[{\"name\":\"app\",\"restartCount\":1,\"state\":{\"terminated\":{\"reason\":"
                 "\"ContainerStatusUnknown\",\"exitCode\":137}},\"lastState\":{\"terminated\":{\"reason\":"
                 "\"ContainerStatusUnknown\",\"exitCode\":137}}}]"};
-        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", RUNNING));
+        struct rig c;
+        one_pod(&c, POD("web-1", OWNED, "1Gi", RUNNING));
         const struct pod_container *pc = ((struct pod *)map_get(&c.cache.pods, TEXT("web/web-1")))->container;
         for (size_t i = 0; i < sizeof status / sizeof *status; i++) {
                 AUTO(mem_free) char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), status[i]);
@@ -396,15 +399,15 @@ static void evicted_and_lost(void **state)
                 assert_int_equal(pc->kills->count, 1);
                 assert_true(pc->evicted && pc->kills->kill[0].latest);
         }
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* However many are not counted yet, the newest are kept. */
 static void more_than_are_kept(void **state)
 {
         (void)state;
-        struct controller c = one_pod(POD("web-1", OWNED, "1Gi", RUNNING));
+        struct rig c;
+        one_pod(&c, POD("web-1", OWNED, "1Gi", RUNNING));
         for (int i = 1; i <= POD_KILLS_MAX + 4; i++) {
                 AUTO(mem_free)
                 char *json = mem_printf(POD("web-1", OWNED, "1Gi", "%s%d%s"),
@@ -419,8 +422,7 @@ static void more_than_are_kept(void **state)
         assert_int_equal(k->count, POD_KILLS_MAX);
         for (int i = 0; i < k->count; i++)
                 assert_int_equal(k->kill[i].number, i + 5);
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 /* A node that was deleted has pods for a minute or more: nobody hears of them. */
@@ -498,9 +500,10 @@ static void stopped_by_the_kubelet(void **state)
 {
         (void)state;
         for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
-                struct controller c = {.loop = loop_new(),
-                                       .options = {.retention_ms = INT64_MAX / 4, .interval_ms = MINUTE_MS}};
-                cache_init(&c.cache, "halflife", "halflife");
+                struct rig c;
+                rig_begin(&c);
+                c.options.live.retention_ms = INT64_MAX / 4;
+                c.options.live.interval_ms = MINUTE_MS;
                 shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.cache, "{}");
                 AUTO(mem_free) char *pod = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), stopped[i].status);
@@ -511,8 +514,7 @@ static void stopped_by_the_kubelet(void **state)
                 if (c.count.kills != stopped[i].kills || c.count.kills_not_believed != 1 - stopped[i].kills)
                         fail_msg("%s: %llu kills, %llu not believed", stopped[i].what,
                                  (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed);
-                cache_release(&c.cache);
-                loop_free(c.loop);
+                rig_end(&c);
         }
 }
 

@@ -7,12 +7,12 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/tmp.h"
-#include "control/controller_private.h"
 
 enum { FEW = 3 };
 
-static void begin(struct controller *c)
+static void begin(struct rig *c)
 {
         static const char kubeconfig[] = "{current-context: x, contexts: [{name: x, context: {cluster: x, user: x}}], "
                                          "users: [{name: x, user: {}}], clusters: [{name: x, cluster: {server: "
@@ -24,28 +24,28 @@ static void begin(struct controller *c)
         assert_non_null(f);
         assert_true(fputs(kubeconfig, f) >= 0);
         assert_int_equal(fclose(f), 0);
-        *c = (struct controller){.loop = loop_new(), .watches = FEW};
+        rig_begin(c);
+        c->watches = FEW;
         if (access_load(&where, &c->access, &err) < 0)
                 fail_msg("%s", err.text);
         for (int i = 0; i < FEW; i++)
                 c->watch[i] = (struct watch){.controller = c, .what = "pods"};
 }
 
-static void end(struct controller *c)
+static void end(struct rig *c)
 {
-        loop_timer_stop(c->loop, &c->outage_timer);
         access_free(c->access);
-        loop_free(c->loop);
+        rig_end(c);
 }
 
-static void fail_by(struct controller *c, int watch, const char *cause)
+static void fail_by(struct rig *c, int watch, const char *cause)
 {
         struct err err;
         err_set(&err, ERR_RETRY, "watch '/api/v1/pods': GET /api/v1/pods: %s", cause);
         outage_begin(&c->watch[watch], &err);
 }
 
-static void gather(struct controller *c)
+static void gather(struct rig *c)
 {
         void (*fire)(void *arg) = c->outage_timer.fire;
         loop_timer_stop(c->loop, &c->outage_timer);
@@ -56,7 +56,7 @@ static void gather(struct controller *c)
 static void test_back_to_the_first_cause(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         begin(&c);
         fail_by(&c, 0, "no answer");
         fail_by(&c, 1, "no answer");

@@ -11,25 +11,24 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
-#include "control/controller_private.h"
 
 static const char profile[] = "{\"resources\":{\"memory\":{\"enabled\":true,\"oomHold\":\"8760h\"}}}";
 static const int64_t retention_ms = 336 * (int64_t)HOUR_MS;
 
-static void life_begin(struct controller *c, const char *path)
+static void life_begin(struct rig *c, const char *path)
 {
-        struct err err = {0};
-        *c = (struct controller){.loop = loop_new(), .options = {.database = path, .retention_ms = retention_ms}};
-        cache_init(&c->cache, "halflife", "halflife-system");
-        persist_open(c, &err);
-        assert_non_null(c->store);
+        rig_begin(c);
+        c->options.live.retention_ms = retention_ms;
+        rig_open_database(c, path);
+        assert_non_null(c->checkpointer->store);
         shop_profile(&c->cache, 1, profile);
         shop_deployment(&c->cache, "{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"}}");
 }
 
-static void look(struct controller *c)
+static void look(struct rig *c)
 {
         cache_relink(&c->cache, loop_now(c->loop));
         oom_count(c);
@@ -37,15 +36,13 @@ static void look(struct controller *c)
 }
 
 /* What was handed to the store is written; what was not is lost. */
-static void life_end(struct controller *c)
+static void life_end(struct rig *c)
 {
-        assert_int_equal(store_close(c->store, &(struct err){0}), 0);
-        loop_turn(c->loop, 0); /* what the store told */
-        cache_release(&c->cache);
-        loop_free(c->loop);
+        rig_kill_database(c);
+        rig_end(c);
 }
 
-static void fold(struct controller *c, int64_t at_ms)
+static void fold(struct rig *c, int64_t at_ms)
 {
         struct pod_metrics_view m = {.ns = TEXT("web"), .name = TEXT("web-1"), .at = {at_ms}, .containers = 1};
         m.container[0] = (struct pod_metrics_container_view){
@@ -54,7 +51,7 @@ static void fold(struct controller *c, int64_t at_ms)
         ingest_fold(c, &m, (struct wall){at_ms});
 }
 
-static const struct usage *learned(struct controller *c)
+static const struct usage *learned(struct rig *c)
 {
         struct history *h = shop_target(&c->cache)->histories;
         assert_true(h && !h->next);
@@ -72,7 +69,7 @@ static char *fresh_path(const char *name)
 static void test_kill_with_its_doors(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         AUTO(mem_free) char *path = fresh_path("doors.db");
         int64_t at = now_read().wall.ms - MINUTE_MS;
         life_begin(&c, path);
@@ -114,7 +111,7 @@ static const char lone[] =
 static void test_disbelieved_once(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         char at[WALL_TEXT_MAX];
         AUTO(mem_free) char *path = fresh_path("disbelieved.db");
         AUTO(mem_free) char *pod = mem_printf(marked, wall_print(now_read().wall, at));
@@ -134,7 +131,7 @@ static void test_disbelieved_once_of_a_pod(void **state)
         (void)state;
         static const char pods[] = "{\"metadata\":{\"name\":\"pods\",\"generation\":1},\"spec\":{\"dimension\":"
                                    "\"Pod\"}}";
-        struct controller c;
+        struct rig c;
         struct err err = {0};
         char at[WALL_TEXT_MAX];
         AUTO(mem_free) char *path = fresh_path("disbelieved-pod.db");
@@ -156,7 +153,7 @@ static void test_disbelieved_once_of_a_pod(void **state)
 static void test_old_kill_of_a_running_pod(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         AUTO(mem_free) char *path = fresh_path("old.db");
         int64_t now = now_read().wall.ms, killed = now - retention_ms - HOUR_MS;
         life_begin(&c, path);
@@ -166,8 +163,8 @@ static void test_old_kill_of_a_running_pod(void **state)
         fold(&c, now - MINUTE_MS); /* since when it was seen alive */
         struct store_batch *b = store_batch_new();
         store_batch_forget_kills(b, (struct wall){now + HOUR_MS}); /* as a checkpoint does, the retention time later */
-        store_submit(c.store, b);
-        while (!persist_pack(&c))
+        store_submit(c.checkpointer->store, b);
+        while (!checkpointer_pack(c.checkpointer))
                 ;
         life_end(&c);
 
@@ -188,18 +185,18 @@ static void test_many_kills(void **state)
 {
         enum { PODS = 50 };
         (void)state;
-        struct controller c;
+        struct rig c;
         AUTO(mem_free) char *path = fresh_path("many.db");
         int64_t at = now_read().wall.ms - MINUTE_MS;
         life_begin(&c, path);
         for (int pod = 1; pod <= PODS; pod++)
                 shop_pod(&c.cache, pod, 1, at);
-        uint64_t sent = c.batch_sent;
+        uint64_t sent = c.checkpointer->batch_sent;
         look(&c);
         assert_int_equal(c.count.kills, PODS);
-        assert_int_equal(c.batch_sent - sent, 1);
+        assert_int_equal(c.checkpointer->batch_sent - sent, 1);
         look(&c);
-        assert_int_equal(c.batch_sent - sent, 1);
+        assert_int_equal(c.checkpointer->batch_sent - sent, 1);
         life_end(&c);
 
         life_begin(&c, path);
@@ -233,7 +230,7 @@ static void test_damaged_kill_row(void **state)
         for (size_t i = 0; i < sizeof harm / sizeof harm[0]; i++) {
                 AUTO(mem_free) char *path = fresh_path("kill-row.db");
                 for (int life = 0; life < 4; life++) {
-                        struct controller c;
+                        struct rig c;
                         if (life == 1)
                                 run_sql(path, harm[i]);
                         life_begin(&c, path);
@@ -250,7 +247,7 @@ static void test_damaged_kill_row(void **state)
 static void test_old_kill_not_yet_seen(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         AUTO(mem_free) char *path = fresh_path("unseen.db");
         life_begin(&c, path);
         shop_pod(&c.cache, 1, 1, now_read().wall.ms - retention_ms - HOUR_MS);
@@ -264,16 +261,16 @@ static void test_no_recall_while_usage_is_away(void **state)
 {
         (void)state;
         AUTO(mem_free) char *path = fresh_path("behind.db");
-        struct controller c;
+        struct rig c;
         life_begin(&c, path);
         shop_pod(&c.cache, 1, 0, 0);
         look(&c);
         fold(&c, loop_now(c.loop).wall.ms + HOUR_MS);
-        clocks_compare(&c);
+        clock_skew_compare(c.skew, c.date, 1);
         assert_int_equal(learned(&c)->samples, 1);
         c.date.ms = 0; /* the next polls brought nothing */
-        persist_recall(&c);
-        persist_recall(&c);
+        checkpointer_recall(c.checkpointer);
+        checkpointer_recall(c.checkpointer);
         assert_int_equal(shop_target(&c.cache)->histories->jumped, 0);
         life_end(&c);
 }
@@ -303,7 +300,7 @@ static void crowd(struct cache *w, const struct target *t)
 static void test_stored_within_a_checkpoint(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         AUTO(mem_free) char *path = fresh_path("slices.db");
         int64_t now = now_read().wall.ms;
         life_begin(&c, path);
@@ -314,14 +311,14 @@ static void test_stored_within_a_checkpoint(void **state)
         crowd(&c.cache, t);
         t->apply_state.changed_ms = now - HOUR_MS;
         t->apply_state_dirty = true;
-        assert_false(persist_pack(&c));
+        assert_false(checkpointer_pack(c.checkpointer));
         assert_false(t->histories->dirty || t->apply_state_dirty);
         shop_pod(&c.cache, 1, 1, now);
         look(&c);
         assert_int_equal(c.count.kills, 1);
         t->apply_state.changed_ms = now;
-        persist_apply_state(&c, t);
-        while (!persist_pack(&c))
+        checkpointer_apply_state(c.checkpointer, t);
+        while (!checkpointer_pack(c.checkpointer))
                 ;
         life_end(&c);
 
@@ -340,7 +337,7 @@ static void test_numbers(void **state)
         (void)state;
         static const int64_t odd[] = {INT64_MAX, INT64_MIN, -2, INT64_MAX / 2};
         for (size_t i = 0; i < sizeof odd / sizeof odd[0]; i++) {
-                struct controller c;
+                struct rig c;
                 AUTO(mem_free) char *path = fresh_path("numbers.db");
                 life_begin(&c, path);
                 look(&c);
@@ -354,14 +351,14 @@ static void test_numbers(void **state)
                 g->cause = GUARD_EVICTED;
                 g->change_ms = g->kill.at.ms = g->kill.since.ms = odd[i];
                 g->by_limit = g->fired_ms = g->until_ms = g->step_ms = odd[i];
-                persist_apply_state(&c, t);
+                checkpointer_apply_state(c.checkpointer, t);
                 life_end(&c);
 
                 life_begin(&c, path);
                 look(&c);
                 t = shop_target(&c.cache);
                 d = &t->apply_state;
-                clocks_mend(&c, t);
+                clock_skew_mend(c.skew, t);
                 int64_t now = loop_now(c.loop).wall.ms, week = 7 * (int64_t)DAY_MS; /* after what it is mended to */
                 const int64_t past[] = {d->changed_ms,  d->reset_seen_ms, d->stood_ms,
                                         d->followed_ms, t->kill_ms,       d->guard->fired_ms};
@@ -378,16 +375,9 @@ static void test_numbers(void **state)
         }
 }
 
-static void spent_release(struct controller *c)
+static void await_store(struct rig *c)
 {
-        for (size_t i = 0; i < c->spendings; i++)
-                mem_free(c->spent[i].profile);
-        mem_free(c->spent);
-}
-
-static void await_store(struct controller *c)
-{
-        while (c->batch_done != c->batch_sent)
+        while (c->checkpointer->batch_done != c->checkpointer->batch_sent)
                 loop_turn(c->loop, 1000);
 }
 
@@ -408,7 +398,7 @@ static void damage(const char *path)
 static void test_damaged_while_open(void **state)
 {
         (void)state;
-        struct controller c;
+        struct rig c;
         AUTO(mem_free) char *path = fresh_path("damaged.db");
         int64_t at = now_read().wall.ms - MINUTE_MS;
         life_begin(&c, path);
@@ -416,8 +406,8 @@ static void test_damaged_while_open(void **state)
         look(&c);
         fold(&c, at);
         shop_target(&c.cache)->apply_state.changed_ms = at;
-        persist_apply_state(&c, shop_target(&c.cache));
-        while (!persist_pack(&c))
+        checkpointer_apply_state(c.checkpointer, shop_target(&c.cache));
+        while (!checkpointer_pack(c.checkpointer))
                 ;
         life_end(&c);
 
@@ -425,16 +415,15 @@ static void test_damaged_while_open(void **state)
         look(&c);
         c.spent = MEM_NEW(struct spending);
         c.spent[c.spendings++] = (struct spending){.at_ms = at, .millicores = 7, .profile = mem_string("team")};
-        persist_budget(&c); /* a write, after which no page is remembered */
+        budget_store(&c); /* a write, after which no page is remembered */
         await_store(&c);
         damage(path);
-        persist_apply_state(&c, shop_target(&c.cache));
+        checkpointer_apply_state(c.checkpointer, shop_target(&c.cache));
         await_store(&c);
-        assert_int_equal(c.count.store_errors, 1);
-        while (!persist_pack(&c))
+        assert_int_equal(checkpointer_state(c.checkpointer).errors, 1);
+        while (!checkpointer_pack(c.checkpointer))
                 ;
         await_store(&c);
-        spent_release(&c);
         life_end(&c);
 
         life_begin(&c, path);
@@ -443,7 +432,6 @@ static void test_damaged_while_open(void **state)
         assert_int_equal(shop_target(&c.cache)->apply_state.changed_ms, at);
         assert_int_equal(c.spendings, 1);
         assert_int_equal(c.spent[0].millicores, 7);
-        spent_release(&c);
         life_end(&c);
 }
 
@@ -453,7 +441,7 @@ static void test_kills_outlive_damage(void **state)
         (void)state;
         int64_t at = now_read().wall.ms - MINUTE_MS;
         for (int there = 0; there < 2; there++) {
-                struct controller c;
+                struct rig c;
                 AUTO(mem_free) char *path = fresh_path(there ? "kills-there.db" : "kills-to-come.db");
                 life_begin(&c, path);
                 shop_pod(&c.cache, 1, 1, at);
@@ -466,13 +454,12 @@ static void test_kills_outlive_damage(void **state)
                         shop_pod(&c.cache, 1, 1, at);
                         look(&c);
                 }
-                persist_budget(&c); /* a write, after which no page is remembered */
+                budget_store(&c); /* a write, after which no page is remembered */
                 await_store(&c);
                 damage(path);
-                persist_apply_state(&c, shop_target(&c.cache));
+                checkpointer_apply_state(c.checkpointer, shop_target(&c.cache));
                 await_store(&c);
-                assert_int_equal(c.count.store_errors, 1);
-                spent_release(&c);
+                assert_int_equal(checkpointer_state(c.checkpointer).errors, 1);
                 life_end(&c);
 
                 life_begin(&c, path);
@@ -480,7 +467,6 @@ static void test_kills_outlive_damage(void **state)
                 look(&c);
                 assert_int_equal(c.count.kills, 0);
                 assert_int_equal(learned(&c)->kills, 1);
-                spent_release(&c);
                 life_end(&c);
         }
 }

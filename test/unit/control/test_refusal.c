@@ -7,23 +7,23 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "control/controller_private.h"
+#include "../../support/rig.h"
 
-static struct controller *begin(void)
+static struct rig *begin(void)
 {
-        struct controller *c = MEM_NEW(struct controller);
-        c->loop = loop_new();
+        struct rig *c = MEM_NEW(struct rig);
+        rig_begin(c);
         return c;
 }
 
-static void end(struct controller *c)
+static void end(struct rig *c)
 {
-        loop_free(c->loop);
+        rig_end(c);
         mem_free(c);
 }
 
 /* A write of a workload of this number is refused for a cause of that one. */
-static void refuse(struct controller *c, int code, int workload, int cause)
+static void refuse(struct rig *c, int code, int workload, int cause)
 {
         char name[32];
         struct err err;
@@ -33,7 +33,7 @@ static void refuse(struct controller *c, int code, int workload, int cause)
         refusal_tell(c, &(struct refused){"Deployment", "shop", name, NULL}, &err);
 }
 
-static int causes(const struct controller *c)
+static int causes(const struct rig *c)
 {
         int count = 0;
         for (int i = 0; i < REFUSALS_MAX; i++)
@@ -41,7 +41,7 @@ static int causes(const struct controller *c)
         return count;
 }
 
-static void minutes_pass(struct controller *c, int minutes)
+static void minutes_pass(struct rig *c, int minutes)
 {
         for (int i = 0; i < REFUSALS_MAX; i++) {
                 c->refusal[i].first.ns -= minutes * INT64_C(60000000000);
@@ -53,7 +53,7 @@ static void minutes_pass(struct controller *c, int minutes)
 static void one_cause_is_one_entry(void **state)
 {
         (void)state;
-        struct controller *c = begin();
+        struct rig *c = begin();
         for (int i = 0; i < 100; i++)
                 refuse(c, ERR_DENIED, i, 0);
         assert_int_equal(causes(c), 1);
@@ -74,7 +74,7 @@ static void one_cause_is_one_entry(void **state)
 static void what_passes_is_not_said(void **state)
 {
         (void)state;
-        struct controller *c = begin();
+        struct rig *c = begin();
         refuse(c, ERR_RETRY, 1, 0);
         assert_false(c->refusal[0].said);
         refuse(c, ERR_RETRY, 2, 0);
@@ -93,7 +93,7 @@ static void what_passes_is_not_said(void **state)
 static void there_is_room_for_so_many(void **state)
 {
         (void)state;
-        struct controller *c = begin();
+        struct rig *c = begin();
         for (int i = 0; i < 2 * REFUSALS_MAX; i++)
                 refuse(c, ERR_DENIED, 1, i);
         assert_int_equal(causes(c), REFUSALS_MAX);

@@ -9,7 +9,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "control/controller_private.h"
+#include "../../support/rig.h"
 
 enum { SAMPLES = 120, MI = 1 << 20 };
 static const int64_t base_ms = 1763700000000, set_ms = 1763690000000;

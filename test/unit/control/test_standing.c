@@ -9,9 +9,9 @@
 /* after its needs */
 #include <cmocka.h>
 
+#include "../../support/rig.h"
 #include "../../support/shop.h"
 #include "../../support/tmp.h"
-#include "control/controller_private.h"
 
 static const char profile[] = "{\"apply\":{\"windows\":[{\"schedule\":\"* * * * *\",\"duration\":\"1h\",\"timeZone\":"
                               "\"Late\"}]}}";
@@ -30,7 +30,7 @@ static void install_zone(const char *path)
         assert_int_equal(fclose(f), 0);
 }
 
-static bool is_open(struct controller *c)
+static bool is_open(struct rig *c)
 {
         windows_settle(c);
         return ((struct profile *)map_get(&c->cache.profiles, TEXT("web/team")))->window_open;
@@ -41,11 +41,11 @@ static bool is_open(struct controller *c)
 static void test_zone_comes_later(void **state)
 {
         (void)state;
-        struct controller c = {.loop = loop_new()};
+        struct rig c;
+        rig_begin(&c);
         AUTO(mem_free) char *path = tmp_path("Late");
         int64_t now = loop_now(c.loop).mono.ns, minute = (int64_t)MINUTE_MS * 1000000;
         setenv("TZDIR", tmp_dir(), 1);
-        cache_init(&c.cache, "halflife", "halflife-system");
         shop_profile(&c.cache, 1, profile);
         const struct profile *p = map_get(&c.cache.profiles, TEXT("web/team"));
         c.zones_read.ns = now;
@@ -68,8 +68,7 @@ static void test_zone_comes_later(void **state)
         install_zone(path);
         windows_forget_zones(&c);
         assert_true(is_open(&c));
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 int main(void)

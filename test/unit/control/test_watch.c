@@ -7,20 +7,20 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "control/controller_private.h"
+#include "../../support/rig.h"
 
 /* Two guests that are known, of which discovery is asked; one was found. */
-static void begin(struct controller *c)
+static void begin(struct rig *c)
 {
-        *c = (struct controller){.loop = loop_new(), .watches = 1};
-        cache_init(&c->cache, "halflife", "halflife-system");
+        rig_begin(c);
+        c->watches = 1;
         c->watch[0] = (struct watch){
                 .controller = c, .what = "verticalpodautoscalers", .guest = true, .needed_to_apply = true};
         c->guest[0] = (struct guest){.watch = &c->watch[0], .known = true, .asking = c};
         c->guest[1] = (struct guest){.known = true, .asking = c};
 }
 
-static void fails_by(struct controller *c, int code)
+static void fails_by(struct rig *c, int code)
 {
         snprintf(c->watch[0].trouble, sizeof c->watch[0].trouble, "%s", code ? "it fails" : "");
         c->watch[0].trouble_code = code;
@@ -43,7 +43,7 @@ static void test_removed_by_discovery(void **state)
                 {"it came back", 0, false, false},
                 {"its path went again", ERR_NOTFOUND, false, true},
         };
-        struct controller c;
+        struct rig c;
         (void)state;
         begin(&c);
         for (size_t i = 0; i < sizeof step / sizeof step[0]; i++) {
@@ -53,8 +53,7 @@ static void test_removed_by_discovery(void **state)
                 if ((watch_blind(&c) != NULL) != step[i].blind)
                         fail_msg("%s: it is %s", step[i].what, step[i].blind ? "taken for known" : "not known");
         }
-        cache_release(&c.cache);
-        loop_free(c.loop);
+        rig_end(&c);
 }
 
 int main(void)

@@ -1,0 +1,90 @@
+/*
+ * What the controller did to a target and saw done to it, as the store keeps it beside the target.
+ */
+#include "cache/apply_state.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/yaml.h"
+#include "cache/guard_state.h"
+#include "cache/imported.h"
+#include "cache/pod_canary.h"
+
+static const int64_t apply_state_step_most_ms = 7 * (int64_t)DAY_MS;
+
+int64_t apply_state_step_bound(int64_t ms)
+{
+        return ms < 0 ? 0 : ms > apply_state_step_most_ms ? apply_state_step_most_ms : ms;
+}
+
+char *apply_state_print(const struct target *t)
+{
+        const struct apply_state *d = &t->apply_state;
+        char digest[20];
+        snprintf(digest, sizeof digest, "%016llx", (unsigned long long)d->digest);
+        json_t *o = json_pack("{s:I, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:b, s:b}", "changed",
+                              (json_int_t)d->changed_ms, "digest", digest, "resets", d->resets, "resetSeen",
+                              (json_int_t)d->reset_seen_ms, "contestedUntil", (json_int_t)d->contested_ms,
+                              "contestStep", (json_int_t)d->contest_step_ms, "killed", (json_int_t)t->kill_ms,
+                              "version", t->version ? t->version : "", "rolling", t->rolling, "inPlace", d->in_place);
+        if (t->backfilled)
+                json_object_set_new(o, "backfilled", json_true());
+        if (t->limit_of) {
+                json_object_set_new(o, "killedByLimit", json_integer(t->limit_ms));
+                json_object_set_new(o, "limitOf", json_string(t->limit_of));
+        }
+        if (d->containers)
+                json_object_set_new(o, "containers", json_string(d->containers));
+        if (d->stood_ms)
+                json_object_set_new(o, "stood", json_integer(d->stood_ms));
+        if (d->followed_ms)
+                json_object_set_new(o, "followed", json_integer(d->followed_ms));
+        if (d->pod_canary)
+                json_object_set_new(o, "trial", json_string(d->pod_canary->containers));
+        if (d->contest)
+                json_object_set_new(o, "contest", json_string(d->contest));
+        if (d->admitted)
+                json_object_set_new(o, "admitted", json_string(d->admitted));
+        if (t->imported)
+                json_object_set_new(o, "imported", imported_print(t));
+        if (d->guard)
+                json_object_set_new(o, "guard", guard_state_print(d->guard));
+        char *text = json_dumps(o, JSON_COMPACT);
+        json_decref(o);
+        return text;
+}
+
+void apply_state_read(struct cache *w, struct target *t, struct text record)
+{
+        AUTO(json_decref) json_t *o = json_loadb(record.p, record.len, 0, NULL);
+        struct apply_state *d = &t->apply_state;
+        const char *digest = json_string_value(json_object_get(o, "digest"));
+        const char *version = json_string_value(json_object_get(o, "version"));
+        d->changed_ms = time_kept(o, "changed");
+        d->digest = digest ? strtoull(digest, NULL, 16) : 0;
+        d->resets = time_kept(o, "resets") > 0;
+        d->reset_seen_ms = time_kept(o, "resetSeen");
+        d->contested_ms = time_kept(o, "contestedUntil");
+        d->contest_step_ms = apply_state_step_bound(time_kept(o, "contestStep"));
+        target_set_applied(w, t, mem_string(json_string_value(json_object_get(o, "containers"))),
+                           json_is_true(json_object_get(o, "inPlace")));
+        d->stood_ms = json_integer_value(json_object_get(o, "stood")) < 0 ? -1 : time_kept(o, "stood");
+        d->followed_ms = time_kept(o, "followed");
+        const char *rest = json_string_value(json_object_get(o, "trial"));
+        if (rest && d->in_place)
+                pod_canary_begin(w, t, mem_string(rest));
+        d->contest = mem_string(json_string_value(json_object_get(o, "contest")));
+        target_set_admitted(w, t, json_string_value(json_object_get(o, "admitted")));
+        guard_state_read(t, json_object_get(o, "guard"));
+        t->kill_ms = time_kept(o, "killed");
+        t->limit_ms = time_kept(o, "killedByLimit");
+        const char *limit_of = json_string_value(json_object_get(o, "limitOf"));
+        if (limit_of)
+                t->limit_of = intern_text(w->names, text_of(limit_of));
+        t->rolling = json_is_true(json_object_get(o, "rolling"));
+        t->backfilled = json_is_true(json_object_get(o, "backfilled"));
+        imported_read(w, t, json_object_get(o, "imported"));
+        if (version)
+                t->version = intern_text(w->names, text_of(version));
+}

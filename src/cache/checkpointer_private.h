@@ -1,0 +1,29 @@
+#ifndef HALFLIFE_CACHE_CHECKPOINTER_PRIVATE_H
+#define HALFLIFE_CACHE_CHECKPOINTER_PRIVATE_H
+
+#include "cache/checkpointer.h"
+
+enum { CHECKPOINT_SLICE = 2048 /* histories packed at once */ };
+
+struct checkpointer {
+        struct loop *loop;
+        struct cache *cache;
+        const struct clock_skew *skew;
+        const struct live_settings *live;
+        const char *database; /* NULL: memory only */
+        struct checkpointer_callbacks callbacks;
+        struct store *store;   /* NULL: memory only */
+        char store_error[256]; /* why memory only, or why the last write failed */
+        struct store_batch *packing;
+        size_t pack_at;
+        struct counted {
+                struct store_batch *batch; /* the kills; NULL: none yet */
+                struct history **history;  /* that hold them */
+                size_t histories, cap;
+        } counted; /* in this pass, and not stored yet */
+        uint64_t batch_sent, batch_done, errors;
+        struct metric_seconds seconds;
+        int64_t file_bytes;
+};
+
+#endif

@@ -1,0 +1,105 @@
+/*
+ * Two clocks, ours and the server's, either of which may be wrong. What is forgotten for ever goes by the earlier of
+ * them; what was written down by a clock that was ahead counts from when that is seen, so that no wait lasts for the
+ * year that it was wrong by, and none is cut short.
+ */
+#include "cache/clock_skew.h"
+
+#include "base/log.h"
+#include "cache/guard_state.h"
+
+enum { APART_MS = 5 * MINUTE_MS };
+
+struct clock_skew {
+        const struct loop *loop;
+        struct wall server; /* the date of the last answer that told one; ms 0: none yet */
+        struct mono told;   /* when */
+        bool apart;
+};
+
+/* The server's clock as of its last answer, carried on by one that never steps; ours where it has not told yet. */
+static int64_t clock_skew_server_ms(const struct clock_skew *s)
+{
+        struct now now = loop_now(s->loop);
+        return s->server.ms ? s->server.ms + (now.mono.ns - s->told.ns) / 1000000 : now.wall.ms;
+}
+
+struct clock_skew *clock_skew_new(const struct loop *l)
+{
+        struct clock_skew *s = MEM_NEW(struct clock_skew);
+        s->loop = l;
+        return s;
+}
+
+void clock_skew_compare(struct clock_skew *s, struct wall date, uint64_t cycle)
+{
+        struct now now = loop_now(s->loop);
+        if (!date.ms)
+                return;
+        s->server = date;
+        s->told = now.mono;
+        int64_t ahead_ms = now.wall.ms - date.ms;
+        bool apart = ahead_ms > APART_MS || ahead_ms < -APART_MS;
+        if (apart && !s->apart)
+                log_warn("this machine's clock and the server's are apart: windows open by this machine's",
+                         KV_INT("seconds_ahead", ahead_ms / SECOND_MS));
+        else if (!apart && s->apart)
+                log_info("this machine's clock and the server's agree again", KV_INT("cycle", cycle));
+        s->apart = apart;
+}
+
+bool clock_skew_is_apart(const struct clock_skew *s)
+{
+        return s->apart;
+}
+
+int64_t clock_skew_earlier(const struct clock_skew *s)
+{
+        int64_t ours = loop_now(s->loop).wall.ms, server = clock_skew_server_ms(s);
+        return ours > server + APART_MS ? server : ours;
+}
+
+int64_t clock_skew_later(const struct clock_skew *s)
+{
+        int64_t ours = loop_now(s->loop).wall.ms, server = clock_skew_server_ms(s);
+        return server > ours ? server : ours;
+}
+
+struct wall clock_skew_latest(const struct clock_skew *s)
+{
+        return (struct wall){clock_skew_later(s) + APART_MS};
+}
+
+/* Later than any clock says: it counts from now on. */
+static bool clock_skew_pull_back(int64_t *at_ms, int64_t later_ms, int64_t most_ms)
+{
+        if (*at_ms <= later_ms + APART_MS + most_ms)
+                return false;
+        *at_ms = later_ms + most_ms;
+        return true;
+}
+
+void clock_skew_mend(const struct clock_skew *s, struct target *t)
+{
+        struct apply_state *d = &t->apply_state;
+        int64_t later = clock_skew_later(s);
+        bool mended = clock_skew_pull_back(&d->changed_ms, later, 0);
+        mended |= clock_skew_pull_back(&d->followed_ms, later, 0);
+        mended |= clock_skew_pull_back(&d->contested_ms, later, d->contest_step_ms);
+        mended |= clock_skew_pull_back(&t->gone_ms, later, 0);
+        mended |= clock_skew_pull_back(&t->kill_ms, later, 0);
+        mended |= clock_skew_pull_back(&t->limit_ms, later, 0);
+        if (clock_skew_pull_back(&d->reset_seen_ms, later, 0)) {
+                d->reset_seen_ms = d->changed_ms; /* seen, of that change */
+                mended = true;
+        }
+        if (d->guard) {
+                mended |= clock_skew_pull_back(&d->guard->change_ms, later, 0);
+                mended |= clock_skew_pull_back(&d->guard->kill.at.ms, later, 0);
+                mended |= clock_skew_pull_back(&d->guard->fired_ms, later, 0);
+                mended |= clock_skew_pull_back(&d->guard->until_ms, later, d->guard->step_ms);
+        }
+        if (t->published)
+                (void)clock_skew_pull_back(&t->published->applied_ms, later, 0);
+        t->apply_state_dirty |= mended;
+}

@@ -1,0 +1,18 @@
+/* The parts of a controller wired as it wires them, without a server: what unit tests of several modules stand on. */
+#ifndef HALFLIFE_TEST_SUPPORT_RIG_H
+#define HALFLIFE_TEST_SUPPORT_RIG_H
+
+#include "cache/checkpointer_private.h"
+#include "control/controller_private.h"
+
+#define rig controller
+
+/* A loop, an empty cache, no database. It may write: who tests writes says what becomes of them. */
+void rig_begin(struct rig *c);
+void rig_follow(struct rig *c);                          /* it waits for a Lease, and writes nothing */
+void rig_open_database(struct rig *c, const char *path); /* as the controller at its start */
+/* It ends as by a kill: what was handed to the store is written, what was not is lost. */
+void rig_kill_database(struct rig *c);
+void rig_end(struct rig *c);
+
+#endif
