@@ -83,7 +83,7 @@ static int adopt_target(struct controller *c, struct target *t, struct target *o
         imported_inherit(&c->cache, t, old);
         old->gone_ms = 1;
         checkpointer_adopted(c->checkpointer, t, old);
-        nudge(c);
+        nudge(c->leadership);
         return containers;
 }
 
@@ -92,12 +92,12 @@ char *adopt_judge(struct controller *c, struct target *t, const char *name)
         struct target *old = find_old(c, t, name);
         struct err err = {0};
         if (adopt_check(t, old, name, &err) < 0) {
-                tell_event(c, t, true, "NotAdopted", err.text);
+                report_event(c->report, t, true, "NotAdopted", err.text);
                 return mem_printf("refused: %s", err.text);
         }
         char *done = mem_printf("%s: %d containers", name, adopt_target(c, t, old));
         log_info("a history goes on under another name", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("adopted", done));
-        tell_event(c, t, false, "Adopted", done);
+        report_event(c->report, t, false, "Adopted", done);
         return done;
 }

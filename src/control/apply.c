@@ -257,7 +257,7 @@ static void apply_refused(struct applying *a, const struct client_answer *answer
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
                 budget_refund(a->controller, t, a->payer, a->cost);
         if (answer->err.code == ERR_DENIED && apply_denied(t, answer->err.text))
-                tell_event(a->controller, t, true, "Denied", answer->err.text);
+                report_event(a->controller->report, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
 
@@ -284,13 +284,13 @@ static void apply_patched(void *arg, const struct client_answer *answer)
         (void)apply_denied(t, NULL);
         if (changed[0]) {
                 contest_changed(c, t, changed);
-                tell_event(c, t, true, "Contested", changed);
+                report_event(c->report, t, true, "Contested", changed);
         } else {
                 checkpointer_apply_state(c->checkpointer, t);
-                tell_event(c, t, false, "Applied", a->note);
+                report_event(c->report, t, false, "Applied", a->note);
         }
         log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
-                 KV("change", a->note), KV_INT("cycle", c->cycle));
+                 KV("change", a->note), KV_INT("cycle", report_cycle(c->report)));
         applying_end(a, &(struct err){0}, 0);
 }
 
@@ -320,7 +320,7 @@ static void apply_fetched(void *arg, const struct client_answer *answer)
         contest_watch(c, t, &plan); /* put back by somebody, and read here before the watch tells it */
         if (t->apply_state.contested_ms > plan.now.ms && !plan.contested)
                 decide(c, t, &plan);
-        if (!plan.apply || plan_retunes(&plan) || !may_write(c)) {
+        if (!plan.apply || plan_retunes(&plan) || !may_write(c->leadership)) {
                 applying_end(a, &(struct err){0}, 0);
                 return;
         }

@@ -244,7 +244,7 @@ static void backfill_finish(struct backfill *b)
         log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
                  KV_INT("containers", b->filling.count));
         backfill_forget(b);
-        nudge(c);
+        nudge(c->leadership);
 }
 
 /* --- asking --- */
@@ -280,7 +280,7 @@ static void backfill_put_off(struct backfill *b, const struct err *why)
         }
         b->refused_lately = true;
         backfill_forget(b);
-        nudge(b->controller);
+        nudge(b->controller->leadership);
 }
 
 static void backfill_failed(struct backfill *b, const struct prometheus_answer *a)
@@ -375,7 +375,7 @@ void backfill_tick(struct backfill *b)
         struct controller *c = b->controller;
         const char *later = NULL; /* of many targets in one namespace the first is looked up */
         struct target *t;
-        if (b->ns || c->stopping)
+        if (b->ns || leadership_stops(c->leadership))
                 return;
         for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
                 if (t->ns == later || !asks_for(t, t->ns))

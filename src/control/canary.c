@@ -217,7 +217,7 @@ void canary_follow(struct controller *c, struct target *t)
         checkpointer_apply_state(c->checkpointer, t);
         if (!in_place(t))
                 return;
-        tell_event(c, t, false, "Followed", "what was tried on some pods is set on the others");
+        report_event(c->report, t, false, "Followed", "what was tried on some pods is set on the others");
         log_info("what was tried on some pods is set on the others", KV("namespace", t->ns), KV("kind", t->kind),
-                 KV("name", t->name), KV_INT("cycle", c->cycle));
+                 KV("name", t->name), KV_INT("cycle", report_cycle(c->report)));
 }

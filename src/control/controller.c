@@ -14,23 +14,13 @@ enum { NUDGE_MS = 500, REPLICA_NUDGE_MS = 100, SYNC_LOOK_MS = 100, STOP_MOST_MS 
 static void cycle_begin(void *arg);
 static void decide_slice(void *arg);
 
-bool leads(const struct controller *c)
-{
-        return !c->stopping && (!c->options.leader_elect || (c->lease && lease_holds(c->lease)));
-}
-
-bool may_write(const struct controller *c)
-{
-        return leads(c) && !c->rereading;
-}
-
 static struct plan_facts controller_facts_of(const struct controller *c)
 {
         return (struct plan_facts){
                 .now = loop_now(c->loop),
                 .interval_ms = c->options.live.interval_ms,
                 .apply_never = c->options.live.apply_never,
-                .source_away = c->source_away || watch_blind(c) != NULL,
+                .source_away = report_usage_source(c->report)->away || watch_blind(c) != NULL,
                 .budget_left = true,
                 .fuse_blown = c->fuse.blown != NULL,
         };
@@ -153,7 +143,7 @@ static void decide_target(struct controller *c, struct target *t)
         if (t->profile)
                 adopt_policy(t);
         apply_state_adopt(c, t);
-        tell_admitted(c, t);
+        report_admitted(c->report, t);
         canary_follow(c, t);
         decide(c, t, &plan);
         if (!t->profile && !plan.orphaned) {
@@ -203,6 +193,7 @@ static void cycle_end(struct controller *c)
         struct now now = loop_now(c->loop);
         if (c->polled) {
                 c->count.cycles++;
+                report_cycle_ends(c->report);
                 c->count.last_cycle_seconds = (double)(now.mono.ns - c->cycle_began.ns) / 1e9;
                 metric_observe(&c->count.cycle_seconds, c->count.last_cycle_seconds);
                 checkpointer_recall(c->checkpointer);
@@ -211,8 +202,7 @@ static void cycle_end(struct controller *c)
                 checkpointer_forget_old(c->checkpointer);
         }
         annotation_commands_settle(c);
-        event_tick(c->events, now);
-        refusal_tick(c);
+        report_tick(c->report);
         watch_tick(c);
         telemetry_publish(c);
         c->stage = CYCLE_IDLE;
@@ -223,7 +213,7 @@ static void cycle_end(struct controller *c)
                 loop_timer_set(c->loop, &c->cycle_timer, rest > 0 ? rest : 0, cycle_begin, c);
         }
         if (c->nudged)
-                nudge(c);
+                nudge(c->leadership);
 }
 
 static void pack_slice(void *arg)
@@ -277,7 +267,7 @@ static void cycle_begin(void *arg)
 {
         struct controller *c = arg;
         char waiting[256];
-        if (c->stopping)
+        if (leadership_stops(c->leadership))
                 return;
         if (!c->synced) {
                 c->synced = watch_synced(c, waiting, sizeof waiting);
@@ -295,7 +285,7 @@ static void cycle_begin(void *arg)
                 loop_timer_set(c->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
                 return;
         }
-        c->cycle++;
+        report_cycle_begins(c->report);
         c->cycle_began = loop_now(c->loop).mono;
         c->polled = true;
         c->stage = CYCLE_POLLING;
@@ -307,9 +297,9 @@ static void cycle_begin(void *arg)
 static void reread_settle(struct controller *c)
 {
         char waiting[256];
-        if (!c->rereading || !watch_synced(c, waiting, sizeof waiting))
+        if (!leadership_reads_again(c->leadership) || !watch_synced(c, waiting, sizeof waiting))
                 return;
-        c->rereading = false;
+        leadership_read_again(c->leadership);
         log_info("everything was read again: writes from now on", KV("lease", c->options.lease_name));
         watch_tell_late(c);
 }
@@ -318,7 +308,7 @@ static void pass_begin(void *arg)
 {
         struct controller *c = arg;
         reread_settle(c);
-        if (c->stopping || !c->synced || c->stage != CYCLE_IDLE)
+        if (leadership_stops(c->leadership) || !c->synced || c->stage != CYCLE_IDLE)
                 return; /* the cycle under way ends with a nudge */
         c->nudged = false;
         c->polled = false;
@@ -326,11 +316,12 @@ static void pass_begin(void *arg)
 }
 
 /* Several changes make one pass; one that comes while a cycle runs is seen to after it. */
-void nudge(struct controller *c)
+static void controller_changed(void *arg)
 {
+        struct controller *c = arg;
         int64_t replica_ms = c->pass_ms > REPLICA_NUDGE_MS ? c->pass_ms : REPLICA_NUDGE_MS;
         c->nudged = true;
-        if (!c->nudge_timer.place && !c->stopping)
+        if (!c->nudge_timer.place)
                 loop_timer_set(c->loop, &c->nudge_timer, c->options.replica ? replica_ms : NUDGE_MS,
                                c->options.replica ? replica_pass : pass_begin, c);
 }
@@ -351,16 +342,14 @@ static void controller_turned(void *arg)
 static void lease_gained(void *arg)
 {
         struct controller *c = arg;
-        if (c->lost) {
-                c->lost = false;
-                c->rereading = true;
+        bool lost = leadership_gained(c->leadership);
+        if (lost) {
                 watch_again(c);
                 standing_forget(c);
         }
-        log_info(c->rereading ? "holds the Lease again: reads everything, then writes"
-                              : "holds the Lease: writes from now on",
+        log_info(lost ? "holds the Lease again: reads everything, then writes" : "holds the Lease: writes from now on",
                  KV("lease", c->options.lease_name), KV("identity", c->options.identity));
-        nudge(c);
+        nudge(c->leadership);
 }
 
 static void lease_lost(void *arg, const struct err *why)
@@ -368,14 +357,14 @@ static void lease_lost(void *arg, const struct err *why)
         struct controller *c = arg;
         log_warn("lost the Lease: only reads from now on", KV("lease", c->options.lease_name),
                  KV("why", why ? why->text : ""), KV("holder", lease_holder(c->lease)));
-        c->lost = true;
+        leadership_lost(c->leadership);
         client_drop_writes(c->client, "the Lease was lost");
 }
 
 static void lease_trouble(void *arg, const struct err *err)
 {
         struct controller *c = arg;
-        if (!outage_told(c, err))
+        if (!report_outage_told(c->report, err))
                 log_warn("the Lease cannot be had", KV("lease", c->options.lease_name), KV("error", err->text));
 }
 
@@ -414,7 +403,7 @@ static int show_certificate(void *arg, const char *cert_pem, const char *key_pem
         if (rc == 0)
                 rc = custom_metrics_server_set_certificate(c->custom_metrics_server, cert_pem, key_pem, err);
         if (rc == 0)
-                nudge(c);
+                nudge(c->leadership);
         return rc;
 }
 
@@ -546,6 +535,7 @@ static void controller_begin(struct controller *c)
         };
         if (c->options.leader_elect)
                 c->lease = lease_new(c->client, &lease);
+        leadership_set_lease(c->leadership, c->lease);
         if (access_warning(c->access))
                 log_warn(access_warning(c->access), KV("access", access_source(c->access)));
         watch_start(c);
@@ -597,7 +587,8 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         c->access = a;
         c->options = *o;
         c->client = client_new(l, a, &client);
-        c->events = event_source_new(c->client, o->identity);
+        c->leadership = leadership_new(o->leader_elect, controller_changed, c);
+        c->report = report_new(l, c->client, a, c->leadership, o->identity);
         c->work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS);
         cache_init(&c->cache, client_field_manager(c->client), o->ns);
         c->cache.pod_labels = o->custom_listen != NULL;
@@ -631,7 +622,7 @@ void controller_reconfigure(struct controller *c, const struct live_settings *li
         if (c->server)
                 server_set_interval(c->server, live->interval_ms);
         windows_forget_zones(c);
-        nudge(c);
+        nudge(c->leadership);
 }
 
 static void stop_loop(void *arg)
@@ -669,9 +660,9 @@ static void stop_when_quiet(void *arg)
 
 void controller_stop(struct controller *c)
 {
-        if (c->stopping)
+        if (leadership_stops(c->leadership))
                 return;
-        c->stopping = true;
+        leadership_stop(c->leadership);
         c->stop_began = loop_now(c->loop).mono;
         log_info("stopping", KV_INT("writes_under_way", c->writing));
         loop_timer_stop(c->loop, &c->cycle_timer);
@@ -686,8 +677,7 @@ void controller_stop(struct controller *c)
 
 void controller_free(struct controller *c)
 {
-        struct loop_timer *const timers[] = {&c->cycle_timer, &c->nudge_timer, &c->slice_timer, &c->turn_timer,
-                                             &c->outage_timer};
+        struct loop_timer *const timers[] = {&c->cycle_timer, &c->nudge_timer, &c->slice_timer, &c->turn_timer};
         for (size_t i = 0; i < sizeof timers / sizeof timers[0]; i++)
                 loop_timer_stop(c->loop, timers[i]);
         webhook_free(c->webhook);
@@ -701,8 +691,9 @@ void controller_free(struct controller *c)
         inquiries_free(c->inquiries);
         upstream_free(c->learner);
         snapshot_drop(c->next_view);
-        event_source_free(c->events);
+        report_free(c->report);
         lease_free(c->lease);
+        leadership_free(c->leadership);
         client_free(c->client);
         queue_free(c->work);
         for (size_t i = 0; i < c->spendings; i++)

@@ -24,38 +24,30 @@
 #include "custom_metrics/custom_metrics_server.h"
 #include "http/prometheus_text.h"
 #include "http/server.h"
-#include "kube/event.h"
 #include "kube/lease.h"
 #include "kube/metrics.h"
 #include "kube/patch.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
 #include "publish.h"
+#include "report/report.h"
 #include "serving/upstream.h"
 #include "serving/webhook_certificate.h"
 #include "store/store.h"
 #include "store/transfer.h"
 
-enum { WATCHES_MAX = 64, WRITES_AT_ONCE = 16, REFUSALS_MAX = 32, DECIDE_SLICE = 512, PER_NAMESPACE_POLLS = 16 };
+enum { WRITES_AT_ONCE = 16, DECIDE_SLICE = 512, PER_NAMESPACE_POLLS = 16 };
 
 struct watch {
         struct controller *controller;
-        const char *what;          /* for people: "deployments.apps" */
-        struct informer *informer; /* NULL: it ended, the place is free */
+        struct watch_health health;
         struct watched_kind *kind; /* of workloads */
         bool cluster;              /* of profiles */
         bool needed_to_apply;      /* without it nothing may be changed */
         bool hint;                 /* without it less is known, and nothing waits for long */
         bool guest;                /* of a kind that others install */
-        bool anew; /* of such a kind by another version than before: nothing is known until it is read */
-        char trouble[ERR_TEXT_MAX]; /* "" : none */
-        int trouble_code;
-        bool rule_missing;    /* a rule of ours is */
-        uint64_t cause;       /* of its trouble */
-        uint64_t outage;      /* what the log told it as; 0: not yet */
-        int outage_size;      /* so many watches fail, or failed, by it */
+        bool anew;            /* of such a kind by another version than before: nothing is known until it is read */
         struct mono begun;    /* when its list was first asked for, at the start or anew */
-        struct mono failing;  /* since */
         uint64_t unread_told; /* of its objects that cannot be read, so many were told of */
         struct mono unread_said;
 };
@@ -70,17 +62,6 @@ struct guest {
         struct mono asked;
         bool removed; /* its CRD went, and all its objects with it */
         char trouble[ERR_TEXT_MAX];
-};
-
-/* A cause that writes are refused for. */
-struct refusal {
-        uint64_t cause, count; /* count 0: a free place */
-        struct mono first, last, told;
-        bool said;
-        char text[256];
-};
-struct refused { /* what was to be written; NULL where there is none */
-        const char *kind, *ns, *name, *recommendation;
 };
 
 struct spending {
@@ -136,9 +117,7 @@ struct controller {
         struct guest guest[GUESTS];
         bool watches_full;     /* a kind found no place; the log told it */
         uint64_t unread_ended; /* what watches that ended could not read */
-        struct loop_timer outage_timer;
-        uint64_t outages; /* told so far */
-        bool synced;      /* every watch that can be was whole once */
+        bool synced;           /* every watch that can be was whole once */
 
         /* the cycle */
         enum cycle_stage stage;
@@ -146,7 +125,6 @@ struct controller {
         struct mono cycle_began, stop_began;
         bool nudged;     /* something changed since the last pass began */
         int64_t pass_ms; /* replica: no pass before so long after the last, so that the rest gets on */
-        uint64_t cycle;
         size_t decide_at;
         bool polled; /* this pass follows a poll */
 
@@ -165,23 +143,15 @@ struct controller {
         size_t cursor;
         struct wall date;       /* the answer's Date header */
         struct mono poll_until; /* all polls of a cycle end by then */
-        bool source_away;       /* the last poll failed as a whole */
-        bool source_told;       /* and the log has said so */
-        bool source_partial;    /* the last poll brought less than all; the log told it */
-        char source_error[256];
-        int64_t source_since_ms;
 
         /* doing */
         struct queue *work;
         int writing;
-        struct refusal refusal[REFUSALS_MAX];
         struct fuse fuse;
-        bool canaries;  /* some profile had them at the last canary_settle */
-        bool rereading; /* held the Lease, lost it, holds it again: no write before everything was read again */
-        bool lost;      /* held the Lease and lost it */
-        bool stopping;
+        bool canaries;       /* some profile had them at the last canary_settle */
         struct lease *lease; /* NULL: no election */
-        struct event_source *events;
+        struct leadership *leadership;
+        struct report *report;
         struct spending *spent;
         size_t spendings;
         int64_t spent_millicores, rolling; /* of the whole cluster */
@@ -205,9 +175,6 @@ struct controller {
 };
 
 /* controller.c */
-bool leads(const struct controller *c);     /* holds the Lease, or needs none; not while stopping */
-bool may_write(const struct controller *c); /* leads, and has read everything again since it held no Lease */
-void nudge(struct controller *c);           /* decide afresh soon, because something changed */
 void decide(struct controller *c, struct target *t, struct plan *ret); /* reconcile, the budget's word included */
 
 /* watch.c */
@@ -223,15 +190,6 @@ void watch_stop(struct controller *c);
 void watch_again(struct controller *c);            /* read everything again */
 uint64_t watch_unread(const struct controller *c); /* objects and events that could not be read, so far */
 void watch_tick(struct controller *c);             /* each cycle: says what cannot be read, once an hour a kind */
-
-/* outage.c: what the log tells of watches that fail */
-void outage_begin(struct watch *w, const struct err *err);           /* sets its trouble */
-void outage_end(struct watch *w);                                    /* it works again */
-bool outage_told(const struct controller *c, const struct err *err); /* watches fail by the same, and the log says so */
-
-/* refusal.c: what the log tells of writes that are refused */
-void refusal_tell(struct controller *c, const struct refused *what, const struct err *err);
-void refusal_tick(struct controller *c); /* now and then: counts */
 
 /* ingest.c */
 void ingest_start(struct controller *c);   /* poll; calls cycle_polled at the end */
@@ -360,12 +318,6 @@ bool budget_allows(const struct controller *c, const struct plan *p);
 int64_t budget_spend(struct controller *c, const struct plan *p);
 /* The change was refused: what it cost its profile (by key) is free again, from the next settle on. */
 void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost);
-
-/* tell.c */
-void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note);
-void tell_deployed(struct controller *c, const struct target *t); /* its template came with requests of ours */
-void tell_admitted(struct controller *c, struct target *t);       /* pods that did, if any are new */
-void tell_hold(struct controller *c, const struct target *t, const struct plan *p);
 
 /* standing.c */
 void standing_publish(struct controller *c);

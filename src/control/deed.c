@@ -87,5 +87,5 @@ void apply_state_adopt(struct controller *c, struct target *t)
         log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         checkpointer_apply_state(c->checkpointer, t);
-        tell_deployed(c, t);
+        report_deployed(c->report, t);
 }

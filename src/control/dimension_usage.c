@@ -128,7 +128,7 @@ static void take_sum(struct controller *c, struct target *t, const struct togeth
                 return;
         struct history *h = dimension_history_of(t, c->cache.whole);
         usage_running(&h->usage, all->at);
-        if (c->source_away || c->source_partial || !together_sum(all, &s))
+        if (report_usage_source(c->report)->away || report_usage_source(c->report)->partial || !together_sum(all, &s))
                 return;
         if (h->cpu_weight == 0)
                 h->cpu_weight = weight_of_namespace(c, t);

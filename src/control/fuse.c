@@ -133,10 +133,10 @@ static void fuse_blow(struct controller *c, const struct target *t)
         AUTO(mem_free) char *words = fuse_words_of(f, loop_now(c->loop).wall);
         set_blown(f, words);
         fuse_store(c);
-        tell_event(c, t, true, "Fuse", f->blown);
+        report_event(c->report, t, true, "Fuse", f->blown);
         log_error("the fuse is blown: nothing new is applied until a person resets it", KV("why", f->blown),
                   KV("cure", "halflife resume --fuse"));
-        nudge(c);
+        nudge(c->leadership);
 }
 
 void fuse_count(struct controller *c, struct target *t, bool owner_changed)
@@ -164,7 +164,7 @@ static void fuse_mend(struct controller *c, int64_t at_ms, const char *who)
         set_blown(f, NULL);
         fuse_store(c);
         log_info("the fuse was reset: changes go on", KV("by", who));
-        nudge(c);
+        nudge(c->leadership);
 }
 
 static const char *reset_words(struct fuse *f)
@@ -180,7 +180,7 @@ static void fuse_take(struct controller *c, const char *note)
         fuse_store(c);
         log_error("the Lease says that the fuse is blown: nothing new is applied until a person resets it",
                   KV("why", note), KV("cure", "halflife resume --fuse"));
-        nudge(c);
+        nudge(c->leadership);
 }
 
 const char *fuse_noted(void *arg, const char *uid, const char *note)

@@ -81,7 +81,7 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
         g = target_guard_state(t);
         g->kill = (struct guard_kill){k->at, since, k->cause};
         g->released = released;
-        nudge(c);
+        nudge(c->leadership);
 }
 
 /* --- judging --- */
@@ -163,7 +163,7 @@ static void guard_fire(struct controller *c, struct target *t, const struct guar
                  KV_INT("hours", g->step_ms / HOUR_MS));
         checkpointer_apply_state(c->checkpointer, t);
         AUTO(mem_free) char *note = mem_printf("%s: the originals come back", g->why);
-        tell_event(c, t, true, "Guarded", note);
+        report_event(c->report, t, true, "Guarded", note);
         fuse_count(c, t, released);
 }
 
@@ -226,5 +226,5 @@ bool guard_look(struct controller *c, struct target *t, const struct plan *p)
 
 bool guard_watch(struct controller *c, struct target *t, const struct plan *p)
 {
-        return may_write(c) && guard_look(c, t, p);
+        return may_write(c->leadership) && guard_look(c, t, p);
 }

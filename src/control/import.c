@@ -191,9 +191,9 @@ char *import_judge(struct controller *c, struct target *t, const char *lines)
                 AUTO(mem_free) char *said = mem_printf("%d histories from elsewhere were joined", m.joined);
                 log_info("histories from elsewhere were joined", KV("namespace", t->ns), KV("kind", t->kind),
                          KV("name", t->name), KV_INT("containers", m.joined));
-                tell_event(c, t, false, "Imported", said);
+                report_event(c->report, t, false, "Imported", said);
                 checkpointer_target(c->checkpointer, t);
-                nudge(c);
+                nudge(c->leadership);
         }
         return done;
 }

@@ -109,52 +109,12 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 
 static void poll_next(struct controller *c);
 
-/* A source that is away as a whole is one metric, one log line and one condition of the profiles, and stops all
- * applying at once. */
-static void source_went(struct controller *c, const struct metrics_result *r)
+static void ingest_source_went(struct controller *c, const struct metrics_result *r)
 {
+        char error[256];
         c->count.polls_failed++;
-        snprintf(c->source_error, sizeof c->source_error, "%.200s%s", r->err.text,
-                 r->absent ? "; is metrics-server installed?" : "");
-        if (!c->source_away)
-                c->source_since_ms = loop_now(c->loop).wall.ms;
-        c->source_away = true;
-        if (c->source_told || outage_told(c, &r->err)) /* the latter: the log has told of this server already */
-                return;
-        c->source_told = true;
-        log_warn("usage cannot be read: nothing is applied until it can", KV("error", c->source_error),
-                 KV_INT("cycle", c->cycle));
-}
-
-static void source_came(struct controller *c)
-{
-        if (!c->source_away)
-                return;
-        int64_t seconds = (loop_now(c->loop).wall.ms - c->source_since_ms) / SECOND_MS;
-        c->source_away = false;
-        c->source_error[0] = '\0';
-        if (c->source_told)
-                log_info("usage can be read again", KV_INT("seconds_away", seconds), KV_INT("cycle", c->cycle));
-        c->source_told = false;
-}
-
-/* Nobody asks for usage any more: whether it could be read is not known. */
-static void source_unasked(struct controller *c)
-{
-        if (c->source_told)
-                log_info("usage is not read: no workload has a profile", KV_INT("cycle", c->cycle));
-        c->source_away = c->source_told = c->source_partial = false;
-        c->source_error[0] = '\0';
-}
-
-/* What came before a list broke off, or its time was over, counts; the rest is a gap. Told once, until all comes. */
-static void source_partial(struct controller *c, const struct metrics_result *r)
-{
-        bool partial = r->err.code != 0;
-        if (partial && !c->source_partial)
-                log_warn("usage came only in part: the rest is a gap, until it comes whole again",
-                         KV_INT("pods", r->pods), KV("error", r->err.text), KV_INT("cycle", c->cycle));
-        c->source_partial = partial;
+        snprintf(error, sizeof error, "%.200s%s", r->err.text, r->absent ? "; is metrics-server installed?" : "");
+        report_usage_away(c->report, error, &r->err);
 }
 
 static void ingest_polled(void *arg, const struct metrics_result *r)
@@ -168,12 +128,12 @@ static void ingest_polled(void *arg, const struct metrics_result *r)
         }
         c->poll_left = 0;
         if (r->err.code != 0 && r->pods == 0) {
-                source_went(c, r);
+                ingest_source_went(c, r);
         } else {
-                source_came(c);
-                source_partial(c, r);
+                report_usage_back(c->report);
+                report_usage_partial(c->report, r->pods, &r->err);
         }
-        clock_skew_compare(c->skew, c->date, c->cycle);
+        clock_skew_compare(c->skew, c->date, report_cycle(c->report));
         cycle_polled(c);
 }
 
@@ -238,7 +198,7 @@ void ingest_start(struct controller *c)
                 poll_next(c);
                 return;
         }
-        source_unasked(c);
+        report_usage_unasked(c->report);
         cycle_polled(c);
 }
 

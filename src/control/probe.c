@@ -102,7 +102,7 @@ static void probe_told(void *arg, const struct client_answer *answer)
                 oom_probe_told(c, p);
         }
         if (c->cache.kills) /* others wait for a place */
-                nudge(c);
+                nudge(c->leadership);
 }
 
 bool probe_ask(struct controller *c, struct pod *p)

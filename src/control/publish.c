@@ -73,7 +73,7 @@ static void head_written(void *arg, const struct client_answer *a)
         t->published = published_get(w, text_of(key));
         t->published->target = t;
         t->published->labels_written = p->labels;
-        if (may_write(p->controller)) /* the Lease may have gone meanwhile */
+        if (may_write(p->controller->leadership)) /* the Lease may have gone meanwhile */
                 send_status(p);
         else
                 publishing_end(p, a);
@@ -89,9 +89,37 @@ static void send_head(struct publishing *p)
         mem_free(path);
 }
 
+/* --- what holds a change back, as an Event --- */
+
+/* What an owner wants to hear of. A young history, a small change, a cooldown are the way of the thing; they are in the
+ * status. */
+static bool publish_worth_telling(enum reason hold)
+{
+        return hold == REASON_HPA_HOLD || hold == REASON_ROLLOUT_BLOCKED || hold == REASON_ORPHANED ||
+               hold == REASON_MANAGED || hold == REASON_QUOTA || hold == REASON_OTHER_AUTOSCALER ||
+               hold == REASON_CONTESTED || hold == REASON_BUDGET;
+}
+
+/* Once, when it begins: when the condition that is about to be written says another reason than the one that stands. */
+static void publish_tell_hold(struct controller *c, const struct target *t, const struct plan *p)
+{
+        const struct plan_condition *applied = plan_condition(p, "Applied");
+        enum reason hold = p->orphaned ? REASON_ORPHANED : p->hold;
+        const struct published *before = t->published;
+        if (!applied || applied->status || !(publish_worth_telling(hold) || p->resize.stuck))
+                return;
+        for (int i = 0; before && i < before->conditions; i++)
+                if (strcmp(before->condition[i].type, "Applied") == 0 &&
+                    strcmp(before->condition[i].reason, applied->reason) == 0)
+                        return;
+        bool fails = p->resize.stuck && (p->resize.refused || p->resize.worst == RESIZE_INFEASIBLE);
+        report_event(c->report, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
+                     applied->message);
+}
+
 void publish_status(struct controller *c, const struct plan *plan)
 {
-        tell_hold(c, plan->target, plan);
+        publish_tell_hold(c, plan->target, plan);
         struct publishing *p = MEM_NEW(struct publishing);
         *p = (struct publishing){.controller = c, .target = plan->target, .status = publish_build_status(plan)};
         if (publish_needs(plan, c->options.live.status_ms) == PUBLISH_HEAD)

@@ -15,14 +15,9 @@ static void look_at_source(struct controller *c)
 {
         const struct watch *away = NULL;
         for (int i = 0; i < c->watches && !away; i++)
-                if (c->watch[i].trouble[0] && c->watch[i].trouble_code == ERR_RETRY)
+                if (c->watch[i].health.trouble[0] && c->watch[i].health.trouble_code == ERR_RETRY)
                         away = &c->watch[i];
-        if (away && !c->source_away) {
-                c->source_since_ms = loop_now(c->loop).wall.ms;
-                snprintf(c->source_error, sizeof c->source_error, "%.*s", (int)sizeof c->source_error - 1,
-                         away->trouble);
-        }
-        c->source_away = away != NULL;
+        report_usage_stands(c->report, away ? away->health.trouble : NULL);
 }
 
 /* --- rows --- */
@@ -49,7 +44,7 @@ void replica_pass(void *arg)
         struct controller *c = arg;
         struct mono began = mono_read();
         char waiting[256];
-        if (c->stopping)
+        if (leadership_stops(c->leadership))
                 return;
         c->nudged = false;
         if (!c->synced) {
@@ -70,7 +65,7 @@ void replica_pass(void *arg)
 void replica_cycle(void *arg)
 {
         struct controller *c = arg;
-        if (c->stopping)
+        if (leadership_stops(c->leadership))
                 return;
         watch_tick(c);
         replica_pass(c);

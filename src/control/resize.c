@@ -38,7 +38,7 @@ static void resize_discovered(void *arg, const struct client_answer *answer)
                 log_warn("this server cannot resize pods: under InPlace only new pods get what is set; asking again "
                          "each hour");
         c->cache.resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
-        nudge(c);
+        nudge(c->leadership);
 }
 
 /* Under OnDeploy what is taken back is resized as well. */
@@ -123,9 +123,9 @@ void resize_set(struct controller *c, const struct plan *p)
         guard_changed(t, guard_state_survey(t), p->now);
         checkpointer_apply_state(c->checkpointer, t);
         c->count.applied++;
-        tell_event(c, t, false, "Applied", note);
+        report_event(c->report, t, false, "Applied", note);
         log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),
-                 KV_INT("cycle", c->cycle));
+                 KV_INT("cycle", report_cycle(c->report)));
 }
 
 /* --- one pod --- */
@@ -216,7 +216,7 @@ static void resize_deny(struct controller *c, struct target *t, const char *text
                 return;
         mem_free(t->denied);
         t->denied = mem_string(text);
-        tell_event(c, t, true, "Denied", text);
+        report_event(c->report, t, true, "Denied", text);
 }
 
 /* It is going, or gone: until the watch tells it, it is not asked for again and again. */
@@ -280,7 +280,8 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
                 const char *said = strstr(err->text, "HTTP "); /* which pod and how is told beside it */
                 resize_put_off(z, kept, said ? said : err->text);
                 c->count.resizes_refused++;
-                refusal_tell(c, &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
+                report_refusal(c->report, &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation},
+                               err);
                 if (err->code == ERR_DENIED)
                         resize_deny(c, t, err->text);
         }
@@ -530,12 +531,12 @@ static void tell_resized(struct resize *z)
         mem_free(t->denied);
         t->denied = NULL;
         log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->note),
-                 KV_INT("cycle", c->cycle));
+                 KV_INT("cycle", report_cycle(c->report)));
         if (!z->raises)
                 return;
         AUTO(mem_free)
         char *note = mem_printf("pod %s uses more than it asks for: %s", strchr(z->key, '/') + 1, z->note);
-        tell_event(c, t, false, "Raised", note);
+        report_event(c->report, t, false, "Raised", note);
 }
 
 /* The pod has what it is to have, or (why not NULL) stays as it is until the next setting. */
@@ -628,7 +629,7 @@ static void resize_answered(void *arg, const struct client_answer *answer)
                 err_set(&err, ERR_NOTFOUND, "pod '%s' is gone", z->key);
         if (err.code == 0)
                 pod_knows(z, v);
-        if (!may_write(c)) {
+        if (!may_write(c->leadership)) {
                 resize_end(z, &(struct err){0}, 0);
         } else if (err.code == ERR_NOTFOUND) {
                 resize_missed(z);

@@ -110,9 +110,9 @@ static void retune_patched(void *arg, const struct client_answer *answer)
         if (answer->err.code == 0 && !r->asks && r->moves) {
                 c->count.retuned++;
                 if (r->first || r->last)
-                        tell_event(c, r->target, false, r->first ? "Retuned" : "TargetRestored", r->note);
+                        report_event(c->report, r->target, false, r->first ? "Retuned" : "TargetRestored", r->note);
                 log_info("an autoscaler's targets changed", KV("namespace", r->target->ns), KV("kind", r->target->kind),
-                         KV("name", r->target->name), KV("change", r->note), KV_INT("cycle", c->cycle));
+                         KV("name", r->target->name), KV("change", r->note), KV_INT("cycle", report_cycle(c->report)));
         }
         retuning_end(r, &err, answer->retry_after_ms);
 }
@@ -142,7 +142,7 @@ static void retune_fetched(void *arg, const struct client_answer *answer)
         }
         decide(c, r->target, &plan);
         const struct plan_autoscaler *due = plan_retunes(&plan);
-        if (!due || due->of != autoscaler_of(r) || !may_write(c)) {
+        if (!due || due->of != autoscaler_of(r) || !may_write(c->leadership)) {
                 retuning_end(r, &err, 0);
                 return;
         }

@@ -150,9 +150,10 @@ struct snapshot *snapshot_end(struct controller *c)
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.live.apply_never;
         v->fuse_blown |= c->fuse.blown != NULL; /* a replica has read it already */
-        if (c->source_away) {
-                v->source_error = arena_text(&v->arena, text_of(c->source_error));
-                v->source_since_ms = c->source_since_ms;
+        const struct usage_source *source = report_usage_source(c->report);
+        if (source->away) {
+                v->source_error = arena_text(&v->arena, text_of(source->error));
+                v->source_since_ms = source->since_ms;
         }
         snapshot_finish(v);
         return v;

@@ -96,9 +96,9 @@ static void standing_judge(struct controller *c, const struct profile *p, struct
                          "%lld of the workloads it selects: another profile comes before it, %s '%s%s%s'",
                          (long long)p->overridden, profile_kind(p->by), p->by->ns ? p->by->ns : "",
                          p->by->ns ? "/" : "", p->by->name);
-        if (c->source_away) {
+        if (report_usage_source(c->report)->away) {
                 v->degraded_reason = "UsageUnavailable";
-                snprintf(v->degraded_message, sizeof v->degraded_message, "%s", c->source_error);
+                snprintf(v->degraded_message, sizeof v->degraded_message, "%s", report_usage_source(c->report)->error);
         } else if (blind) {
                 v->degraded_reason = "CannotSee";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %.400s", blind);
@@ -115,12 +115,12 @@ static void standing_judge(struct controller *c, const struct profile *p, struct
                          "the server has no kind %s in group '%s': install it, or take it out of targets",
                          missing->kind, missing->group);
         } else {
-                for (int i = 0; i < c->watches && !v->degraded_message[0]; i++)
-                        if (c->watch[i].trouble[0]) {
-                                v->degraded_reason = "CannotSee";
-                                snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s",
-                                         c->watch[i].what, c->watch[i].trouble);
-                        }
+                const struct watch_health *failing = report_failing_watch(c->report);
+                if (failing) {
+                        v->degraded_reason = "CannotSee";
+                        snprintf(v->degraded_message, sizeof v->degraded_message, "%s: %.400s", failing->what,
+                                 failing->trouble);
+                }
         }
         v->degraded = v->degraded_message[0] != '\0';
         utf8_mend(v->ready_message);
@@ -158,7 +158,7 @@ static void standing_refused(struct controller *c, struct profile *p, const stru
 {
         p->retry_ms = loop_now(c->loop).wall.ms + c->options.live.interval_ms;
         p->refused = true;
-        refusal_tell(c, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
+        report_refusal(c->report, &(struct refused){profile_kind(p), p->ns, p->name, NULL}, err);
 }
 
 static void standing_written(void *arg, const struct client_answer *a)
@@ -236,7 +236,7 @@ void standing_publish(struct controller *c)
 {
         struct profile *p;
         int64_t now = loop_now(c->loop).wall.ms;
-        for (size_t at = 0; may_write(c) && (p = map_each(&c->cache.profiles, &at));) {
+        for (size_t at = 0; may_write(c->leadership) && (p = map_each(&c->cache.profiles, &at));) {
                 struct verdict v;
                 if (p->busy || (p->refused && now < p->retry_ms && p->retry_ms - now <= c->options.live.interval_ms))
                         continue;

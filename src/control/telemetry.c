@@ -268,14 +268,6 @@ static double histories_of(const struct controller *c)
         return count;
 }
 
-static double troubles_of(const struct controller *c)
-{
-        double count = 0;
-        for (int i = 0; i < c->watches; i++)
-                count += c->watch[i].trouble[0] != '\0';
-        return count;
-}
-
 static void telemetry_door(struct buf *out, const struct controller *c)
 {
         const struct server_counts n = server_counts(c->server);
@@ -316,7 +308,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_one(out, M_UNREAD, (double)c->count.unread_items);
         telemetry_one(out, M_CYCLES, (double)c->count.cycles);
         telemetry_one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
-        telemetry_one(out, M_SOURCE_UP, !c->source_away);
+        telemetry_one(out, M_SOURCE_UP, !report_usage_source(c->report)->away);
         if (c->backfill)
                 telemetry_backfilled(out, c->backfill);
         telemetry_one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
@@ -337,8 +329,8 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_one(out, M_PODS, (double)c->cache.pods.count);
         telemetry_one(out, M_HISTORIES, histories_of(c));
         telemetry_one(out, M_WORK, (double)queue_count(c->work));
-        telemetry_one(out, M_LEADER, leads(c));
-        telemetry_one(out, M_EVENTS_DROPPED, (double)event_dropped(c->events));
+        telemetry_one(out, M_LEADER, leads(c->leadership));
+        telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(c->report));
 }
 
 static void telemetry_utilizations(struct buf *out, const struct snapshot *v)
@@ -370,7 +362,7 @@ static void telemetry_write_all(struct buf *out, const struct controller *c, con
         telemetry_one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
         telemetry_one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
         telemetry_one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
-        telemetry_one(out, M_WATCH_FAILED, troubles_of(c));
+        telemetry_one(out, M_WATCH_FAILED, report_failing_watches(c->report));
         if (c->options.serve_listen)
                 telemetry_door(out, c);
         if (c->options.custom_listen)

@@ -21,7 +21,7 @@ static bool take_begin(struct controller *c)
 static void take_end(struct controller *c, bool before, bool hasty)
 {
         if (((hasty || c->options.replica) && c->cache.changed) || c->cache.turned)
-                nudge(c);
+                nudge(c->leadership);
         c->cache.turned = false;
         c->cache.changed |= before;
 }
@@ -47,7 +47,7 @@ static void take_end(struct controller *c, bool before, bool hasty)
         {                                                                                                              \
                 struct watch *w = arg;                                                                                 \
                 name##_swept(&w->controller->cache, epoch);                                                            \
-                nudge(w->controller);                                                                                  \
+                nudge(w->controller->leadership);                                                                      \
         }
 OWNER(ns, false)
 OWNER(range, false)
@@ -94,7 +94,7 @@ static void node_oom_event_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
         node_oom_event_swept(&w->controller->cache, epoch);
-        nudge(w->controller);
+        nudge(w->controller->leadership);
 }
 
 static int evicted_in(void *arg, struct text object, uint32_t epoch, struct err *err)
@@ -121,7 +121,7 @@ static void pod_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
         pod_swept(&w->controller->cache, epoch);
-        nudge(w->controller);
+        nudge(w->controller->leadership);
 }
 
 static int profile_in(void *arg, struct text object, uint32_t epoch, struct err *err)
@@ -137,14 +137,14 @@ static void profile_out(void *arg, struct text object)
 {
         struct watch *w = arg;
         profile_remove(&w->controller->cache, w->cluster, object);
-        nudge(w->controller);
+        nudge(w->controller->leadership);
 }
 
 static void profile_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
         profile_swept(&w->controller->cache, w->cluster, epoch);
-        nudge(w->controller);
+        nudge(w->controller->leadership);
 }
 
 static int workload_in(void *arg, struct text object, uint32_t epoch, struct err *err)
@@ -157,14 +157,14 @@ static void workload_out(void *arg, struct text object)
 {
         struct watch *w = arg;
         workload_remove(&w->controller->cache, w->kind, object);
-        nudge(w->controller);
+        nudge(w->controller->leadership);
 }
 
 static void workload_whole(void *arg, uint32_t epoch)
 {
         struct watch *w = arg;
         workload_swept(&w->controller->cache, w->kind, epoch);
-        nudge(w->controller);
+        nudge(w->controller->leadership);
 }
 
 /* Every server has them; the others are asked for. */
@@ -180,10 +180,10 @@ static void watch_trouble(void *arg, const struct err *err)
         if (w->kind)
                 w->kind->vanished = absent; /* no failure: its definition went, or another version of it is served */
         if (err->code == 0)
-                outage_end(w);
+                report_watch_works(w->controller->report, &w->health);
         else if (!absent)
-                outage_begin(w, err);
-        nudge(w->controller);
+                report_watch_fails(w->controller->report, &w->health, err);
+        nudge(w->controller->leadership);
 }
 
 /* --- starting --- */
@@ -192,9 +192,13 @@ static void watch_trouble(void *arg, const struct err *err)
 static struct watch *watch_free(struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                if (!c->watch[i].informer)
+                if (!c->watch[i].health.informer)
                         return &c->watch[i];
-        return c->watches < WATCHES_MAX ? &c->watch[c->watches++] : NULL;
+        if (c->watches == WATCHES_MAX)
+                return NULL;
+        struct watch *w = &c->watch[c->watches++];
+        report_watch(c->report, &w->health);
+        return w;
 }
 
 static struct watch *watch_selected(struct controller *c, const char *what, char *path, const char *selector,
@@ -209,10 +213,10 @@ static struct watch *watch_selected(struct controller *c, const char *what, char
                 mem_free(path);
                 return NULL;
         }
-        *w = (struct watch){.controller = c, .what = what, .begun = loop_now(c->loop).mono};
+        *w = (struct watch){.controller = c, .health.what = what, .begun = loop_now(c->loop).mono};
         owner.trouble = watch_trouble;
         owner.arg = w;
-        w->informer = informer_new(c->client, path, selector, &owner);
+        w->health.informer = informer_new(c->client, path, selector, &owner);
         mem_free(path);
         return w;
 }
@@ -233,7 +237,7 @@ static void workloads_watch(struct controller *c, struct watched_kind *k)
                 watch_add(c, name, path_of(k->group, k->version, NULL, k->plural, NULL, NULL), OWNED_BY(workload));
         if (w) {
                 w->kind = k;
-                k->informer = w->informer;
+                k->informer = w->health.informer;
         }
 }
 
@@ -284,8 +288,8 @@ void watch_start(struct controller *c)
 static void watch_close(struct watch *w)
 {
         struct controller *c = w->controller;
-        c->unread_ended += informer_stats(w->informer)->refused;
-        informer_free(w->informer);
+        c->unread_ended += informer_stats(w->health.informer)->refused;
+        informer_free(w->health.informer);
         *w = (struct watch){.controller = c};
         c->watches_full = false;
 }
@@ -295,9 +299,9 @@ static void watch_end(struct controller *c, struct watched_kind *k, const char *
 {
         for (int i = 0; i < c->watches; i++) {
                 struct watch *w = &c->watch[i];
-                if (w->kind != k || !w->informer)
+                if (w->kind != k || !w->health.informer)
                         continue;
-                log_info("kind is watched no longer", KV("what", w->what), KV("why", why));
+                log_info("kind is watched no longer", KV("what", w->health.what), KV("why", why));
                 watch_close(w);
         }
         k->informer = NULL;
@@ -433,7 +437,7 @@ struct asking_guest {
 /* The path that was watched is not there: the CRD is gone, or serves another version. */
 static bool is_lost(const struct watch *w)
 {
-        return w->trouble[0] && w->trouble_code == ERR_NOTFOUND;
+        return w->health.trouble[0] && w->health.trouble_code == ERR_NOTFOUND;
 }
 
 static bool is_removed(const struct watch *w)
@@ -461,7 +465,7 @@ static void guest_watch(struct controller *c, int i, char *path)
         bool anew = g->watch != NULL;
         if (anew) {
                 guests[i].owner.swept(g->watch, 0);
-                outage_end(g->watch);
+                report_watch_works(c->report, &g->watch->health);
                 watch_close(g->watch);
         }
         mem_free(g->path);
@@ -486,7 +490,7 @@ static void guest_found(void *arg, const struct api_resource *r, const struct er
         bool known = g->known;
         g->known |= !err->code || err->code == ERR_NOTFOUND;
         if (!known && g->known)
-                nudge(c);
+                nudge(c->leadership);
         snprintf(g->trouble, sizeof g->trouble, "%s", g->known ? "" : err->text);
         if (err->code == ERR_NOTFOUND)
                 guest_removed(c, i);
@@ -545,15 +549,15 @@ void watch_guests_forget(struct controller *c)
  * works, and it is said. */
 static bool given_up(const struct watch *w)
 {
-        bool lasting = w->trouble_code != ERR_RETRY || informer_stats(w->informer)->failures >= 2;
-        return w->trouble[0] && lasting && (w->kind || w->needed_to_apply || w->hint);
+        bool lasting = w->health.trouble_code != ERR_RETRY || informer_stats(w->health.informer)->failures >= 2;
+        return w->health.trouble[0] && lasting && (w->kind || w->needed_to_apply || w->hint);
 }
 
 /* A request that is never answered fails after minutes only. What a hint would tell is not known until then. */
 static bool is_late(const struct watch *w)
 {
         int64_t waited_ms = (loop_now(w->controller->loop).mono.ns - w->begun.ns) / 1000000;
-        return w->hint && !informer_stats(w->informer)->synced && waited_ms >= HINT_WAIT_MS;
+        return w->hint && !informer_stats(w->health.informer)->synced && waited_ms >= HINT_WAIT_MS;
 }
 
 bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
@@ -563,10 +567,10 @@ bool watch_synced(struct controller *c, char *ret_waiting, size_t size)
         *ret_waiting = '\0';
         for (int i = 0; i < c->watches; i++) {
                 const struct watch *w = &c->watch[i];
-                if (!w->informer || informer_stats(w->informer)->synced || given_up(w) || is_late(w))
+                if (!w->health.informer || informer_stats(w->health.informer)->synced || given_up(w) || is_late(w))
                         continue;
                 all = false;
-                int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->what);
+                int n = snprintf(ret_waiting + at, size - at, "%s%s", at ? ", " : "", w->health.what);
                 at = n > 0 && at + (size_t)n < size ? at + (size_t)n : size - 1;
         }
         for (int i = 0; all && i < GUESTS; i++)
@@ -581,10 +585,10 @@ void watch_tell_late(const struct controller *c)
 {
         for (int i = 0; i < c->watches; i++) {
                 const struct watch *w = &c->watch[i];
-                if (w->informer && is_late(w) && !w->trouble[0])
+                if (w->health.informer && is_late(w) && !w->health.trouble[0])
                         log_warn("its list is not there yet: goes on without, and what killed a container may stay "
                                  "unknown until it comes",
-                                 KV("what", w->what));
+                                 KV("what", w->health.what));
         }
 }
 
@@ -593,14 +597,14 @@ static bool is_blind(const struct watch *w)
 {
         if (!w->needed_to_apply || is_removed(w))
                 return false;
-        return w->trouble[0] || ((!w->guest || w->anew) && !informer_stats(w->informer)->synced);
+        return w->health.trouble[0] || ((!w->guest || w->anew) && !informer_stats(w->health.informer)->synced);
 }
 
 const char *watch_blind(const struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
                 if (is_blind(&c->watch[i]))
-                        return c->watch[i].trouble[0] ? c->watch[i].trouble : c->watch[i].what;
+                        return c->watch[i].health.trouble[0] ? c->watch[i].health.trouble : c->watch[i].health.what;
         for (int i = 0; i < GUESTS; i++)
                 if (!c->guest[i].known)
                         return c->guest[i].trouble[0] ? c->guest[i].trouble : guests[i].what;
@@ -610,9 +614,9 @@ const char *watch_blind(const struct controller *c)
 void watch_again(struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                if (c->watch[i].informer) {
+                if (c->watch[i].health.informer) {
                         c->watch[i].begun = loop_now(c->loop).mono;
-                        informer_relist(c->watch[i].informer);
+                        informer_relist(c->watch[i].health.informer);
                 }
 }
 
@@ -620,8 +624,8 @@ uint64_t watch_unread(const struct controller *c)
 {
         uint64_t count = c->unread_ended;
         for (int i = 0; i < c->watches; i++)
-                if (c->watch[i].informer)
-                        count += informer_stats(c->watch[i].informer)->refused;
+                if (c->watch[i].health.informer)
+                        count += informer_stats(c->watch[i].health.informer)->refused;
         return count;
 }
 
@@ -630,13 +634,13 @@ void watch_tick(struct controller *c)
         struct mono now = loop_now(c->loop).mono;
         for (int i = 0; i < c->watches; i++) {
                 struct watch *w = &c->watch[i];
-                if (!w->informer)
+                if (!w->health.informer)
                         continue;
-                const struct informer_stats *is = informer_stats(w->informer);
+                const struct informer_stats *is = informer_stats(w->health.informer);
                 bool lately = w->unread_told > 0 && (now.ns - w->unread_said.ns) / 1000000 < UNREAD_EVERY_MS;
                 if (is->refused == w->unread_told || lately)
                         continue;
-                log_warn("cannot be read, and is left as it was known; the rest goes on", KV("what", w->what),
+                log_warn("cannot be read, and is left as it was known; the rest goes on", KV("what", w->health.what),
                          KV_INT("times", is->refused - w->unread_told), KV("last", is->refusal.text));
                 w->unread_told = is->refused;
                 w->unread_said = now;
@@ -646,6 +650,6 @@ void watch_tick(struct controller *c)
 void watch_stop(struct controller *c)
 {
         for (int i = 0; i < c->watches; i++)
-                informer_free(c->watch[i].informer);
+                informer_free(c->watch[i].health.informer);
         c->watches = 0;
 }

@@ -29,7 +29,8 @@ static void command_answered(void *arg, const struct client_answer *a)
                 p->command[w->name]->answering = false;
         if (p && p->target && a->err.code != 0) { /* written in the next cycle, as long as it is asked for */
                 const struct target *t = p->target;
-                refusal_tell(w->controller, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, &a->err);
+                report_refusal(w->controller->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation},
+                               &a->err);
         }
         mem_free(w->key);
         mem_free(w);
@@ -74,7 +75,7 @@ static void command_settle(struct controller *c, struct published *p, enum annot
 void annotation_commands_settle(struct controller *c)
 {
         struct published *p;
-        for (size_t at = 0; may_write(c) && (p = map_each(&c->cache.published, &at));)
+        for (size_t at = 0; may_write(c->leadership) && (p = map_each(&c->cache.published, &at));)
                 for (int name = 0; p->known && p->target && name < ANNOTATION_COMMANDS; name++)
                         command_settle(c, p, (enum annotation_command_name)name);
 }

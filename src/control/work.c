@@ -67,7 +67,7 @@ void work_pump(struct controller *c)
 {
         struct target *t;
         struct now now = loop_now(c->loop);
-        while (may_write(c) && c->writing < WRITES_AT_ONCE && (t = queue_take(c->work, now.mono))) {
+        while (may_write(c->leadership) && c->writing < WRITES_AT_ONCE && (t = queue_take(c->work, now.mono))) {
                 t->busy = true;
                 c->writing++;
                 if (!start_write(c, t)) {
@@ -94,7 +94,7 @@ void work_done(struct controller *c, struct target *t, const struct err *err, in
                 queue_done(c->work, t); /* the object or its namespace is going: the watch will tell */
         } else {
                 t->failures++;
-                refusal_tell(c, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);
+                report_refusal(c->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);
                 queue_retry(c->work, t, now.mono, retry_after_ms > 0 ? retry_after_ms : 0);
         }
         work_pump(c);

@@ -16,19 +16,29 @@ static void rig_database_replaced(void *arg)
         fuse_store(c);
 }
 
+static void rig_changed(void *arg)
+{
+        struct rig *c = arg;
+        c->nudged = true;
+}
+
 void rig_begin(struct rig *c)
 {
         const struct checkpointer_callbacks callbacks = {
                 .note = rig_note_loaded, .replaced = rig_database_replaced, .arg = c};
         *c = (struct rig){.loop = loop_new()};
         cache_init(&c->cache, "halflife", "halflife-system");
+        c->leadership = leadership_new(false, rig_changed, c);
+        c->report = report_new(c->loop, NULL, NULL, c->leadership, "rig");
         c->skew = clock_skew_new(c->loop);
         c->checkpointer = checkpointer_new(c->loop, &c->cache, c->skew, &c->options.live, NULL, &callbacks);
 }
 
 void rig_follow(struct rig *c)
 {
-        c->options.leader_elect = true;
+        leadership_free(c->leadership);
+        c->leadership = leadership_new(true, rig_changed, c);
+        c->report->leadership = c->leadership;
 }
 
 void rig_open_database(struct rig *c, const char *path)
@@ -49,8 +59,8 @@ void rig_end(struct rig *c)
 {
         checkpointer_free(c->checkpointer);
         loop_turn(c->loop, 0);
-        loop_timer_stop(c->loop, &c->nudge_timer);
-        loop_timer_stop(c->loop, &c->outage_timer);
+        report_free(c->report);
+        leadership_free(c->leadership);
         for (size_t i = 0; i < c->spendings; i++)
                 mem_free(c->spent[i].profile);
         mem_free(c->spent);

@@ -15,15 +15,15 @@ static void begin(struct rig *c)
         rig_begin(c);
         c->watches = 1;
         c->watch[0] = (struct watch){
-                .controller = c, .what = "verticalpodautoscalers", .guest = true, .needed_to_apply = true};
+                .controller = c, .health.what = "verticalpodautoscalers", .guest = true, .needed_to_apply = true};
         c->guest[0] = (struct guest){.watch = &c->watch[0], .known = true, .asking = c};
         c->guest[1] = (struct guest){.known = true, .asking = c};
 }
 
 static void fails_by(struct rig *c, int code)
 {
-        snprintf(c->watch[0].trouble, sizeof c->watch[0].trouble, "%s", code ? "it fails" : "");
-        c->watch[0].trouble_code = code;
+        snprintf(c->watch[0].health.trouble, sizeof c->watch[0].health.trouble, "%s", code ? "it fails" : "");
+        c->watch[0].health.trouble_code = code;
 }
 
 /* A path that is not there any more may be of another version: until discovery has said so nothing is known. */

@@ -7,7 +7,7 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "control/cause.h"
+#include "report/cause.h"
 
 static const struct {
         const char *text, *left;

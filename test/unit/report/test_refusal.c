@@ -30,23 +30,23 @@ static void refuse(struct rig *c, int code, int workload, int cause)
         snprintf(name, sizeof name, "web-%d", workload);
         err_set(&err, code, "PATCH /apis/apps/v1/namespaces/shop/deployments/%s: HTTP 403: \"%s\": cause %c", name,
                 name, 'A' + cause);
-        refusal_tell(c, &(struct refused){"Deployment", "shop", name, NULL}, &err);
+        report_refusal(c->report, &(struct refused){"Deployment", "shop", name, NULL}, &err);
 }
 
 static int causes(const struct rig *c)
 {
         int count = 0;
         for (int i = 0; i < REFUSALS_MAX; i++)
-                count += c->refusal[i].count > 0;
+                count += c->report->refusal[i].count > 0;
         return count;
 }
 
 static void minutes_pass(struct rig *c, int minutes)
 {
         for (int i = 0; i < REFUSALS_MAX; i++) {
-                c->refusal[i].first.ns -= minutes * INT64_C(60000000000);
-                c->refusal[i].last.ns -= minutes * INT64_C(60000000000);
-                c->refusal[i].told.ns -= minutes * INT64_C(60000000000);
+                c->report->refusal[i].first.ns -= minutes * INT64_C(60000000000);
+                c->report->refusal[i].last.ns -= minutes * INT64_C(60000000000);
+                c->report->refusal[i].told.ns -= minutes * INT64_C(60000000000);
         }
 }
 
@@ -57,16 +57,16 @@ static void one_cause_is_one_entry(void **state)
         for (int i = 0; i < 100; i++)
                 refuse(c, ERR_DENIED, i, 0);
         assert_int_equal(causes(c), 1);
-        assert_int_equal(c->refusal[0].count, 100);
-        assert_true(c->refusal[0].said);
+        assert_int_equal(c->report->refusal[0].count, 100);
+        assert_true(c->report->refusal[0].said);
         refuse(c, ERR_DENIED, 1, 1);
         assert_int_equal(causes(c), 2);
         minutes_pass(c, 10);
         refuse(c, ERR_DENIED, 1, 1);
-        refusal_tick(c);
+        refusal_tick(c->report);
         assert_int_equal(causes(c), 2);
         minutes_pass(c, 1);
-        refusal_tick(c);
+        refusal_tick(c->report);
         assert_int_equal(causes(c), 1); /* the first is over: nobody was refused for it in 11 minutes */
         end(c);
 }
@@ -76,15 +76,15 @@ static void what_passes_is_not_said(void **state)
         (void)state;
         struct rig *c = begin();
         refuse(c, ERR_RETRY, 1, 0);
-        assert_false(c->refusal[0].said);
+        assert_false(c->report->refusal[0].said);
         refuse(c, ERR_RETRY, 2, 0);
-        assert_false(c->refusal[0].said);
+        assert_false(c->report->refusal[0].said);
         minutes_pass(c, 1);
         refuse(c, ERR_RETRY, 1, 0);
-        assert_true(c->refusal[0].said);
+        assert_true(c->report->refusal[0].said);
         refuse(c, ERR_STALE, 1, 1);
         refuse(c, ERR_NOTFOUND, 1, 1);
-        c->stopping = true;
+        leadership_stop(c->leadership);
         refuse(c, ERR_DENIED, 1, 1);
         assert_int_equal(causes(c), 1);
         end(c);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cause.h"
-#include "controller_private.h"
+#include "report_private.h"
 
 enum {
         OVER_MS = 11 * MINUTE_MS, /* longer than any back-off: nobody was refused for that any more */
@@ -21,24 +21,24 @@ static void tell_count(const struct refusal *r, bool over)
                   (const struct kv[]){KV_INT("refused", r->count), KV("error", r->text)}, 2);
 }
 
-static struct refusal *place_for(struct controller *c)
+static struct refusal *place_for(struct report *report)
 {
-        struct refusal *oldest = &c->refusal[0];
+        struct refusal *oldest = &report->refusal[0];
         for (int i = 0; i < REFUSALS_MAX; i++) {
-                if (c->refusal[i].count == 0)
-                        return &c->refusal[i];
-                if (c->refusal[i].last.ns < oldest->last.ns)
-                        oldest = &c->refusal[i];
+                if (report->refusal[i].count == 0)
+                        return &report->refusal[i];
+                if (report->refusal[i].last.ns < oldest->last.ns)
+                        oldest = &report->refusal[i];
         }
         return oldest;
 }
 
-static struct refusal *refusal_find(struct controller *c, uint64_t cause, const struct err *err, struct mono now)
+static struct refusal *refusal_find(struct report *report, uint64_t cause, const struct err *err, struct mono now)
 {
         for (int i = 0; i < REFUSALS_MAX; i++)
-                if (c->refusal[i].count > 0 && c->refusal[i].cause == cause)
-                        return &c->refusal[i];
-        struct refusal *r = place_for(c);
+                if (report->refusal[i].count > 0 && report->refusal[i].cause == cause)
+                        return &report->refusal[i];
+        struct refusal *r = place_for(report);
         *r = (struct refusal){.cause = cause, .first = now, .told = now};
         snprintf(r->text, sizeof r->text, "%s", cause_text(err->text));
         return r;
@@ -49,30 +49,32 @@ static const char *refusal_known(const char *name)
         return name ? name : "";
 }
 
-void refusal_tell(struct controller *c, const struct refused *what, const struct err *err)
+void report_refusal(struct report *report, const struct refused *what, const struct err *err)
 {
-        struct mono now = loop_now(c->loop).mono;
-        if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) || !may_write(c))
+        struct mono now = loop_now(report->loop).mono;
+        if (err->code == ERR_STALE || err->code == ERR_NOTFOUND || cause_is_going_namespace(err) ||
+            !may_write(report->leadership))
                 return; /* read again, or going, or not ours to write any more: nothing anyone has to know */
         const char *const subject[] = {refusal_known(what->ns), refusal_known(what->name),
                                        refusal_known(what->recommendation), NULL};
-        struct refusal *r = refusal_find(c, cause_digest(err, subject), err, now);
+        struct refusal *r = refusal_find(report, cause_digest(err, subject), err, now);
         bool passing = err->code == ERR_RETRY && (now.ns - r->first.ns) / 1000000 < PASSING_MS;
         r->count++;
         r->last = now;
-        if (r->said || passing || outage_told(c, err)) /* the last: the log has told of this server already */
+        if (r->said || passing ||
+            report_outage_told(report, err)) /* the last: the log has told of this server already */
                 return;
         r->said = true;
         log_warn("write refused, will try again; more of this are only counted", KV("namespace", what->ns),
                  KV("kind", what->kind), KV("name", what->name), KV("code", err_name(err->code)), KV("error", r->text),
-                 KV("cure", cause_cure(err)), KV_INT("cycle", c->cycle));
+                 KV("cure", cause_cure(err)), KV_INT("cycle", report->cycle));
 }
 
-void refusal_tick(struct controller *c)
+void refusal_tick(struct report *report)
 {
-        struct mono now = loop_now(c->loop).mono;
+        struct mono now = loop_now(report->loop).mono;
         for (int i = 0; i < REFUSALS_MAX; i++) {
-                struct refusal *r = &c->refusal[i];
+                struct refusal *r = &report->refusal[i];
                 bool over = (now.ns - r->last.ns) / 1000000 >= OVER_MS;
                 if (r->count == 0 || (!over && (now.ns - r->told.ns) / 1000000 < AGAIN_MS))
                         continue;

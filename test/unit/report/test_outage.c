@@ -11,6 +11,7 @@
 #include "../../support/tmp.h"
 
 enum { FEW = 3 };
+static struct watch_health watch[FEW];
 
 static void begin(struct rig *c)
 {
@@ -25,31 +26,32 @@ static void begin(struct rig *c)
         assert_true(fputs(kubeconfig, f) >= 0);
         assert_int_equal(fclose(f), 0);
         rig_begin(c);
-        c->watches = FEW;
-        if (access_load(&where, &c->access, &err) < 0)
+        if (access_load(&where, &c->report->access, &err) < 0)
                 fail_msg("%s", err.text);
-        for (int i = 0; i < FEW; i++)
-                c->watch[i] = (struct watch){.controller = c, .what = "pods"};
+        for (int i = 0; i < FEW; i++) {
+                watch[i] = (struct watch_health){.what = "pods"};
+                report_watch(c->report, &watch[i]);
+        }
 }
 
 static void end(struct rig *c)
 {
-        access_free(c->access);
+        access_free(c->report->access);
         rig_end(c);
 }
 
-static void fail_by(struct rig *c, int watch, const char *cause)
+static void fail_by(struct rig *c, int number, const char *cause)
 {
         struct err err;
         err_set(&err, ERR_RETRY, "watch '/api/v1/pods': GET /api/v1/pods: %s", cause);
-        outage_begin(&c->watch[watch], &err);
+        report_watch_fails(c->report, &watch[number], &err);
 }
 
 static void gather(struct rig *c)
 {
-        void (*fire)(void *arg) = c->outage_timer.fire;
-        loop_timer_stop(c->loop, &c->outage_timer);
-        fire(c);
+        void (*fire)(void *arg) = c->report->outage_timer.fire;
+        loop_timer_stop(c->loop, &c->report->outage_timer);
+        fire(c->report);
 }
 
 /* It fails by another cause for a while, and then by the first again: that is one watch, not two. */
@@ -62,18 +64,18 @@ static void test_back_to_the_first_cause(void **state)
         fail_by(&c, 1, "no answer");
         gather(&c);
         fail_by(&c, 2, "no answer");
-        assert_int_equal(c.outages, 1);
-        assert_int_equal(c.watch[0].outage_size, FEW);
+        assert_int_equal(c.report->outages, 1);
+        assert_int_equal(watch[0].outage_size, FEW);
         fail_by(&c, 1, "a bad answer");
         gather(&c);
-        assert_int_equal(c.outages, 2);
-        assert_int_equal(c.watch[1].outage_size, 1);
-        assert_int_equal(c.watch[0].outage_size, FEW - 1);
+        assert_int_equal(c.report->outages, 2);
+        assert_int_equal(watch[1].outage_size, 1);
+        assert_int_equal(watch[0].outage_size, FEW - 1);
         fail_by(&c, 1, "no answer");
-        assert_int_equal(c.watch[1].outage, c.watch[0].outage);
-        assert_int_equal(c.watch[0].outage_size, FEW);
-        assert_int_equal(c.watch[1].outage_size, FEW);
-        assert_true(outage_told(&c, &(struct err){ERR_RETRY, "no answer"}));
+        assert_int_equal(watch[1].outage, watch[0].outage);
+        assert_int_equal(watch[0].outage_size, FEW);
+        assert_int_equal(watch[1].outage_size, FEW);
+        assert_true(report_outage_told(c.report, &(struct err){ERR_RETRY, "no answer"}));
         end(&c);
 }
 

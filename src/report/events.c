@@ -1,12 +1,12 @@
 /*
- * Events on a target: what was done to it, what was deployed, and what holds a change back.
+ * Events on a target: what was done to it, and what was deployed.
  */
 #include <string.h>
 
 #include "base/buf.h"
-#include "controller_private.h"
+#include "report_private.h"
 
-void tell_event(struct controller *c, const struct target *t, bool warning, const char *reason, const char *note)
+void report_event(struct report *report, const struct target *t, bool warning, const char *reason, const char *note)
 {
         AUTO(mem_free) char *uid = t->workload ? workload_uid(t->workload) : NULL;
         char *api_version = *t->group ? mem_printf("%s/%s", t->group, t->version) : mem_string(t->version);
@@ -21,35 +21,9 @@ void tell_event(struct controller *c, const struct target *t, bool warning, cons
                 .action = "Apply",
                 .note = note,
         };
-        if (may_write(c))
-                event_emit(c->events, &e, loop_now(c->loop));
+        if (may_write(report->leadership))
+                event_emit(report->events, &e, loop_now(report->loop));
         mem_free(api_version);
-}
-
-/* What an owner wants to hear of. A young history, a small change, a cooldown are the way of the thing; they are in the
- * status. */
-static bool worth_telling(enum reason hold)
-{
-        return hold == REASON_HPA_HOLD || hold == REASON_ROLLOUT_BLOCKED || hold == REASON_ORPHANED ||
-               hold == REASON_MANAGED || hold == REASON_QUOTA || hold == REASON_OTHER_AUTOSCALER ||
-               hold == REASON_CONTESTED || hold == REASON_BUDGET;
-}
-
-/* Once, when it begins: when the condition that is about to be written says another reason than the one that stands. */
-void tell_hold(struct controller *c, const struct target *t, const struct plan *p)
-{
-        const struct plan_condition *applied = plan_condition(p, "Applied");
-        enum reason hold = p->orphaned ? REASON_ORPHANED : p->hold;
-        const struct published *before = t->published;
-        if (!applied || applied->status || !(worth_telling(hold) || p->resize.stuck))
-                return;
-        for (int i = 0; before && i < before->conditions; i++)
-                if (strcmp(before->condition[i].type, "Applied") == 0 &&
-                    strcmp(before->condition[i].reason, applied->reason) == 0)
-                        return;
-        bool fails = p->resize.stuck && (p->resize.refused || p->resize.worst == RESIZE_INFEASIBLE);
-        tell_event(c, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
-                   applied->message);
 }
 
 /* --- what was deployed: told of what is seen, whoever answered the deploy, and once it was let in --- */
@@ -57,8 +31,8 @@ void tell_hold(struct controller *c, const struct target *t, const struct plan *
 enum { CHANGES_MAX = 900 };
 
 /* "app cpu 2 -> 158m, app memory 1Gi -> 175Mi" */
-static void add_change(struct buf *changes, const char *container, enum resource r, struct amount from,
-                       struct amount to)
+static void events_add_change(struct buf *changes, const char *container, enum resource r, struct amount from,
+                              struct amount to)
 {
         char before[QUANTITY_TEXT_MAX] = "none", after[QUANTITY_TEXT_MAX] = "none";
         if (from.set == to.set && (!from.set || from.value == to.value))
@@ -72,14 +46,15 @@ static void add_change(struct buf *changes, const char *container, enum resource
 }
 
 /* Of what was there when this life began, a former one has told. */
-static void tell_deploy(struct controller *c, const struct target *t, const char *reason, const struct buf *changes)
+static void events_deployed(struct report *report, const struct target *t, const char *reason,
+                            const struct buf *changes)
 {
         AUTO(mem_free) char *note = mem_printf("deployed with %s", changes->data);
-        if (c->count.cycles > 0)
-                tell_event(c, t, false, reason, note);
+        if (report->cycle_ended)
+                report_event(report, t, false, reason, note);
 }
 
-void tell_deployed(struct controller *c, const struct target *t)
+void report_deployed(struct report *report, const struct target *t)
 {
         const struct record_set *original = &t->workload->original, *applied = &t->workload->applied;
         AUTO(buf_release) struct buf changes;
@@ -91,24 +66,24 @@ void tell_deployed(struct controller *c, const struct target *t)
                                 from = &original->row[k];
                 for (enum resource r = CPU; r < RESOURCES; r++)
                         if (to->request[r].set)
-                                add_change(&changes, to->container, r, from ? from->request[r] : (struct amount){0},
-                                           to->request[r]);
+                                events_add_change(&changes, to->container, r,
+                                                  from ? from->request[r] : (struct amount){0}, to->request[r]);
         }
         if (changes.len)
-                tell_deploy(c, t, "Deployed", &changes);
+                events_deployed(report, t, "Deployed", &changes);
 }
 
-static void add_pod(struct buf *changes, const struct workload *wl, const struct pod *p)
+static void events_add_pod(struct buf *changes, const struct workload *wl, const struct pod *p)
 {
         for (int i = 0; i < p->containers; i++)
                 for (int k = 0; k < wl->containers; k++)
                         for (enum resource r = CPU; r < RESOURCES && wl->container[k].name == p->container[i].name; r++)
-                                add_change(changes, p->container[i].name, r, wl->container[k].request[r],
-                                           pod_request(&p->container[i], r));
+                                events_add_change(changes, p->container[i].name, r, wl->container[k].request[r],
+                                                  pod_request(&p->container[i], r));
 }
 
 /* Pods of one template are alike: what is the same as of the one before is not said again. */
-void tell_admitted(struct controller *c, struct target *t)
+void report_admitted(struct report *report, struct target *t)
 {
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->admitted)
@@ -116,10 +91,15 @@ void tell_admitted(struct controller *c, struct target *t)
                 p->admitted = false;
                 AUTO(buf_release) struct buf changes;
                 buf_init(&changes, CHANGES_MAX);
-                add_pod(&changes, t->workload, p);
+                events_add_pod(&changes, t->workload, p);
                 uint64_t digest = digest_bytes(0, buf_text(&changes).p, changes.len);
                 if (changes.len && digest != t->admitted_digest)
-                        tell_deploy(c, t, "Admitted", &changes);
+                        events_deployed(report, t, "Admitted", &changes);
                 t->admitted_digest = changes.len ? digest : t->admitted_digest;
         }
+}
+
+uint64_t report_events_dropped(const struct report *report)
+{
+        return event_dropped(report->events);
 }

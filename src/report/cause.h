@@ -2,8 +2,8 @@
  * What errors have in common: the same cause meets many watches and many writes, each with a text of its own. The log
  * tells a cause once.
  */
-#ifndef HALFLIFE_CONTROL_CAUSE_H
-#define HALFLIFE_CONTROL_CAUSE_H
+#ifndef HALFLIFE_REPORT_CAUSE_H
+#define HALFLIFE_REPORT_CAUSE_H
 
 #include <stdbool.h>
 #include <stdint.h>
