@@ -255,7 +255,7 @@ static void apply_refused(struct applying *a, const struct client_answer *answer
 {
         struct target *t = a->target;
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
-                budget_refund(a->controller, t, a->payer, a->cost);
+                budget_refund(a->controller->safety, t, a->payer, a->cost);
         if (answer->err.code == ERR_DENIED && apply_denied(t, answer->err.text))
                 report_event(a->controller->report, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
@@ -283,7 +283,7 @@ static void apply_patched(void *arg, const struct client_answer *answer)
         apply_remember(a, answer->body, admitted);
         (void)apply_denied(t, NULL);
         if (changed[0]) {
-                contest_changed(c, t, changed);
+                conflict_changed(c->safety, t, changed);
                 report_event(c->report, t, true, "Contested", changed);
         } else {
                 checkpointer_apply_state(c->checkpointer, t);
@@ -317,7 +317,7 @@ static void apply_fetched(void *arg, const struct client_answer *answer)
         }
         struct plan plan;
         decide(c, t, &plan);
-        contest_watch(c, t, &plan); /* put back by somebody, and read here before the watch tells it */
+        conflict_watch(c->safety, t, &plan); /* put back by somebody, and read here before the watch tells it */
         if (t->apply_state.contested_ms > plan.now.ms && !plan.contested)
                 decide(c, t, &plan);
         if (!plan.apply || plan_retunes(&plan) || !may_write(c->leadership)) {
@@ -334,7 +334,7 @@ static void apply_fetched(void *arg, const struct client_answer *answer)
                 return;
         }
         a->payer = mem_string(t->profile ? t->profile->key : "");
-        a->cost = budget_spend(c, &plan);
+        a->cost = budget_spend(c->safety, &plan);
         a->before = guard_state_survey(t);
         patch_send(c->client, a->path, patch, false, apply_patched, a);
         json_decref(patch);

@@ -22,7 +22,7 @@ static struct plan_facts controller_facts_of(const struct controller *c)
                 .apply_never = c->options.live.apply_never,
                 .source_away = report_usage_source(c->report)->away || watch_blind(c) != NULL,
                 .budget_left = true,
-                .fuse_blown = c->fuse.blown != NULL,
+                .fuse_blown = fuse_blown(c->safety) != NULL,
         };
 }
 
@@ -31,7 +31,7 @@ void decide(struct controller *c, struct target *t, struct plan *ret)
 {
         struct plan_facts facts = controller_facts_of(c);
         reconcile(&c->cache, t, &facts, &c->plans, ret);
-        if (ret->apply && !budget_allows(c, ret)) {
+        if (ret->apply && !budget_allows(c->safety, ret)) {
                 facts.budget_left = false;
                 reconcile(&c->cache, t, &facts, &c->plans, ret);
         }
@@ -144,7 +144,7 @@ static void decide_target(struct controller *c, struct target *t)
                 adopt_policy(t);
         apply_state_adopt(c, t);
         report_admitted(c->report, t);
-        canary_follow(c, t);
+        canary_follow(c->safety, t);
         decide(c, t, &plan);
         if (!t->profile && !plan.orphaned) {
                 work_add(c, t); /* its Recommendation goes */
@@ -152,10 +152,10 @@ static void decide_target(struct controller *c, struct target *t)
         }
         remember_weights(t, &plan);
         t->resizing = plan.resize.goes_on;
-        contest_watch(c, t, &plan);
-        if (guard_watch(c, t, &plan))
+        conflict_watch(c->safety, t, &plan);
+        if (guard_watch(c->safety, t, &plan))
                 decide(c, t, &plan);
-        canary_watch(c, t, &plan);
+        canary_watch(c->safety, t, &plan);
         controller_tally(c, &plan);
         snapshot_show_target(c, &plan);
         if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
@@ -173,9 +173,7 @@ static void controller_settle(struct controller *c)
         watch_kinds(c);
         resize_settle(c);
         windows_settle(c);
-        budget_settle(c);
-        fuse_settle(c);
-        canary_settle(c);
+        safety_settle(c->safety);
 }
 
 static void decide_begin(struct controller *c)
@@ -361,6 +359,12 @@ static void lease_lost(void *arg, const struct err *why)
         client_drop_writes(c->client, "the Lease was lost");
 }
 
+static const char *lease_noted(void *arg, const char *uid, const char *note)
+{
+        struct controller *c = arg;
+        return fuse_noted(c->safety, uid, note);
+}
+
 static void lease_trouble(void *arg, const struct err *err)
 {
         struct controller *c = arg;
@@ -530,7 +534,7 @@ static void controller_begin(struct controller *c)
                 .lost = lease_lost,
                 .trouble = lease_trouble,
                 .note = ANNOTATION_FUSE,
-                .noted = fuse_noted,
+                .noted = lease_noted,
                 .arg = c,
         };
         if (c->options.leader_elect)
@@ -549,17 +553,13 @@ static void controller_begin(struct controller *c)
 static void note_loaded(void *arg, struct text name, struct text value)
 {
         struct controller *c = arg;
-        if (text_is(name, "fuse"))
-                fuse_load(c, value);
-        else if (text_is(name, "budget"))
-                budget_load(c, value);
+        safety_load(c->safety, name, value);
 }
 
 static void database_replaced(void *arg)
 {
         struct controller *c = arg;
-        budget_store(c);
-        fuse_store(c);
+        safety_store(c->safety);
 }
 
 static void target_forgotten(void *arg, struct target *t)
@@ -595,6 +595,8 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         *err = (struct err){0};
         c->skew = clock_skew_new(l);
         c->checkpointer = checkpointer_new(l, &c->cache, c->skew, &c->options.live, c->options.database, &kept);
+        c->safety = safety_new(
+                &(struct safety_options){l, &c->cache, &c->options.live, c->checkpointer, c->leadership, c->report});
         if (!o->replica)
                 checkpointer_open(c->checkpointer, err);
         else if (o->learner_url && upstream_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
@@ -696,10 +698,7 @@ void controller_free(struct controller *c)
         leadership_free(c->leadership);
         client_free(c->client);
         queue_free(c->work);
-        for (size_t i = 0; i < c->spendings; i++)
-                mem_free(c->spent[i].profile);
-        mem_free(c->spent);
-        fuse_release(&c->fuse);
+        safety_free(c->safety);
         mem_free(c->poll_ns);
         mem_free(c->skew);
         watch_guests_forget(c);

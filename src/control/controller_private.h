@@ -19,8 +19,8 @@
 #include "cache/checkpointer.h"
 #include "cache/clock_skew.h"
 #include "cache/guard_state.h"
+#include "cache/oom_kill.h"
 #include "control/controller.h"
-#include "core/fuse.h"
 #include "custom_metrics/custom_metrics_server.h"
 #include "http/prometheus_text.h"
 #include "http/server.h"
@@ -31,6 +31,7 @@
 #include "plan/plan.h"
 #include "publish.h"
 #include "report/report.h"
+#include "safety/safety.h"
 #include "serving/upstream.h"
 #include "serving/webhook_certificate.h"
 #include "store/store.h"
@@ -64,31 +65,14 @@ struct guest {
         char trouble[ERR_TEXT_MAX];
 };
 
-struct spending {
-        int64_t at_ms, millicores;
-        char *profile; /* its key */
-};
-
-/* Guards that fired, and what came of too many (fuse.c). */
-struct fuse {
-        char *blown;                /* when and why, as the Lease says it; NULL: it is whole */
-        int64_t blown_ms, reset_ms; /* the last reset; 0: none */
-        int64_t *at_ms;             /* of guards, the oldest first */
-        char **name;                /* whose: "ns/Kind/name" */
-        int guards;
-        char *shown;                   /* UID of the Lease that was seen to say so; NULL */
-        char reset[WALL_TEXT_MAX + 8]; /* what it is to say of a reset */
-};
-
 enum { CODE_NONE, CODE_2XX, CODE_3XX, CODE_4XX, CODE_409, CODE_429, CODE_5XX, CODES };
 enum { VERBS = 8 }; /* telemetry.c names them */
 
 struct counters {
         uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
         uint64_t requests[VERBS][CODES];
-        uint64_t cycles, polls_failed, kills, kills_not_believed, applied, retuned, conflicts;
+        uint64_t cycles, polls_failed, kills, kills_not_believed, applied, retuned;
         uint64_t resizes, raises, resizes_refused;
-        uint64_t guards[GUARD_CAUSES];
         struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
 };
@@ -147,14 +131,10 @@ struct controller {
         /* doing */
         struct queue *work;
         int writing;
-        struct fuse fuse;
-        bool canaries;       /* some profile had them at the last canary_settle */
+        struct safety *safety;
         struct lease *lease; /* NULL: no election */
         struct leadership *leadership;
         struct report *report;
-        struct spending *spent;
-        size_t spendings;
-        int64_t spent_millicores, rolling; /* of the whole cluster */
 
         /* storing */
         struct clock_skew *skew;
@@ -207,7 +187,6 @@ enum sample_verdict ingest_put(struct controller *c, struct history *h, struct s
 void dimension_fold(struct controller *c, struct pod *p, const struct pod_metrics_view *m); /* the pod has more */
 void dimension_polled(struct controller *c); /* all of a poll is folded: the namespaces' sums, and minutes that ran */
 /* A kill counts in the history of the pod as well. False: it has none. */
-struct oom_kill;
 bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc,
                     const struct oom_kill *k);
 /* Stores the number of a kill that was not believed. */
@@ -229,13 +208,6 @@ void scrape_stop(struct controller *c);
 /* oom.c */
 void oom_count(struct controller *c);    /* after a settle */
 void oom_seen_now(struct controller *c); /* after a pod was taken in, or out */
-struct oom_kill {
-        const char *container; /* interned */
-        struct wall at;
-        enum kill_cause cause; /* one that is believed */
-        int64_t untold;        /* ends of the container before it that nobody told of, put down to the same */
-        double limit;          /* bytes, where the limit was the cause; else 0 */
-};
 /* What a probe had killed of p is asked for; false: too many questions are under way. oom_probe_told once it is known,
  * or cannot be. */
 bool probe_ask(struct controller *c, struct pod *p);
@@ -271,53 +243,6 @@ void raise_see(const struct history *h, struct pod *p, int container, const stru
 
 /* deed.c */
 void apply_state_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */
-
-/* contest.c */
-void contest_watch(struct controller *c, struct target *t, const struct plan *p); /* sees resets */
-void contest_changed(struct controller *c, struct target *t, const char *what);   /* admission changed our patch */
-
-/* canary.c */
-void canary_settle(struct controller *c); /* after budget_settle: who comes first, and who waits */
-/* What was decided of a target tells since when its last change stands. */
-void canary_watch(struct controller *c, struct target *t, const struct plan *p);
-/* Before something is set on pods: what those keep and new ones get that it is not tried on, as JSON (the caller's);
- * NULL: all get it. */
-char *canary_rest(const struct controller *c, const struct plan *p);
-void canary_follow(struct controller *c, struct target *t); /* before it is decided: which pods come first, or all */
-
-/* guard.c */
-/* We changed it: it is watched from now on. before: guard_state_survey's, taken over; made before the server was told.
- */
-void guard_changed(struct target *t, struct guard_state *before, struct wall now);
-void guard_deployed(struct target *t, struct wall now); /* requests of ours came otherwise; before the deed tells */
-/* A pod was evicted for memory, or a container of it killed; t NULL: nothing. Before that is stored. */
-void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k);
-/* Did the last change do harm? Then it is held from now on, and to be decided about afresh. */
-bool guard_watch(struct controller *c, struct target *t, const struct plan *p); /* only whoever writes looks */
-bool guard_look(struct controller *c, struct target *t, const struct plan *p);
-
-/* fuse.c */
-/* A guard fired on a target. owner_changed: soon after a change of its owner's own, so that it does not count. */
-void fuse_count(struct controller *c, struct target *t, bool owner_changed);
-void fuse_settle(struct controller *c); /* settings may reset it */
-void fuse_store(struct controller *c);
-void fuse_load(struct controller *c, struct text value);
-void fuse_release(struct fuse *f);
-/* What the Lease says; *ret_at_ms: since when, 0 where that cannot be read. Anything but a reset says that it is blown.
- */
-enum fuse_word fuse_read(struct text note, int64_t *ret_at_ms);
-/* The Lease was seen with this annotation (NULL: none): what it is to say instead; NULL: nothing else. */
-const char *fuse_noted(void *arg, const char *uid, const char *note);
-
-/* budget.c */
-void budget_settle(struct controller *c); /* counts afresh what is rolling and what the last hour spent */
-void budget_store(struct controller *c);
-void budget_load(struct controller *c, struct text value);
-bool budget_allows(const struct controller *c, const struct plan *p);
-/* Returns what it costs: millicores of request changed, over all replicas. */
-int64_t budget_spend(struct controller *c, const struct plan *p);
-/* The change was refused: what it cost its profile (by key) is free again, from the next settle on. */
-void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost);
 
 /* standing.c */
 void standing_publish(struct controller *c);

@@ -123,7 +123,7 @@ static void learn_kill(struct controller *c, struct history *h, struct pod *p, s
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
         oom_note(c, h->target, k);
-        guard_killed(c, h->target, p, k);
+        guard_killed(c->safety, h->target, p, k);
         checkpointer_kill(c->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
 }
 
@@ -169,7 +169,7 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                                    .cause = cause,
                                    .untold = untold,
                                    .limit = cause == KILL_LIMIT ? (double)f.limit.value : 0};
-        guard_killed(c, p->more ? p->more->single : NULL, p, &k);
+        guard_killed(c->safety, p->more ? p->more->single : NULL, p, &k);
         bool counted = dimension_kill(c, p, pc, &k);
         if (h)
                 learn_kill(c, h, p, pc, &k);

@@ -111,8 +111,8 @@ void resize_set(struct controller *c, const struct plan *p)
         struct target *t = p->target;
         char note[512] = "";
         AUTO(json_decref) json_t *list = resize_settings(p, note, sizeof note);
-        char *rest = canary_rest(c, p);
-        (void)budget_spend(c, p);
+        char *rest = canary_rest(c->safety, p);
+        (void)budget_spend(c->safety, p);
         t->apply_state.changed_ms = p->now.ms;
         t->apply_state.digest = t->workload->digest;
         t->resizing = true;

@@ -149,7 +149,7 @@ struct snapshot *snapshot_end(struct controller *c)
         snapshot_add_other_autoscalers(&c->cache, v);
         v->at = loop_now(c->loop).wall;
         v->apply_never = c->options.live.apply_never;
-        v->fuse_blown |= c->fuse.blown != NULL; /* a replica has read it already */
+        v->fuse_blown |= fuse_blown(c->safety) != NULL; /* a replica has read it already */
         const struct usage_source *source = report_usage_source(c->report);
         if (source->away) {
                 v->source_error = arena_text(&v->arena, text_of(source->error));

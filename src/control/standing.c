@@ -102,10 +102,10 @@ static void standing_judge(struct controller *c, const struct profile *p, struct
         } else if (blind) {
                 v->degraded_reason = "CannotSee";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "nothing is applied: %.400s", blind);
-        } else if (c->fuse.blown) {
+        } else if (fuse_blown(c->safety)) {
                 v->degraded_reason = "Fuse";
                 snprintf(v->degraded_message, sizeof v->degraded_message,
-                         "nothing new is applied until halflife resume --fuse: %.400s", c->fuse.blown);
+                         "nothing new is applied until halflife resume --fuse: %.400s", fuse_blown(c->safety));
         } else if (p->trouble) {
                 v->degraded_reason = "UnknownTimeZone";
                 snprintf(v->degraded_message, sizeof v->degraded_message, "%s", p->trouble);

@@ -249,7 +249,7 @@ static void telemetry_guards(struct buf *out, const struct controller *c)
         metric_family(out, &metrics[M_GUARDS]);
         for (int g = GUARD_NONE + 1; g < GUARD_CAUSES; g++)
                 telemetry_labelled(out, M_GUARDS, "cause", guard_cause_name((enum guard_cause)g),
-                                   (double)c->count.guards[g]);
+                                   (double)safety_counts(c->safety)->guards[g]);
 }
 
 static void telemetry_seconds(struct buf *out, enum metric_id id, const struct metric_seconds *s)
@@ -320,11 +320,11 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_one(out, M_RESIZES, (double)c->count.resizes);
         telemetry_one(out, M_RESIZES_REFUSED, (double)c->count.resizes_refused);
         telemetry_one(out, M_RAISES, (double)c->count.raises);
-        telemetry_one(out, M_CONFLICTS, (double)c->count.conflicts);
+        telemetry_one(out, M_CONFLICTS, (double)safety_counts(c->safety)->conflicts);
         telemetry_guards(out, c);
         telemetry_one(out, M_CHECKPOINT_BYTES, (double)stored.file_bytes);
         telemetry_one(out, M_CHECKPOINT_ERRORS, (double)stored.errors);
-        telemetry_one(out, M_FUSE_BLOWN, c->fuse.blown != NULL);
+        telemetry_one(out, M_FUSE_BLOWN, fuse_blown(c->safety) != NULL);
         telemetry_one(out, M_DATABASE_UP, stored.writes);
         telemetry_one(out, M_PODS, (double)c->cache.pods.count);
         telemetry_one(out, M_HISTORIES, histories_of(c));

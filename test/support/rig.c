@@ -3,17 +3,13 @@
 static void rig_note_loaded(void *arg, struct text name, struct text value)
 {
         struct rig *c = arg;
-        if (text_is(name, "fuse"))
-                fuse_load(c, value);
-        else if (text_is(name, "budget"))
-                budget_load(c, value);
+        safety_load(c->safety, name, value);
 }
 
 static void rig_database_replaced(void *arg)
 {
         struct rig *c = arg;
-        budget_store(c);
-        fuse_store(c);
+        safety_store(c->safety);
 }
 
 static void rig_changed(void *arg)
@@ -32,13 +28,15 @@ void rig_begin(struct rig *c)
         c->report = report_new(c->loop, NULL, NULL, c->leadership, "rig");
         c->skew = clock_skew_new(c->loop);
         c->checkpointer = checkpointer_new(c->loop, &c->cache, c->skew, &c->options.live, NULL, &callbacks);
+        c->safety = safety_new(&(struct safety_options){c->loop, &c->cache, &c->options.live, c->checkpointer,
+                                                        c->leadership, c->report});
 }
 
 void rig_follow(struct rig *c)
 {
         leadership_free(c->leadership);
         c->leadership = leadership_new(true, rig_changed, c);
-        c->report->leadership = c->leadership;
+        c->report->leadership = c->safety->leadership = c->leadership;
 }
 
 void rig_open_database(struct rig *c, const char *path)
@@ -61,10 +59,7 @@ void rig_end(struct rig *c)
         loop_turn(c->loop, 0);
         report_free(c->report);
         leadership_free(c->leadership);
-        for (size_t i = 0; i < c->spendings; i++)
-                mem_free(c->spent[i].profile);
-        mem_free(c->spent);
-        fuse_release(&c->fuse);
+        safety_free(c->safety);
         arena_release(&c->plans);
         mem_free(c->skew);
         cache_release(&c->cache);

@@ -369,7 +369,7 @@ static void test_numbers(void **state)
                 assert_in_range(d->guard->until_ms, 0, now + week);
                 assert_in_range(d->contest_step_ms, 0, week);
                 assert_in_range(d->resets, 0, 2);
-                contest_changed(&c, t, "changed to 500m by admission");
+                conflict_changed(c.safety, t, "changed to 500m by admission");
                 assert_in_range(d->contest_step_ms, DAY_MS, week);
                 life_end(&c);
         }
@@ -413,9 +413,10 @@ static void test_damaged_while_open(void **state)
 
         life_begin(&c, path);
         look(&c);
-        c.spent = MEM_NEW(struct spending);
-        c.spent[c.spendings++] = (struct spending){.at_ms = at, .millicores = 7, .profile = mem_string("team")};
-        budget_store(&c); /* a write, after which no page is remembered */
+        c.safety->spent = MEM_NEW(struct spending);
+        c.safety->spent[c.safety->spendings++] =
+                (struct spending){.at_ms = at, .millicores = 7, .profile = mem_string("team")};
+        budget_store(c.safety); /* a write, after which no page is remembered */
         await_store(&c);
         damage(path);
         checkpointer_apply_state(c.checkpointer, shop_target(&c.cache));
@@ -430,8 +431,8 @@ static void test_damaged_while_open(void **state)
         look(&c);
         assert_int_equal(learned(&c)->samples, 1);
         assert_int_equal(shop_target(&c.cache)->apply_state.changed_ms, at);
-        assert_int_equal(c.spendings, 1);
-        assert_int_equal(c.spent[0].millicores, 7);
+        assert_int_equal(c.safety->spendings, 1);
+        assert_int_equal(c.safety->spent[0].millicores, 7);
         life_end(&c);
 }
 
@@ -454,7 +455,7 @@ static void test_kills_outlive_damage(void **state)
                         shop_pod(&c.cache, 1, 1, at);
                         look(&c);
                 }
-                budget_store(&c); /* a write, after which no page is remembered */
+                budget_store(c.safety); /* a write, after which no page is remembered */
                 await_store(&c);
                 damage(path);
                 checkpointer_apply_state(c.checkpointer, shop_target(&c.cache));

@@ -25,7 +25,7 @@ static void begin(struct guarded *s, enum apply_mode mode, enum apply_at at)
 static bool look(struct guarded *s, int at_minute)
 {
         s->plan.now.ms = minute(at_minute);
-        return guard_look(&s->c, &s->t, &s->plan);
+        return guard_look(s->c.safety, &s->t, &s->plan);
 }
 
 /* --- the fuse counts what no release came with --- */
@@ -62,7 +62,7 @@ static void harm(struct guarded *s, enum harm h, int at_minute)
         if (h == RESTARTED)
                 s->pod[0].restarts = 2;
         else
-                guard_killed(&s->c, &s->t, &s->pod[0], &k);
+                guard_killed(s->c.safety, &s->t, &s->pod[0], &k);
 }
 
 static void test_what_the_fuse_counts(void **state)
@@ -80,8 +80,8 @@ static void test_what_the_fuse_counts(void **state)
                         if (rows[i].mode == APPLY_ON_DEPLOY)
                                 guard_deployed(&s.t, (struct wall){changed_ms});
                         harm(&s, rows[i].harm, 10);
-                        if (!look(&s, 11) || s.c.fuse.guards != rows[i].counted)
-                                fail_msg("%s: %d counted", rows[i].what, s.c.fuse.guards);
+                        if (!look(&s, 11) || s.c.safety->fuse.guards != rows[i].counted)
+                                fail_msg("%s: %d counted", rows[i].what, s.c.safety->fuse.guards);
                         guarded_clear(&s);
                 }
 }
@@ -140,7 +140,7 @@ static void test_the_newest_kill_counts(void **state)
         harm(&s, EVICTED, 10);
         harm(&s, KILLED, 9); /* heard of later */
         s.plan.now.ms = minute(11);
-        assert_false(guard_watch(&s.c, &s.t, &s.plan)); /* who holds no Lease looks on */
+        assert_false(guard_watch(s.c.safety, &s.t, &s.plan)); /* who holds no Lease looks on */
         assert_int_equal(s.t.apply_state.guard->kill.cause, KILL_EVICTION);
         assert_int_equal(s.t.apply_state.guard->kill.at.ms, minute(10));
         assert_true(look(&s, 12));
@@ -199,20 +199,20 @@ static void test_kills_at_the_limit(void **state)
         const struct oom_kill before = {.container = "app", .at = {changed_ms - SECOND_MS}, .cause = KILL_LIMIT},
                               since = {.container = "app", .at = {changed_ms}, .cause = KILL_LIMIT};
         begin(&s, APPLY_ROLLOUT, AT_POD);
-        guard_killed(&s.c, NULL, &s.pod[0], &since); /* of no target */
-        guard_killed(&s.c, &s.t, &s.pod[0], &since); /* nothing was changed yet */
+        guard_killed(s.c.safety, NULL, &s.pod[0], &since); /* of no target */
+        guard_killed(s.c.safety, &s.t, &s.pod[0], &since); /* nothing was changed yet */
         assert_null(s.t.apply_state.guard);
         target_guard_state(&s.t)->cause = GUARD_EVICTED; /* and it was taken back once */
-        guard_killed(&s.c, &s.t, &s.pod[0], &since);
+        guard_killed(s.c.safety, &s.t, &s.pod[0], &since);
         assert_int_equal(s.t.apply_state.guard->by_limit, 0);
         s.t.apply_state.changed_ms = changed_ms + WITHIN_SECOND;
         guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){s.t.apply_state.changed_ms});
-        guard_killed(&s.c, &s.t, &s.pod[0], &before);
+        guard_killed(s.c.safety, &s.t, &s.pod[0], &before);
         assert_int_equal(s.t.apply_state.guard->by_limit, 0);
-        guard_killed(&s.c, &s.t, &s.pod[0], &since);
+        guard_killed(s.c.safety, &s.t, &s.pod[0], &since);
         assert_int_equal(s.t.apply_state.guard->by_limit, 1);
         s.t.workload = NULL;
-        guard_killed(&s.c, &s.t, &s.pod[0], &since);
+        guard_killed(s.c.safety, &s.t, &s.pod[0], &since);
         assert_int_equal(s.t.apply_state.guard->by_limit, 1);
         guarded_clear(&s);
 }
@@ -230,7 +230,7 @@ static void test_how_long_after(void **state)
                 guard_changed(&s.t, guard_state_survey(&s.t), (struct wall){changed_ms});
                 const struct oom_kill k = {
                         .container = "app", .at = {changed_ms + row[i].seconds * SECOND_MS}, .cause = KILL_EVICTION};
-                guard_killed(&s.c, &s.t, &s.pod[0], &k);
+                guard_killed(s.c.safety, &s.t, &s.pod[0], &k);
                 assert_true(look(&s, 60));
                 if (!strstr(s.t.apply_state.guard->why, row[i].want))
                         fail_msg("%d s: %s", row[i].seconds, s.t.apply_state.guard->why);
@@ -256,7 +256,7 @@ static void test_untold_since_the_change(void **state)
                                            .at = {changed_ms + MINUTE_MS},
                                            .cause = KILL_LIMIT,
                                            .untold = row[i].untold};
-                guard_killed(&s.c, &s.t, &s.pod[0], &k);
+                guard_killed(s.c.safety, &s.t, &s.pod[0], &k);
                 if (guard_state_restarts(&s.t) != row[i].left)
                         fail_msg("row %zu: %lld", i, (long long)guard_state_restarts(&s.t));
                 s.pod[0].restarts += 10; /* what comes after is no more masked by it */

@@ -28,13 +28,13 @@ static bool look(struct guarded *s, int64_t at_ms)
 {
         s->plan.now.ms = at_ms;
         s->plan.guarded = guard_holds(&s->t, s->plan.now);
-        return guard_look(&s->c, &s->t, &s->plan);
+        return guard_look(s->c.safety, &s->t, &s->plan);
 }
 
 static void killed(struct guarded *s, int64_t at_ms, enum kill_cause cause)
 {
         const struct oom_kill k = {.container = "app", .at = {at_ms}, .cause = cause};
-        guard_killed(&s->c, &s->t, &s->pod[0], &k);
+        guard_killed(s->c.safety, &s->t, &s->pod[0], &k);
 }
 
 /* --- restarts are those since the change --- */
@@ -477,12 +477,12 @@ static void test_takes_over(void **state)
                         "{\"applied\":{\"time\":\"2027-01-15T08:00:00Z\",\"mode\":\"Rollout\",\"containers\":[]}}");
                 struct target *t = shop_target(&c.cache);
                 const struct oom_kill k = {.at = {changed_ms + 10 * MINUTE_MS}, .cause = KILL_EVICTION};
-                guard_killed(&c, t, &pod, &k);
+                guard_killed(c.safety, t, &pod, &k);
                 assert_non_null(t->apply_state.guard);
                 for (int n = 0; n < 2 && row[i].status[n]; n++)
                         publish(&c.cache, row[i].status[n]);
                 struct plan plan = {.target = t, .carries = true, .now = {changed_ms + row[i].fires_h * HOUR_MS}};
-                if (guard_look(&c, t, &plan) != row[i].fires)
+                if (guard_look(c.safety, t, &plan) != row[i].fires)
                         fail_msg("%s: fires otherwise", row[i].what);
                 rig_end(&c);
         }
@@ -518,7 +518,7 @@ static void test_followed(void **state)
         int64_t now = now_read().wall.ms;
         trial_begin(&s, now - HOUR_MS);
         s.pod[0].restarts = 1;
-        canary_follow(&s.c, &s.t);
+        canary_follow(s.c.safety, &s.t);
         assert_null(s.t.apply_state.pod_canary);
         s.pod[0].restarts = 2; /* one of them since */
         assert_false(look(&s, now + MINUTE_MS));
@@ -527,13 +527,13 @@ static void test_followed(void **state)
         trial_end(&s);
 
         trial_begin(&s, now - HOUR_MS);
-        canary_follow(&s.c, &s.t);
+        canary_follow(s.c.safety, &s.t);
         killed(&s, now + 30 * MINUTE_MS, KILL_ROOM);
         assert_true(look(&s, now + 2 * (int64_t)HOUR_MS));
         trial_end(&s);
 
         trial_begin(&s, now - HOUR_MS);
-        canary_follow(&s.c, &s.t);
+        canary_follow(s.c.safety, &s.t);
         assert_false(look(&s, now + 59 * MINUTE_MS));
         assert_non_null(s.t.apply_state.guard);
         assert_false(look(&s, now + 61 * MINUTE_MS));
@@ -549,13 +549,13 @@ static void test_not_followed(void **state)
         int64_t now = now_read().wall.ms;
         trial_begin(&s, now - HOUR_MS);
         killed(&s, now - MINUTE_MS, KILL_EVICTION);
-        canary_follow(&s.c, &s.t); /* before anybody looked */
+        canary_follow(s.c.safety, &s.t); /* before anybody looked */
         assert_non_null(s.t.apply_state.pod_canary);
         assert_true(look(&s, now));
-        canary_follow(&s.c, &s.t);
+        canary_follow(s.c.safety, &s.t);
         assert_non_null(s.t.apply_state.pod_canary);
         s.t.apply_state.guard->until_ms = now; /* it is over, and the originals never came back */
-        canary_follow(&s.c, &s.t);
+        canary_follow(s.c.safety, &s.t);
         assert_non_null(s.t.apply_state.pod_canary);
         trial_end(&s);
 }

@@ -8,32 +8,33 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "controller_private.h"
+#include "safety_private.h"
 
 /* --- storing --- */
 
-void budget_store(struct controller *c)
+void budget_store(struct safety *safety)
 {
         json_t *list = json_array();
-        for (size_t i = 0; i < c->spendings; i++)
-                json_array_append_new(list, json_pack("[I, I, s]", (json_int_t)c->spent[i].at_ms,
-                                                      (json_int_t)c->spent[i].millicores, c->spent[i].profile));
+        for (size_t i = 0; i < safety->spendings; i++)
+                json_array_append_new(list,
+                                      json_pack("[I, I, s]", (json_int_t)safety->spent[i].at_ms,
+                                                (json_int_t)safety->spent[i].millicores, safety->spent[i].profile));
         char *text = json_dumps(list, JSON_COMPACT);
-        checkpointer_note(c->checkpointer, "budget", text_of(text));
+        checkpointer_note(safety->checkpointer, "budget", text_of(text));
         free(text);
         json_decref(list);
 }
 
-void budget_load(struct controller *c, struct text value)
+void budget_load(struct safety *safety, struct text value)
 {
         AUTO(json_decref) json_t *list = json_loadb(value.p, value.len, 0, NULL);
         size_t i;
         json_t *row;
-        c->spent = mem_resize(c->spent, json_array_size(list) + 1, sizeof *c->spent);
+        safety->spent = mem_resize(safety->spent, json_array_size(list) + 1, sizeof *safety->spent);
         json_array_foreach(list, i, row)
         {
                 const char *profile = json_string_value(json_array_get(row, 2));
-                c->spent[c->spendings++] = (struct spending){
+                safety->spent[safety->spendings++] = (struct spending){
                         .at_ms = (int64_t)json_integer_value(json_array_get(row, 0)),
                         .millicores = (int64_t)json_integer_value(json_array_get(row, 1)),
                         .profile = mem_string(profile ? profile : ""),
@@ -57,18 +58,18 @@ static int64_t budget_cost_of(const struct plan *p)
         return cost > INT64_MAX ? INT64_MAX : (int64_t)cost;
 }
 
-static void budget_forget_old(struct controller *c, int64_t now)
+static void budget_forget_old(struct safety *safety, int64_t now)
 {
         size_t kept = 0;
-        for (size_t i = 0; i < c->spendings; i++) {
-                if (c->spent[i].at_ms > now) /* by a clock that was ahead: its hour begins now */
-                        c->spent[i].at_ms = now;
-                if (now - c->spent[i].at_ms < HOUR_MS)
-                        c->spent[kept++] = c->spent[i];
+        for (size_t i = 0; i < safety->spendings; i++) {
+                if (safety->spent[i].at_ms > now) /* by a clock that was ahead: its hour begins now */
+                        safety->spent[i].at_ms = now;
+                if (now - safety->spent[i].at_ms < HOUR_MS)
+                        safety->spent[kept++] = safety->spent[i];
                 else
-                        mem_free(c->spent[i].profile);
+                        mem_free(safety->spent[i].profile);
         }
-        c->spendings = kept;
+        safety->spendings = kept;
 }
 
 /* A rollout of ours is done when the workload says so, or when its workload is gone. While its patch is under way, what
@@ -82,23 +83,23 @@ static bool still_rolling(const struct target *t)
         return t->rolling && t->workload && !rollout_done(t->workload) && !t->workload->deadline_exceeded;
 }
 
-void budget_settle(struct controller *c)
+void budget_settle(struct safety *safety)
 {
         struct profile *p;
         struct target *t;
-        budget_forget_old(c, loop_now(c->loop).wall.ms);
-        c->rolling = c->spent_millicores = 0;
-        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
+        budget_forget_old(safety, loop_now(safety->loop).wall.ms);
+        safety->rolling = safety->spent_millicores = 0;
+        for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));)
                 p->rolling = p->spent_millicores = 0;
-        for (size_t i = 0; i < c->spendings; i++) {
-                c->spent_millicores = add_saturated(c->spent_millicores, c->spent[i].millicores);
-                p = map_get(&c->cache.profiles, text_of(c->spent[i].profile));
+        for (size_t i = 0; i < safety->spendings; i++) {
+                safety->spent_millicores = add_saturated(safety->spent_millicores, safety->spent[i].millicores);
+                p = map_get(&safety->cache->profiles, text_of(safety->spent[i].profile));
                 if (p)
-                        p->spent_millicores = add_saturated(p->spent_millicores, c->spent[i].millicores);
+                        p->spent_millicores = add_saturated(p->spent_millicores, safety->spent[i].millicores);
         }
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));) {
                 t->rolling = still_rolling(t);
-                c->rolling += t->rolling;
+                safety->rolling += t->rolling;
                 if (t->rolling && t->profile)
                         t->profile->rolling++;
         }
@@ -109,13 +110,13 @@ static bool budget_within(int64_t limit, int64_t already, int64_t cost)
         return limit == 0 || already == 0 || add_saturated(already, cost) <= limit;
 }
 
-bool budget_allows(const struct controller *c, const struct plan *p)
+bool budget_allows(const struct safety *safety, const struct plan *p)
 {
         const struct profile *profile = p->target->profile;
         int64_t cost = budget_cost_of(p);
-        if (!budget_within(c->options.live.budget_cores_per_hour, c->spent_millicores, cost))
+        if (!budget_within(safety->live->budget_cores_per_hour, safety->spent_millicores, cost))
                 return false;
-        if (c->options.live.budget_workloads && c->rolling >= c->options.live.budget_workloads)
+        if (safety->live->budget_workloads && safety->rolling >= safety->live->budget_workloads)
                 return false;
         if (!profile)
                 return true;
@@ -125,43 +126,50 @@ bool budget_allows(const struct controller *c, const struct plan *p)
 }
 
 /* The ledger has one entry a minute and profile, as of its latest change: an hour of many changes stays short. */
-static struct spending *budget_entry_of(struct controller *c, const char *profile, int64_t at_ms)
+static struct spending *budget_entry_of(struct safety *safety, const char *profile, int64_t at_ms)
 {
-        for (size_t i = c->spendings; i > 0 && c->spent[i - 1].at_ms / MINUTE_MS == at_ms / MINUTE_MS; i--)
-                if (strcmp(c->spent[i - 1].profile, profile) == 0)
-                        return &c->spent[i - 1];
-        c->spent = mem_resize(c->spent, c->spendings + 1, sizeof *c->spent);
-        c->spent[c->spendings] = (struct spending){.profile = mem_string(profile)};
-        return &c->spent[c->spendings++];
+        for (size_t i = safety->spendings; i > 0 && safety->spent[i - 1].at_ms / MINUTE_MS == at_ms / MINUTE_MS; i--)
+                if (strcmp(safety->spent[i - 1].profile, profile) == 0)
+                        return &safety->spent[i - 1];
+        safety->spent = mem_resize(safety->spent, safety->spendings + 1, sizeof *safety->spent);
+        safety->spent[safety->spendings] = (struct spending){.profile = mem_string(profile)};
+        return &safety->spent[safety->spendings++];
 }
 
-int64_t budget_spend(struct controller *c, const struct plan *p)
+int64_t budget_spend(struct safety *safety, const struct plan *p)
 {
         struct target *t = p->target;
         int64_t cost = budget_cost_of(p);
-        struct spending *entry = budget_entry_of(c, t->profile ? t->profile->key : "", p->now.ms);
+        struct spending *entry = budget_entry_of(safety, t->profile ? t->profile->key : "", p->now.ms);
         entry->at_ms = p->now.ms;
         entry->millicores = add_saturated(entry->millicores, cost);
-        c->spent_millicores = add_saturated(c->spent_millicores, cost);
-        c->rolling++;
+        safety->spent_millicores = add_saturated(safety->spent_millicores, cost);
+        safety->rolling++;
         t->rolling = true;
         if (t->profile) {
                 t->profile->spent_millicores = add_saturated(t->profile->spent_millicores, cost);
                 t->profile->rolling++;
         }
-        budget_store(c);
+        budget_store(safety);
         return cost;
 }
 
-void budget_refund(struct controller *c, struct target *t, const char *profile, int64_t cost)
+void budget_refund(struct safety *safety, struct target *t, const char *profile, int64_t cost)
 {
         t->rolling = false;
-        for (size_t i = c->spendings; i > 0; i--) {
-                struct spending *entry = &c->spent[i - 1];
+        for (size_t i = safety->spendings; i > 0; i--) {
+                struct spending *entry = &safety->spent[i - 1];
                 if (strcmp(entry->profile, profile) != 0 || entry->millicores < cost)
                         continue;
                 entry->millicores -= cost;
-                budget_store(c);
+                budget_store(safety);
                 return;
         }
+}
+
+void budget_release(struct safety *safety)
+{
+        for (size_t i = 0; i < safety->spendings; i++)
+                mem_free(safety->spent[i].profile);
+        mem_free(safety->spent);
 }

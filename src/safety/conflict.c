@@ -4,24 +4,26 @@
  */
 #include <string.h>
 
-#include "controller_private.h"
+#include "cache/apply_state.h"
+#include "plan/autoscaler_plan.h"
+#include "safety_private.h"
 
 enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
-static const int64_t contest_least_ms = DAY_MS;
+static const int64_t conflict_least_ms = DAY_MS;
 
-static void contest_begin(struct controller *c, struct target *t, char *what)
+static void conflict_begin(struct safety *safety, struct target *t, char *what)
 {
         struct apply_state *d = &t->apply_state;
-        int64_t now = loop_now(c->loop).wall.ms;
-        d->contest_step_ms = d->contest_step_ms ? apply_state_step_bound(d->contest_step_ms * 2) : contest_least_ms;
+        int64_t now = loop_now(safety->loop).wall.ms;
+        d->contest_step_ms = d->contest_step_ms ? apply_state_step_bound(d->contest_step_ms * 2) : conflict_least_ms;
         d->contested_ms = now + d->contest_step_ms;
         d->resets = 0;
         mem_free(d->contest);
         d->contest = what;
-        c->count.conflicts++;
+        safety->count.conflicts++;
         log_warn("left alone: its requests are contested", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("why", what), KV_INT("hours", d->contest_step_ms / HOUR_MS));
-        checkpointer_apply_state(c->checkpointer, t);
+        checkpointer_apply_state(safety->checkpointer, t);
 }
 
 static bool any_reset(const struct plan *p)
@@ -52,13 +54,13 @@ static bool carries_held(const struct plan *p)
 }
 
 /* Under a target that somebody put back, the original comes back first. */
-static void contest_targets(struct controller *c, struct target *t, const struct plan *p)
+static void conflict_targets(struct safety *safety, struct target *t, const struct plan *p)
 {
         for (int i = 0; i < p->autoscalers; i++)
                 if (p->autoscaler[i].hold == AUTOSCALER_RESET && !p->contested && !carries_held(p)) {
                         const struct autoscaler *s = p->autoscaler[i].of;
-                        contest_begin(
-                                c, t,
+                        conflict_begin(
+                                safety, t,
                                 mem_printf("%s '%.80s': its target of utilization was put back after our change, by "
                                            "%.60s",
                                            s->kind->word, s->name, s->writer ? s->writer : "somebody"));
@@ -71,10 +73,10 @@ static void contest_targets(struct controller *c, struct target *t, const struct
  * second time within cooldown. A reset that came with other changes is a deploy, and one of a change that stood longer
  * is no fight either: both begin the count afresh.
  */
-void contest_watch(struct controller *c, struct target *t, const struct plan *p)
+void conflict_watch(struct safety *safety, struct target *t, const struct plan *p)
 {
         struct apply_state *d = &t->apply_state;
-        contest_targets(c, t, p);
+        conflict_targets(safety, t, p);
         if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
         int64_t passed = p->now.ms - d->changed_ms;
@@ -86,16 +88,17 @@ void contest_watch(struct controller *c, struct target *t, const struct plan *p)
                 d->resets = 0;
                 d->contest_step_ms = 0;
         } else if (soon) {
-                contest_begin(c, t, mem_string("the requests went back to the original within 15 min of our change"));
+                conflict_begin(safety, t,
+                               mem_string("the requests went back to the original within 15 min of our change"));
                 return;
         } else if (++d->resets >= 2) {
-                contest_begin(c, t, mem_string("the requests went back to the original twice in a row"));
+                conflict_begin(safety, t, mem_string("the requests went back to the original twice in a row"));
                 return;
         }
-        checkpointer_apply_state(c->checkpointer, t);
+        checkpointer_apply_state(safety->checkpointer, t);
 }
 
-void contest_changed(struct controller *c, struct target *t, const char *what)
+void conflict_changed(struct safety *safety, struct target *t, const char *what)
 {
-        contest_begin(c, t, mem_string(what));
+        conflict_begin(safety, t, mem_string(what));
 }

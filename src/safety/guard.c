@@ -4,7 +4,7 @@
  */
 #include <stdio.h>
 
-#include "controller_private.h"
+#include "safety_private.h"
 
 /* --- whether --- */
 
@@ -63,7 +63,7 @@ static bool came_released(const struct guard_policy *policy, const struct target
         return p->owner && p->owner != t->workload && guard_watches(policy, (struct wall){p->owner->created_ms}, at);
 }
 
-void guard_killed(struct controller *c, struct target *t, const struct pod *p, const struct oom_kill *k)
+void guard_killed(struct safety *safety, struct target *t, const struct pod *p, const struct oom_kill *k)
 {
         const struct guard_policy *policy = t && t->workload ? guard_policy_of(t) : NULL;
         if (!policy || !p->ours)
@@ -81,7 +81,7 @@ void guard_killed(struct controller *c, struct target *t, const struct pod *p, c
         g = target_guard_state(t);
         g->kill = (struct guard_kill){k->at, since, k->cause};
         g->released = released;
-        nudge(c->leadership);
+        nudge(safety->leadership);
 }
 
 /* --- judging --- */
@@ -144,7 +144,7 @@ static char *guard_words_of(const struct guard_facts *f, enum guard_cause cause)
                           (long long)f->before.ready, (long long)f->before.count);
 }
 
-static void guard_fire(struct controller *c, struct target *t, const struct guard_facts *f, enum guard_cause cause)
+static void guard_fire(struct safety *safety, struct target *t, const struct guard_facts *f, enum guard_cause cause)
 {
         struct guard_state *g = t->apply_state.guard;
         mem_free(g->why);
@@ -157,14 +157,14 @@ static void guard_fire(struct controller *c, struct target *t, const struct guar
                 t->apply_state.stood_ms = 0;
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guard_state_end(t);
-        c->count.guards[cause]++;
+        safety->count.guards[cause]++;
         log_warn("a change did harm: the originals come back", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("cause", guard_cause_name(cause)), KV("why", g->why),
                  KV_INT("hours", g->step_ms / HOUR_MS));
-        checkpointer_apply_state(c->checkpointer, t);
+        checkpointer_apply_state(safety->checkpointer, t);
         AUTO(mem_free) char *note = mem_printf("%s: the originals come back", g->why);
-        report_event(c->report, t, true, "Guarded", note);
-        fuse_count(c, t, released);
+        report_event(safety->report, t, true, "Guarded", note);
+        fuse_count(safety, t, released);
 }
 
 /* --- forgetting --- */
@@ -183,7 +183,7 @@ static int64_t last_change(const struct target *t, int64_t after_ms)
 
 /* A change that stood its watch time: the next that does harm is the first again. One that is ahead of a clock that was
  * set back is watched as well. */
-static void guard_forget(struct controller *c, struct target *t, const struct guard_policy *policy, struct wall now)
+static void guard_forget(struct safety *safety, struct target *t, const struct guard_policy *policy, struct wall now)
 {
         struct guard_state *g = t->apply_state.guard;
         int64_t change_ms = g->cause ? last_change(t, g->until_ms) : guard_state_set_ms(t);
@@ -193,38 +193,38 @@ static void guard_forget(struct controller *c, struct target *t, const struct gu
         g->cause = GUARD_NONE;
         guard_state_end(t);
         if (remembered)
-                checkpointer_apply_state(c->checkpointer, t);
+                checkpointer_apply_state(safety->checkpointer, t);
 }
 
 /* Nothing is held any more. Without a profile it is not known whether it was turned off. */
-static void turn_off(struct controller *c, struct target *t)
+static void turn_off(struct safety *safety, struct target *t)
 {
         if (!t->profile || t->profile->spec->apply.guard.enabled)
                 return;
         target_drop_guard_state(t);
-        checkpointer_apply_state(c->checkpointer, t);
+        checkpointer_apply_state(safety->checkpointer, t);
 }
 
-bool guard_look(struct controller *c, struct target *t, const struct plan *p)
+bool guard_look(struct safety *safety, struct target *t, const struct plan *p)
 {
         const struct guard_policy *policy = guard_policy_of(t);
         struct guard_state *g = t->apply_state.guard;
         if (!g || guard_holds(t, p->now))
                 return false;
         if (!policy) {
-                turn_off(c, t);
+                turn_off(safety, t);
                 return false;
         }
         struct guard_facts f = guard_facts_of(g, t, policy, p->now);
         enum guard_cause cause = guard_judge(&f);
         if (cause == GUARD_NONE || !p->carries)
-                guard_forget(c, t, policy, p->now);
+                guard_forget(safety, t, policy, p->now);
         else
-                guard_fire(c, t, &f, cause);
+                guard_fire(safety, t, &f, cause);
         return cause != GUARD_NONE && p->carries;
 }
 
-bool guard_watch(struct controller *c, struct target *t, const struct plan *p)
+bool guard_watch(struct safety *safety, struct target *t, const struct plan *p)
 {
-        return may_write(c->leadership) && guard_look(c, t, p);
+        return may_write(safety->leadership) && guard_look(safety, t, p);
 }

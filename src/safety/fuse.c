@@ -9,9 +9,14 @@
 
 #include "base/buf.h"
 #include "base/yaml.h"
-#include "controller_private.h"
+#include "safety_private.h"
 
 enum { WORDS_MAX = 600, NAMED_MOST = 5, TIME_LEN = 20 /* "2026-11-22T02:00:00Z" */ };
+
+const char *fuse_blown(const struct safety *safety)
+{
+        return safety->fuse.blown;
+}
 
 enum fuse_word fuse_read(struct text note, int64_t *ret_at_ms)
 {
@@ -32,9 +37,9 @@ enum fuse_word fuse_read(struct text note, int64_t *ret_at_ms)
 
 /* --- storing --- */
 
-void fuse_store(struct controller *c)
+void fuse_store(struct safety *safety)
 {
-        struct fuse *f = &c->fuse;
+        struct fuse *f = &safety->fuse;
         AUTO(json_decref) json_t *guards = json_array();
         for (int i = 0; i < f->guards; i++)
                 json_array_append_new(guards, json_pack("[I, s]", (json_int_t)f->at_ms[i], f->name[i]));
@@ -42,7 +47,7 @@ void fuse_store(struct controller *c)
         if (f->blown)
                 json_object_set_new(o, "blown", json_string(f->blown));
         char *text = json_dumps(o, JSON_COMPACT);
-        checkpointer_note(c->checkpointer, "fuse", text_of(text));
+        checkpointer_note(safety->checkpointer, "fuse", text_of(text));
         free(text);
 }
 
@@ -69,7 +74,7 @@ static void set_blown(struct fuse *f, const char *text)
                 (void)fuse_read(text_of(f->blown), &f->blown_ms);
 }
 
-void fuse_load(struct controller *c, struct text value)
+void fuse_load(struct safety *safety, struct text value)
 {
         AUTO(json_decref) json_t *o = json_loadb(value.p, value.len, 0, NULL);
         size_t i;
@@ -77,10 +82,10 @@ void fuse_load(struct controller *c, struct text value)
         json_array_foreach(json_object_get(o, "guards"), i, row)
         {
                 const char *name = json_string_value(json_array_get(row, 1));
-                fuse_add(&c->fuse, (int64_t)json_integer_value(json_array_get(row, 0)), name ? name : "");
+                fuse_add(&safety->fuse, (int64_t)json_integer_value(json_array_get(row, 0)), name ? name : "");
         }
-        c->fuse.reset_ms = (int64_t)json_integer_value(json_object_get(o, "reset"));
-        set_blown(&c->fuse, json_string_value(json_object_get(o, "blown")));
+        safety->fuse.reset_ms = (int64_t)json_integer_value(json_object_get(o, "reset"));
+        set_blown(&safety->fuse, json_string_value(json_object_get(o, "blown")));
 }
 
 void fuse_release(struct fuse *f)
@@ -127,44 +132,44 @@ static char *fuse_words_of(const struct fuse *f, struct wall now)
         return mem_string_n(text.data, text.len);
 }
 
-static void fuse_blow(struct controller *c, const struct target *t)
+static void fuse_blow(struct safety *safety, const struct target *t)
 {
-        struct fuse *f = &c->fuse;
-        AUTO(mem_free) char *words = fuse_words_of(f, loop_now(c->loop).wall);
+        struct fuse *f = &safety->fuse;
+        AUTO(mem_free) char *words = fuse_words_of(f, loop_now(safety->loop).wall);
         set_blown(f, words);
-        fuse_store(c);
-        report_event(c->report, t, true, "Fuse", f->blown);
+        fuse_store(safety);
+        report_event(safety->report, t, true, "Fuse", f->blown);
         log_error("the fuse is blown: nothing new is applied until a person resets it", KV("why", f->blown),
                   KV("cure", "halflife resume --fuse"));
-        nudge(c->leadership);
+        nudge(safety->leadership);
 }
 
-void fuse_count(struct controller *c, struct target *t, bool owner_changed)
+void fuse_count(struct safety *safety, struct target *t, bool owner_changed)
 {
-        struct fuse *f = &c->fuse;
-        int64_t now_ms = loop_now(c->loop).wall.ms;
-        if (owner_changed || c->options.live.fuse_guards == 0)
+        struct fuse *f = &safety->fuse;
+        int64_t now_ms = loop_now(safety->loop).wall.ms;
+        if (owner_changed || safety->live->fuse_guards == 0)
                 return;
         AUTO(mem_free) char *name = mem_printf("%s/%s/%s", t->ns, t->kind, t->name);
         fuse_forget_old(f, now_ms);
         fuse_add(f, now_ms, name);
-        if (!f->blown && fuse_blows(fuse_count_within(f->at_ms, f->guards, now_ms), c->options.live.fuse_guards))
-                fuse_blow(c, t);
+        if (!f->blown && fuse_blows(fuse_count_within(f->at_ms, f->guards, now_ms), safety->live->fuse_guards))
+                fuse_blow(safety, t);
         else
-                fuse_store(c);
+                fuse_store(safety);
 }
 
 /* --- going on --- */
 
-static void fuse_mend(struct controller *c, int64_t at_ms, const char *who)
+static void fuse_mend(struct safety *safety, int64_t at_ms, const char *who)
 {
-        struct fuse *f = &c->fuse;
+        struct fuse *f = &safety->fuse;
         f->reset_ms = at_ms;
         fuse_forget_old(f, INT64_MAX);
         set_blown(f, NULL);
-        fuse_store(c);
+        fuse_store(safety);
         log_info("the fuse was reset: changes go on", KV("by", who));
-        nudge(c->leadership);
+        nudge(safety->leadership);
 }
 
 static const char *reset_words(struct fuse *f)
@@ -174,20 +179,20 @@ static const char *reset_words(struct fuse *f)
         return f->reset;
 }
 
-static void fuse_take(struct controller *c, const char *note)
+static void fuse_take(struct safety *safety, const char *note)
 {
-        set_blown(&c->fuse, note);
-        fuse_store(c);
+        set_blown(&safety->fuse, note);
+        fuse_store(safety);
         log_error("the Lease says that the fuse is blown: nothing new is applied until a person resets it",
                   KV("why", note), KV("cure", "halflife resume --fuse"));
-        nudge(c->leadership);
+        nudge(safety->leadership);
 }
 
 const char *fuse_noted(void *arg, const char *uid, const char *note)
 {
-        struct controller *c = arg;
-        struct fuse *f = &c->fuse;
-        int64_t at_ms, now_ms = loop_now(c->loop).wall.ms;
+        struct safety *safety = arg;
+        struct fuse *f = &safety->fuse;
+        int64_t at_ms, now_ms = loop_now(safety->loop).wall.ms;
         enum fuse_word word = fuse_read(text_of(note ? note : ""), &at_ms);
         bool dated = word == FUSE_RESET && at_ms <= now_ms;
         const struct fuse_facts facts = {
@@ -205,16 +210,16 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
         case FUSE_AGREES:
                 return NULL;
         case FUSE_TAKE:
-                fuse_take(c, note);
+                fuse_take(safety, note);
                 return NULL;
         case FUSE_WRITE:
                 return f->blown;
         case FUSE_MEND:
-                fuse_mend(c, dated ? at_ms : now_ms, "the Lease's annotation");
+                fuse_mend(safety, dated ? at_ms : now_ms, "the Lease's annotation");
                 return dated ? NULL : reset_words(f);
         case FUSE_DATE:
                 f->reset_ms = now_ms;
-                fuse_store(c);
+                fuse_store(safety);
                 return reset_words(f);
         case FUSE_REPEAT:
                 return reset_words(f);
@@ -222,8 +227,8 @@ const char *fuse_noted(void *arg, const char *uid, const char *note)
         return NULL;
 }
 
-void fuse_settle(struct controller *c)
+void fuse_settle(struct safety *safety)
 {
-        if (c->options.live.fuse_guards == 0 && c->fuse.blown)
-                fuse_mend(c, loop_now(c->loop).wall.ms, "the setting fuse-guards: 0");
+        if (safety->live->fuse_guards == 0 && safety->fuse.blown)
+                fuse_mend(safety, loop_now(safety->loop).wall.ms, "the setting fuse-guards: 0");
 }

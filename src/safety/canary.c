@@ -6,7 +6,7 @@
 
 #include "base/yaml.h"
 #include "cache/pod_canary.h"
-#include "controller_private.h"
+#include "safety_private.h"
 
 /* --- workloads of a profile --- */
 
@@ -16,16 +16,16 @@ static uint32_t canary_target_rank(const struct target *t)
 }
 
 /* Who opted out tries nothing. */
-static bool may_be_first(struct controller *c, const struct target *t)
+static bool may_be_first(struct safety *safety, const struct target *t)
 {
-        return !t->workload->apply_never && !ns_get(&c->cache, text_of(t->ns))->apply_never;
+        return !t->workload->apply_never && !ns_get(safety->cache, text_of(t->ns))->apply_never;
 }
 
-static void canary_choose(struct controller *c, struct target *t)
+static void canary_choose(struct safety *safety, struct target *t)
 {
         struct profile *p = t->profile;
         uint32_t rank = canary_target_rank(t);
-        if (!may_be_first(c, t))
+        if (!may_be_first(safety, t))
                 return;
         t->canary = canary_chosen(rank, p->spec->apply.canary.percent);
         p->canary.workloads += t->canary;
@@ -50,37 +50,37 @@ static bool tries_workloads(const struct target *t)
         return t->workload && t->profile && canary_among(t->profile);
 }
 
-void canary_settle(struct controller *c)
+void canary_settle(struct safety *safety)
 {
         struct profile *p;
         struct target *t;
-        bool before = c->canaries;
-        c->canaries = false;
-        int64_t now_ms = loop_now(c->loop).wall.ms;
-        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));) {
-                c->canaries |= canary_among(p);
+        bool before = safety->canaries;
+        safety->canaries = false;
+        int64_t now_ms = loop_now(safety->loop).wall.ms;
+        for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));) {
+                safety->canaries |= canary_among(p);
                 p->canary = (struct canary_tally){0};
                 p->canary_closed = canary_among(p);
                 p->first = NULL;
         }
-        if (!before && !c->canaries)
+        if (!before && !safety->canaries)
                 return;
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));) {
                 t->canary = t->waits = false;
                 if (tries_workloads(t))
-                        canary_choose(c, t);
+                        canary_choose(safety, t);
         }
-        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));)
                 if (p->first && p->canary.workloads == 0) {
                         p->first->canary = true;
                         p->canary.workloads = 1;
                 }
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
+        for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));)
                 if (t->canary)
                         canary_count(&t->profile->canary, t, now_ms);
-        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));)
                 p->canary_closed = canary_among(p) && !canary_opens(&p->canary);
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
+        for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));)
                 t->waits = !t->canary && tries_workloads(t) && t->profile->canary_closed;
 }
 
@@ -120,7 +120,7 @@ static bool is_due(const struct plan *p)
         return false;
 }
 
-void canary_watch(struct controller *c, struct target *t, const struct plan *p)
+void canary_watch(struct safety *safety, struct target *t, const struct plan *p)
 {
         t->due = t->canary && t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT && is_due(p);
         if (!t->profile)
@@ -129,7 +129,7 @@ void canary_watch(struct controller *c, struct target *t, const struct plan *p)
         if (stood_ms == t->apply_state.stood_ms)
                 return;
         t->apply_state.stood_ms = stood_ms;
-        checkpointer_apply_state(c->checkpointer, t);
+        checkpointer_apply_state(safety->checkpointer, t);
 }
 
 /* --- pods of a workload --- */
@@ -186,38 +186,40 @@ static char *canary_standing(const struct plan *p)
         return own;
 }
 
-char *canary_rest(const struct controller *c, const struct plan *p)
+char *canary_rest(const struct safety *safety, const struct plan *p)
 {
-        return c->cache.resize != RESIZE_ABSENT && has_rest(p->target) && canary_lowers(p) ? canary_standing(p) : NULL;
+        return safety->cache->resize != RESIZE_ABSENT && has_rest(p->target) && canary_lowers(p) ? canary_standing(p)
+                                                                                                 : NULL;
 }
 
 /* Did what is tried stand? Not where it did harm, or may have: a kill is looked at after this. */
-static bool canary_has_stood(const struct controller *c, const struct target *t, struct wall now)
+static bool canary_has_stood(const struct safety *safety, const struct target *t, struct wall now)
 {
         const struct apply_state *d = &t->apply_state;
         bool harms = guard_holds(t, now) || (d->guard && d->guard->kill.at.ms);
-        return !c->fuse.blown && !harms && canary_stood(d->stood_ms, now.ms, t->profile->spec->apply.guard.watch_ms);
+        return !safety->fuse.blown && !harms &&
+               canary_stood(d->stood_ms, now.ms, t->profile->spec->apply.guard.watch_ms);
 }
 
-void canary_follow(struct controller *c, struct target *t)
+void canary_follow(struct safety *safety, struct target *t)
 {
-        struct wall now = loop_now(c->loop).wall;
+        struct wall now = loop_now(safety->loop).wall;
         if (!t->apply_state.pod_canary || !t->profile)
                 return;
-        if (!canary_has_stood(c, t, now) && t->profile->spec->apply.canary.percent < 100 && in_place(t)) {
+        if (!canary_has_stood(safety, t, now) && t->profile->spec->apply.canary.percent < 100 && in_place(t)) {
                 canary_mark(t);
                 return;
         }
-        pod_canary_end(&c->cache, t);
+        pod_canary_end(safety->cache, t);
         t->apply_state.stood_ms = 0;
         if (in_place(t)) {
                 t->apply_state.followed_ms = now.ms;
                 guard_changed(t, guard_state_survey(t), now);
         }
-        checkpointer_apply_state(c->checkpointer, t);
+        checkpointer_apply_state(safety->checkpointer, t);
         if (!in_place(t))
                 return;
-        report_event(c->report, t, false, "Followed", "what was tried on some pods is set on the others");
+        report_event(safety->report, t, false, "Followed", "what was tried on some pods is set on the others");
         log_info("what was tried on some pods is set on the others", KV("namespace", t->ns), KV("kind", t->kind),
-                 KV("name", t->name), KV_INT("cycle", report_cycle(c->report)));
+                 KV("name", t->name), KV_INT("cycle", report_cycle(safety->report)));
 }

@@ -64,28 +64,28 @@ static void test_the_one_above_blows_it(void **state)
 {
         struct fixture *f = *state;
         for (int i = 0; i < 10; i++)
-                fuse_count(&f->c, &f->target, true); /* its owner's own doing */
+                fuse_count(f->c.safety, &f->target, true); /* its owner's own doing */
         for (int i = 0; i < 3; i++)
-                fuse_count(&f->c, &f->target, false);
-        assert_null(f->c.fuse.blown);
-        f->c.fuse.at_ms[0] -= HOUR_MS; /* one is forgotten by now */
-        fuse_count(&f->c, &f->target, false);
-        assert_null(f->c.fuse.blown);
-        fuse_count(&f->c, &f->target, false);
-        assert_non_null(strstr(f->c.fuse.blown, "Z: 4 guards within an hour: shop/Deployment/web, "));
-        assert_true(f->c.fuse.blown_ms > 0);
-        AUTO(mem_free) char *before = mem_string(f->c.fuse.blown);
+                fuse_count(f->c.safety, &f->target, false);
+        assert_null(f->c.safety->fuse.blown);
+        f->c.safety->fuse.at_ms[0] -= HOUR_MS; /* one is forgotten by now */
+        fuse_count(f->c.safety, &f->target, false);
+        assert_null(f->c.safety->fuse.blown);
+        fuse_count(f->c.safety, &f->target, false);
+        assert_non_null(strstr(f->c.safety->fuse.blown, "Z: 4 guards within an hour: shop/Deployment/web, "));
+        assert_true(f->c.safety->fuse.blown_ms > 0);
+        AUTO(mem_free) char *before = mem_string(f->c.safety->fuse.blown);
         for (int i = 0; i < FUSE_GUARDS_MOST + 10; i++)
-                fuse_count(&f->c, &f->target, false);
-        assert_string_equal(f->c.fuse.blown, before); /* blown once, and told once */
-        assert_int_equal(f->c.fuse.guards, FUSE_GUARDS_MOST);
+                fuse_count(f->c.safety, &f->target, false);
+        assert_string_equal(f->c.safety->fuse.blown, before); /* blown once, and told once */
+        assert_int_equal(f->c.safety->fuse.guards, FUSE_GUARDS_MOST);
 }
 
 /* One guard more, of a workload of this name; it is kept. */
 static void count_of(struct fixture *f, const char *name)
 {
         f->target.name = name;
-        fuse_count(&f->c, &f->target, false);
+        fuse_count(f->c.safety, &f->target, false);
 }
 
 static void test_the_newest_are_named(void **state)
@@ -106,8 +106,8 @@ static void test_the_newest_are_named(void **state)
                 f->c.options.live.fuse_guards = row[i].guards - 1;
                 for (int n = 0; n < row[i].guards; n++)
                         count_of(f, names[n]);
-                assert_string_equal(f->c.fuse.blown + strlen("2026-11-22T02:00:00Z"), row[i].want);
-                fuse_release(&f->c.fuse);
+                assert_string_equal(f->c.safety->fuse.blown + strlen("2026-11-22T02:00:00Z"), row[i].want);
+                fuse_release(&f->c.safety->fuse);
         }
 }
 
@@ -115,10 +115,10 @@ static void test_the_newest_are_named(void **state)
 static void test_the_oldest_are_forgotten(void **state)
 {
         struct fixture *f = *state;
-        const struct fuse *fuse = &f->c.fuse;
+        const struct fuse *fuse = &f->c.safety->fuse;
         f->c.options.live.fuse_guards = FUSE_GUARDS_MOST;
         count_of(f, "a");
-        f->c.fuse.at_ms[0] -= HOUR_MS;
+        f->c.safety->fuse.at_ms[0] -= HOUR_MS;
         count_of(f, "b");
         count_of(f, "c");
         assert_int_equal(fuse->guards, 2);
@@ -127,7 +127,7 @@ static void test_the_oldest_are_forgotten(void **state)
         while (fuse->guards < FUSE_GUARDS_MOST)
                 count_of(f, "d");
         for (int i = 0; i < FUSE_GUARDS_MOST; i++)
-                f->c.fuse.at_ms[i] = now_ms - FUSE_GUARDS_MOST + i;
+                f->c.safety->fuse.at_ms[i] = now_ms - FUSE_GUARDS_MOST + i;
         count_of(f, "e");
         assert_int_equal(fuse->guards, FUSE_GUARDS_MOST);
         assert_string_equal(fuse->name[0], "shop/Deployment/c");
@@ -140,36 +140,36 @@ static void test_the_setting_resets_it(void **state)
 {
         struct fixture *f = *state;
         f->c.options.live.fuse_guards = 1;
-        fuse_count(&f->c, &f->target, false);
-        fuse_count(&f->c, &f->target, false);
-        assert_non_null(f->c.fuse.blown);
-        fuse_settle(&f->c);
-        assert_non_null(f->c.fuse.blown);
-        AUTO(mem_free) char *said = mem_string(f->c.fuse.blown);
-        assert_null(fuse_noted(&f->c, "uid", said));
+        fuse_count(f->c.safety, &f->target, false);
+        fuse_count(f->c.safety, &f->target, false);
+        assert_non_null(f->c.safety->fuse.blown);
+        fuse_settle(f->c.safety);
+        assert_non_null(f->c.safety->fuse.blown);
+        AUTO(mem_free) char *said = mem_string(f->c.safety->fuse.blown);
+        assert_null(fuse_noted(f->c.safety, "uid", said));
         f->c.options.live.fuse_guards = 0;
-        fuse_settle(&f->c);
-        assert_null(f->c.fuse.blown);
-        assert_int_equal(f->c.fuse.guards, 0);
-        assert_memory_equal(fuse_noted(&f->c, "uid", said), "reset 2", 7); /* what the Lease is to say by now */
-        fuse_count(&f->c, &f->target, false);
-        assert_int_equal(f->c.fuse.guards, 0);
+        fuse_settle(f->c.safety);
+        assert_null(f->c.safety->fuse.blown);
+        assert_int_equal(f->c.safety->fuse.guards, 0);
+        assert_memory_equal(fuse_noted(f->c.safety, "uid", said), "reset 2", 7); /* what the Lease is to say by now */
+        fuse_count(f->c.safety, &f->target, false);
+        assert_int_equal(f->c.safety->fuse.guards, 0);
 }
 
 static void test_who_comes_after_takes_it(void **state)
 {
         static const char said[] = "2025-11-21T04:40:00Z: 6 guards within an hour: shop/Deployment/web";
         struct fixture *f = *state;
-        assert_null(fuse_noted(&f->c, "uid", NULL));
-        assert_null(f->c.fuse.blown);
-        assert_null(fuse_noted(&f->c, "uid", said));
-        assert_string_equal(f->c.fuse.blown, said);
-        assert_string_equal(fuse_noted(&f->c, "made again", NULL), said); /* another Lease: it is told again */
-        assert_null(fuse_noted(&f->c, "made again", said));
-        assert_memory_equal(fuse_noted(&f->c, "made again", NULL), "reset 2", 7); /* taken off by a person */
-        assert_null(f->c.fuse.blown);
-        assert_null(fuse_noted(&f->c, "made again", "reset 2026-01-01T00:00:00Z"));
-        assert_memory_equal(fuse_noted(&f->c, "made again", said), "reset 2", 7); /* of before the reset */
+        assert_null(fuse_noted(f->c.safety, "uid", NULL));
+        assert_null(f->c.safety->fuse.blown);
+        assert_null(fuse_noted(f->c.safety, "uid", said));
+        assert_string_equal(f->c.safety->fuse.blown, said);
+        assert_string_equal(fuse_noted(f->c.safety, "made again", NULL), said); /* another Lease: it is told again */
+        assert_null(fuse_noted(f->c.safety, "made again", said));
+        assert_memory_equal(fuse_noted(f->c.safety, "made again", NULL), "reset 2", 7); /* taken off by a person */
+        assert_null(f->c.safety->fuse.blown);
+        assert_null(fuse_noted(f->c.safety, "made again", "reset 2026-01-01T00:00:00Z"));
+        assert_memory_equal(fuse_noted(f->c.safety, "made again", said), "reset 2", 7); /* of before the reset */
 }
 
 /* Only a Lease that said it is blown, and says so no more, was reset by a person who took it off. */
@@ -177,15 +177,15 @@ static void test_a_lease_that_said_otherwise_is_told(void **state)
 {
         struct fixture *f = *state;
         f->c.options.live.fuse_guards = 1;
-        assert_null(fuse_noted(&f->c, "uid", "reset 2025-11-21T04:40:00Z"));
+        assert_null(fuse_noted(f->c.safety, "uid", "reset 2025-11-21T04:40:00Z"));
         count_of(f, "a");
         count_of(f, "b");
-        assert_string_equal(fuse_noted(&f->c, "uid", NULL), f->c.fuse.blown);
-        assert_null(fuse_noted(&f->c, NULL, f->c.fuse.blown)); /* of which it is not known */
-        assert_string_equal(fuse_noted(&f->c, "uid", NULL), f->c.fuse.blown);
-        AUTO(mem_free) char *said = mem_string(f->c.fuse.blown);
-        assert_null(fuse_noted(&f->c, "uid", said));
-        assert_memory_equal(fuse_noted(&f->c, "uid", NULL), "reset 2", 7);
+        assert_string_equal(fuse_noted(f->c.safety, "uid", NULL), f->c.safety->fuse.blown);
+        assert_null(fuse_noted(f->c.safety, NULL, f->c.safety->fuse.blown)); /* of which it is not known */
+        assert_string_equal(fuse_noted(f->c.safety, "uid", NULL), f->c.safety->fuse.blown);
+        AUTO(mem_free) char *said = mem_string(f->c.safety->fuse.blown);
+        assert_null(fuse_noted(f->c.safety, "uid", said));
+        assert_memory_equal(fuse_noted(f->c.safety, "uid", NULL), "reset 2", 7);
 }
 
 /* What was counted by a clock that was ahead counts for an hour from when that is seen, not for a year. */
@@ -193,17 +193,17 @@ static void test_guards_ahead_pass(void **state)
 {
         struct fixture *f = *state;
         for (int i = 0; i < 3; i++)
-                fuse_count(&f->c, &f->target, false);
+                fuse_count(f->c.safety, &f->target, false);
         for (int i = 0; i < 3; i++)
-                f->c.fuse.at_ms[i] += 365 * (int64_t)DAY_MS; /* as of a clock that is set right by now */
+                f->c.safety->fuse.at_ms[i] += 365 * (int64_t)DAY_MS; /* as of a clock that is set right by now */
         f->c.options.live.fuse_guards = 4;
-        fuse_count(&f->c, &f->target, false);
-        assert_int_equal(f->c.fuse.guards, 4);
+        fuse_count(f->c.safety, &f->target, false);
+        assert_int_equal(f->c.safety->fuse.guards, 4);
         for (int i = 0; i < 4; i++)
-                f->c.fuse.at_ms[i] -= HOUR_MS; /* an hour goes by */
-        fuse_count(&f->c, &f->target, false);
-        assert_int_equal(f->c.fuse.guards, 1);
-        assert_null(f->c.fuse.blown);
+                f->c.safety->fuse.at_ms[i] -= HOUR_MS; /* an hour goes by */
+        fuse_count(f->c.safety, &f->target, false);
+        assert_int_equal(f->c.safety->fuse.guards, 1);
+        assert_null(f->c.safety->fuse.blown);
 }
 
 /* A reset of a time that has not come, of a clock that is ahead or of a hand that means well, resets what is blown now
@@ -212,19 +212,19 @@ static void test_a_reset_is_for_once(void **state)
 {
         static const char ahead[] = "reset 2126-01-01T00:00:00Z";
         struct fixture *f = *state;
-        assert_memory_equal(fuse_noted(&f->c, "uid", ahead), "reset 202", 9); /* whole: it is dated */
+        assert_memory_equal(fuse_noted(f->c.safety, "uid", ahead), "reset 202", 9); /* whole: it is dated */
         f->c.options.live.fuse_guards = 1;
-        fuse_count(&f->c, &f->target, false);
-        fuse_count(&f->c, &f->target, false);
-        assert_non_null(f->c.fuse.blown);
-        assert_memory_equal(fuse_noted(&f->c, "uid", ahead), "reset 202", 9);
-        assert_null(f->c.fuse.blown);
-        AUTO(mem_free) char *said = mem_string(f->c.fuse.reset);
-        fuse_count(&f->c, &f->target, false);
-        fuse_count(&f->c, &f->target, false);
-        assert_non_null(f->c.fuse.blown);
-        assert_string_equal(fuse_noted(&f->c, "uid", said), f->c.fuse.blown);
-        assert_non_null(f->c.fuse.blown);
+        fuse_count(f->c.safety, &f->target, false);
+        fuse_count(f->c.safety, &f->target, false);
+        assert_non_null(f->c.safety->fuse.blown);
+        assert_memory_equal(fuse_noted(f->c.safety, "uid", ahead), "reset 202", 9);
+        assert_null(f->c.safety->fuse.blown);
+        AUTO(mem_free) char *said = mem_string(f->c.safety->fuse.reset);
+        fuse_count(f->c.safety, &f->target, false);
+        fuse_count(f->c.safety, &f->target, false);
+        assert_non_null(f->c.safety->fuse.blown);
+        assert_string_equal(fuse_noted(f->c.safety, "uid", said), f->c.safety->fuse.blown);
+        assert_non_null(f->c.safety->fuse.blown);
 }
 
 /* Blown while this clock was a century ahead: a person's reset of today counts. */
@@ -232,12 +232,12 @@ static void test_what_blew_ahead_is_reset(void **state)
 {
         static const char said[] = "2126-01-01T00:00:00Z: 6 guards within an hour: shop/Deployment/web";
         struct fixture *f = *state;
-        assert_null(fuse_noted(&f->c, "uid", said));
-        assert_string_equal(f->c.fuse.blown, said);
-        assert_null(fuse_noted(&f->c, "uid", "reset 2025-11-21T04:40:00Z"));
-        assert_null(f->c.fuse.blown);
-        assert_memory_equal(fuse_noted(&f->c, "uid", said), "reset 2025", 10); /* the reset was not written yet */
-        assert_null(f->c.fuse.blown);
+        assert_null(fuse_noted(f->c.safety, "uid", said));
+        assert_string_equal(f->c.safety->fuse.blown, said);
+        assert_null(fuse_noted(f->c.safety, "uid", "reset 2025-11-21T04:40:00Z"));
+        assert_null(f->c.safety->fuse.blown);
+        assert_memory_equal(fuse_noted(f->c.safety, "uid", said), "reset 2025", 10); /* the reset was not written yet */
+        assert_null(f->c.safety->fuse.blown);
 }
 
 static void test_it_is_stored(void **state)
@@ -248,24 +248,24 @@ static void test_it_is_stored(void **state)
         rig_open_database(&f->c, path);
         assert_non_null(f->c.checkpointer->store);
         for (int i = 0; i < 4; i++)
-                fuse_count(&f->c, &f->target, false);
-        AUTO(mem_free) char *before = mem_string(f->c.fuse.blown);
+                fuse_count(f->c.safety, &f->target, false);
+        AUTO(mem_free) char *before = mem_string(f->c.safety->fuse.blown);
         assert_non_null(before);
-        int64_t at_ms = f->c.fuse.at_ms[3];
+        int64_t at_ms = f->c.safety->fuse.at_ms[3];
         assert_int_equal(checkpointer_close(f->c.checkpointer, &err), 0);
-        fuse_release(&f->c.fuse);
+        fuse_release(&f->c.safety->fuse);
         rig_open_database(&f->c, path);
-        assert_string_equal(f->c.fuse.blown, before);
-        assert_int_equal(f->c.fuse.guards, 4);
-        assert_int_equal(f->c.fuse.at_ms[3], at_ms);
-        assert_string_equal(f->c.fuse.name[3], "shop/Deployment/web");
+        assert_string_equal(f->c.safety->fuse.blown, before);
+        assert_int_equal(f->c.safety->fuse.guards, 4);
+        assert_int_equal(f->c.safety->fuse.at_ms[3], at_ms);
+        assert_string_equal(f->c.safety->fuse.name[3], "shop/Deployment/web");
         AUTO(mem_free) char *reset = mem_printf("reset %.20s", before); /* while it was away */
-        assert_null(fuse_noted(&f->c, "uid", reset));
+        assert_null(fuse_noted(f->c.safety, "uid", reset));
         assert_int_equal(checkpointer_close(f->c.checkpointer, &err), 0);
-        fuse_release(&f->c.fuse);
+        fuse_release(&f->c.safety->fuse);
         rig_open_database(&f->c, path);
-        assert_null(f->c.fuse.blown);
-        assert_true(f->c.fuse.reset_ms > 0);
+        assert_null(f->c.safety->fuse.blown);
+        assert_true(f->c.safety->fuse.reset_ms > 0);
         assert_int_equal(checkpointer_close(f->c.checkpointer, &err), 0);
 }
 

@@ -283,7 +283,7 @@ static void test_who_comes_first_and_who_waits(void **state)
                 struct shop s;
                 char first[64], wait[64];
                 open_shop(&s, rows[i].mode, rows[i].percent, rows[i].with);
-                canary_settle(&s.c);
+                canary_settle(s.c.safety);
                 names_of(&s, false, first);
                 names_of(&s, true, wait);
                 if (strcmp(first, rows[i].first) != 0 || strcmp(wait, rows[i].wait) != 0)
@@ -304,7 +304,7 @@ static void test_a_namespace_that_opted_out_tries_nothing(void **state)
         char names[64];
         open_shop(&s, APPLY_ROLLOUT, 50, (const struct service[SERVICES]){NEW("front"), NEW("pay")});
         ns_get(&s.c.cache, text_of("shop"))->apply_never = true;
-        canary_settle(&s.c);
+        canary_settle(s.c.safety);
         assert_string_equal(names_of(&s, false, names), "");
         assert_string_equal(names_of(&s, true, names), "front pay ");
         close_shop(&s);
@@ -317,13 +317,13 @@ static void test_turned_off(void **state)
         struct shop s;
         char names[64];
         open_shop(&s, APPLY_ROLLOUT, 50, (const struct service[SERVICES]){NEW("front"), NEW("pay")});
-        canary_settle(&s.c);
+        canary_settle(s.c.safety);
         assert_true(s.profile.canary_closed);
         s.t[0]->profile = NULL;
-        canary_settle(&s.c);
+        canary_settle(s.c.safety);
         assert_string_equal(names_of(&s, false, names), "pay ");
         s.spec.apply.canary.percent = 100;
-        canary_settle(&s.c);
+        canary_settle(s.c.safety);
         assert_false(s.profile.canary_closed);
         assert_int_equal(s.profile.canary.workloads, 0);
         assert_string_equal(names_of(&s, false, names), "");
@@ -389,7 +389,7 @@ static void test_since_when_it_stands(void **state)
                                     .now = {at(NOW_MIN)},
                                     .carries = watched[i].carries,
                                     .resize.first_behind = watched[i].behind};
-                canary_watch(&c, &t, &plan);
+                canary_watch(c.safety, &t, &plan);
                 if (t.apply_state.stood_ms != at(watched[i].want))
                         fail_msg("%s: %lld ms", watched[i].what, (long long)t.apply_state.stood_ms);
         }
@@ -432,7 +432,7 @@ static void test_who_is_to_be_lowered(void **state)
                         one->facts.current[r] = (struct amount){true, lowered[i].current};
                         one->advice.of[r].target = (struct amount){true, lowered[i].target};
                         one->advice.gate[r].hold = lowered[i].hold;
-                        canary_watch(&c, &t, &(struct plan){.target = &t, .container = of, .containers = 2});
+                        canary_watch(c.safety, &t, &(struct plan){.target = &t, .container = of, .containers = 2});
                         if (t.due != lowered[i].want)
                                 fail_msg("%s: %s of container %d", lowered[i].what, resource_name(r), place / 2);
                 }
@@ -504,11 +504,11 @@ static void test_when_the_other_pods_follow(void **state)
                 struct floor f;
                 open_floor(&f, followed[i].percent, PODS);
                 f.spec.apply.mode = followed[i].mode;
-                f.c.fuse.blown = followed[i].blown ? mem_string("5 guards") : NULL;
+                f.c.safety->fuse.blown = followed[i].blown ? mem_string("5 guards") : NULL;
                 f.t.profile = followed[i].unselected ? NULL : &f.profile;
                 f.t.apply_state.stood_ms = minutes_ago(&f.c, followed[i].stood);
                 pod_canary_begin(&f.c.cache, &f.t, mem_string("[]"));
-                canary_follow(&f.c, &f.t);
+                canary_follow(f.c.safety, &f.t);
                 int first = 0;
                 for (int p = 0; p < PODS; p++)
                         first += f.pod[p].canary;
@@ -565,8 +565,8 @@ static void test_what_the_others_keep(void **state)
                         of.advice.gate[CPU].hold = lowering[i].to ? REASON_NONE : REASON_COOLDOWN;
                         of.advice.gate[MEMORY].hold = REASON_MEMORY_OFF;
                         AUTO(mem_free)
-                        char *got =
-                                canary_rest(&f.c, &(struct plan){.target = &f.t, .container = &of, .containers = 1});
+                        char *got = canary_rest(f.c.safety,
+                                                &(struct plan){.target = &f.t, .container = &of, .containers = 1});
                         const char *want = s == RESIZE_ABSENT ? NULL : lowering[i].want;
                         if (!got != !want || (got && strcmp(got, want) != 0))
                                 fail_msg("%s: %s", lowering[i].what, got ? got : "all get it");

@@ -53,9 +53,9 @@ static void test_resets(void **state)
                                     .container = &container,
                                     .containers = 1,
                                     .carries = row[i].carries};
-                contest_watch(&c, &t, &plan);
+                conflict_watch(c.safety, &t, &plan);
                 bool contested = t.apply_state.contested_ms > 0;
-                contest_watch(&c, &t, &plan); /* seen once */
+                conflict_watch(c.safety, &t, &plan); /* seen once */
                 if (contested != row[i].contested || t.apply_state.resets != row[i].resets_after)
                         fail_msg("%s: contested %d, resets %d", row[i].what, contested, t.apply_state.resets);
                 mem_free(t.apply_state.contest);
@@ -75,12 +75,12 @@ static void test_steps(void **state)
         struct target t = {.ns = "web", .kind = "Deployment", .name = "shop", .workload = &wl};
         struct plan plan = {.target = &t, .container = &container, .containers = 1};
         for (int i = 0; i < 5; i++) {
-                contest_changed(&c, &t, "changed to 500m by admission");
+                conflict_changed(c.safety, &t, "changed to 500m by admission");
                 assert_int_equal(t.apply_state.contest_step_ms, hours[i] * (int64_t)HOUR_MS);
         }
         t.apply_state.changed_ms = CHANGED_MS;
         plan.now.ms = CHANGED_MS + 30 * (int64_t)DAY_MS;
-        contest_watch(&c, &t, &plan);
+        conflict_watch(c.safety, &t, &plan);
         assert_int_equal(t.apply_state.contest_step_ms, 0);
         mem_free(t.apply_state.contest);
         rig_end(&c);

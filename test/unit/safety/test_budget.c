@@ -51,14 +51,14 @@ static void test_a_refused_change_costs_nothing(void **state)
         struct fixture *f = *state;
         f->c.options.live.budget_cores_per_hour = 1000;
         for (int n = 0; n < 100; n++) {
-                assert_true(budget_allows(&f->c, &f->plan));
-                int64_t cost = budget_spend(&f->c, &f->plan);
+                assert_true(budget_allows(f->c.safety, &f->plan));
+                int64_t cost = budget_spend(f->c.safety, &f->plan);
                 assert_int_equal(cost, 800);
-                assert_false(budget_allows(&f->c, &f->plan));
-                budget_refund(&f->c, &f->target, "/shared", cost);
-                budget_settle(&f->c);
+                assert_false(budget_allows(f->c.safety, &f->plan));
+                budget_refund(f->c.safety, &f->target, "/shared", cost);
+                budget_settle(f->c.safety);
         }
-        assert_int_equal(f->c.spent_millicores, 0);
+        assert_int_equal(f->c.safety->spent_millicores, 0);
         assert_false(f->target.rolling);
 }
 
@@ -67,12 +67,12 @@ static void test_the_ledger_stays_short(void **state)
         struct fixture *f = *state;
         f->plan.now.ms -= f->plan.now.ms % MINUTE_MS; /* all in one minute */
         for (int n = 0; n < 1000; n++, f->plan.now.ms += 10)
-                budget_spend(&f->c, &f->plan);
-        assert_int_equal(f->c.spendings, 1);
-        assert_int_equal(f->c.spent[0].millicores, 800 * 1000);
+                budget_spend(f->c.safety, &f->plan);
+        assert_int_equal(f->c.safety->spendings, 1);
+        assert_int_equal(f->c.safety->spent[0].millicores, 800 * 1000);
         f->plan.now.ms += MINUTE_MS;
-        budget_spend(&f->c, &f->plan);
-        assert_int_equal(f->c.spendings, 2);
+        budget_spend(f->c.safety, &f->plan);
+        assert_int_equal(f->c.safety->spendings, 2);
 }
 
 static void test_sums_end(void **state)
@@ -80,10 +80,10 @@ static void test_sums_end(void **state)
         struct fixture *f = *state;
         f->container.facts.current[CPU].value = INT64_MAX;
         for (int n = 0; n < 3; n++)
-                assert_int_equal(budget_spend(&f->c, &f->plan), INT64_MAX);
-        assert_int_equal(f->c.spent_millicores, INT64_MAX);
+                assert_int_equal(budget_spend(f->c.safety, &f->plan), INT64_MAX);
+        assert_int_equal(f->c.safety->spent_millicores, INT64_MAX);
         f->c.options.live.budget_cores_per_hour = 1000;
-        assert_false(budget_allows(&f->c, &f->plan));
+        assert_false(budget_allows(f->c.safety, &f->plan));
 }
 
 static void test_a_cron_job_rolls_nothing(void **state)
@@ -105,16 +105,16 @@ static void test_a_patch_under_way_counts(void **state)
         map_put(&f->c.cache.targets, TEXT("t"), &f->target);
         map_put(&f->c.cache.profiles, TEXT("p"), &f->profile);
         f->target.busy = true;
-        budget_spend(&f->c, &f->plan);
-        budget_settle(&f->c);
+        budget_spend(f->c.safety, &f->plan);
+        budget_settle(f->c.safety);
         assert_true(f->target.rolling);
-        assert_int_equal(f->c.rolling, 1);
-        assert_false(budget_allows(&f->c, &f->plan));
+        assert_int_equal(f->c.safety->rolling, 1);
+        assert_false(budget_allows(f->c.safety, &f->plan));
         f->target.busy = false;
-        budget_settle(&f->c);
+        budget_settle(f->c.safety);
         assert_false(f->target.rolling);
-        assert_int_equal(f->c.rolling, 0);
-        assert_true(budget_allows(&f->c, &f->plan));
+        assert_int_equal(f->c.safety->rolling, 0);
+        assert_true(budget_allows(f->c.safety, &f->plan));
         map_drop(&f->c.cache.targets, TEXT("t"));
         map_drop(&f->c.cache.profiles, TEXT("p"));
 }
@@ -125,11 +125,11 @@ static void test_spent_in_the_future(void **state)
         struct fixture *f = *state;
         f->c.options.live.budget_cores_per_hour = 1000;
         f->plan.now.ms += 365 * (int64_t)DAY_MS;
-        (void)budget_spend(&f->c, &f->plan);
-        budget_settle(&f->c);
-        assert_false(budget_allows(&f->c, &f->plan));
-        assert_int_equal(f->c.spendings, 1);
-        assert_true(f->c.spent[0].at_ms <= loop_now(f->c.loop).wall.ms);
+        (void)budget_spend(f->c.safety, &f->plan);
+        budget_settle(f->c.safety);
+        assert_false(budget_allows(f->c.safety, &f->plan));
+        assert_int_equal(f->c.safety->spendings, 1);
+        assert_true(f->c.safety->spent[0].at_ms <= loop_now(f->c.loop).wall.ms);
 }
 
 int main(void)
