@@ -48,7 +48,7 @@ static void steady(struct crowd *crowd)
 {
         const struct controller *c = crowd->controller;
         double took[CYCLES], wall[CYCLES];
-        uint64_t samples = c->count.samples[SAMPLE_ACCEPTED], writes = crowd_writes(crowd);
+        uint64_t samples = learner_counts(c->learner)->samples[SAMPLE_ACCEPTED], writes = crowd_writes(crowd);
         for (int i = 0; i < CYCLES; i++) {
                 double begin = thread_seconds();
                 crowd_next_cycle(crowd);
@@ -60,8 +60,8 @@ static void steady(struct crowd *crowd)
         bench_line("cycle CPU, 100000 containers, median", took[CYCLES / 2], "s", "<= 0.3");
         bench_line("cycle CPU, 100000 containers, most", took[CYCLES - 1], "s", "");
         bench_line("cycle time, test server's included, median", wall[CYCLES / 2], "s", "");
-        bench_line("cycle samples folded", (double)(c->count.samples[SAMPLE_ACCEPTED] - samples) / CYCLES, "",
-                   "= 100000");
+        bench_line("cycle samples folded",
+                   (double)(learner_counts(c->learner)->samples[SAMPLE_ACCEPTED] - samples) / CYCLES, "", "= 100000");
         bench_line("cycle API writes in ten quiet ones", (double)(crowd_writes(crowd) - writes), "", "= 0");
 }
 

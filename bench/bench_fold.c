@@ -94,7 +94,7 @@ static void poll(struct rig *c, const struct item *item, struct wall at)
         static struct pod_metrics_view view = {.containers = 1};
         view.at = at;
         view.container[0] = (struct pod_metrics_container_view){.name = TEXT("app"), .has = {true, true}};
-        c->cursor = 0;
+        c->learner->cursor = 0;
         for (int i = 0; i < PODS; i++) {
                 uint64_t noise = ((uint64_t)i ^ (uint64_t)at.ms) * 0x9e3779b97f4a7c15u >> 40;
                 int workload = i / REPLICAS;
@@ -102,7 +102,7 @@ static void poll(struct rig *c, const struct item *item, struct wall at)
                 view.name = (struct text){item[i].name, NAME_SIZE - 1};
                 view.container[0].cpu_nano = 50000001 + workload % 80 * 10000000 + (int64_t)(noise % 20000000);
                 view.container[0].memory_bytes = (524289 + workload % 64 * 16384 + (int64_t)(noise & 0x3fff)) << 10;
-                ingest_fold(c, &view, at);
+                ingest_fold(c->learner, &view, at);
         }
 }
 
@@ -124,13 +124,13 @@ static void measure(void *arg)
                 double begin = seconds();
                 poll(c, item, at);
                 double middle = seconds();
-                ingest_running(c);
+                ingest_running(c->learner);
                 if (run < WARM)
                         continue;
                 least(&fold, middle - begin);
                 least(&running, seconds() - middle);
         }
-        if (c->count.samples[SAMPLE_ACCEPTED] != (uint64_t)PODS * (WARM + RUNS))
+        if (c->learner->count.samples[SAMPLE_ACCEPTED] != (uint64_t)PODS * (WARM + RUNS))
                 fail("not all samples were accepted");
         bench_line("fold, 1000000 containers", PODS / fold / 1e6, "M/s", ">= 10");
         bench_line("running minutes, 1000000 containers", running, "s", "");

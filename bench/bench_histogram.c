@@ -50,7 +50,7 @@ static size_t lend(struct usage *u, struct usage_room room)
 
 struct fixture {
         struct usage *history;
-        struct sample_watermark *door;
+        struct sample_watermark *watermark;
         struct sample *sample;
         double *cores, *bytes; /* what each history uses, about */
         size_t lent;
@@ -60,7 +60,7 @@ static void fixture_init(struct fixture *f)
 {
         *f = (struct fixture){
                 .history = mem_new_array(HISTORIES, sizeof(struct usage)),
-                .door = mem_new_array(CONTAINERS, sizeof(struct sample_watermark)),
+                .watermark = mem_new_array(CONTAINERS, sizeof(struct sample_watermark)),
                 .sample = mem_new_array(CONTAINERS, sizeof(struct sample)),
                 .cores = mem_new_array(HISTORIES, sizeof(double)),
                 .bytes = mem_new_array(HISTORIES, sizeof(double)),
@@ -78,7 +78,7 @@ static void fixture_release(struct fixture *f)
                 for (int r = 0; r < RESOURCES; r++)
                         mem_free(f->history[i].of[r].w);
         mem_free(f->history);
-        mem_free(f->door);
+        mem_free(f->watermark);
         mem_free(f->sample);
         mem_free(f->cores);
         mem_free(f->bytes);
@@ -107,7 +107,7 @@ static double fold(struct fixture *f, int64_t at_ms)
                 const struct sample *s = &f->sample[i];
                 enum sample_verdict verdict;
                 struct usage_room room;
-                while (usage_add(u, &f->door[i], s, s->at, &verdict, &room) == ERR_NOSPACE)
+                while (usage_add(u, &f->watermark[i], s, s->at, &verdict, &room) == ERR_NOSPACE)
                         f->lent += lend(u, room);
         }
         return cpu_seconds() - start;

@@ -1,6 +1,6 @@
 /*
  * Checkpoints: what the loop and the store's thread spend on 100 000 dirty histories, and what a start with 200 000
- * histories (1 M containers) takes. Five doors a history, 40 occupied buckets, names of ordinary length.
+ * histories (1 M containers) takes. Five watermarks a history, 40 occupied buckets, names of ordinary length.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "line.h"
 #include "store/store.h"
 
-enum { DIRTY = 100000, HISTORIES = 200000, DOORS = 5, BUCKETS = 20, ROUNDS = 3 };
+enum { DIRTY = 100000, HISTORIES = 200000, WATERMARKS = 5, BUCKETS = 20, ROUNDS = 3 };
 
 static double seconds_of(clockid_t clock)
 {
@@ -49,29 +49,29 @@ static struct usage template(void)
 static void pack(struct store_batch *b, int from, int to)
 {
         struct usage u = template();
-        struct store_watermark door[DOORS];
+        struct store_watermark watermark[WATERMARKS];
         char ns[32], name[48];
         for (int i = from; i < to; i++) {
                 int n = (int)((int64_t)i * 7919 % HISTORIES); /* in no order, as a hash map gives them */
                 snprintf(ns, sizeof ns, "namespace-%d", n % 500);
                 snprintf(name, sizeof name, "deployment-with-a-name-%d", n);
                 struct store_key key = {text_of(ns), TEXT("apps"), TEXT("Deployment"), text_of(name), TEXT("app")};
-                for (int d = 0; d < DOORS; d++)
-                        door[d] = (struct store_watermark){{(uint8_t)n, (uint8_t)d}, 60000000 + n};
-                store_batch_usage(b, &key, &u, door, DOORS);
+                for (int d = 0; d < WATERMARKS; d++)
+                        watermark[d] = (struct store_watermark){{(uint8_t)n, (uint8_t)d}, 60000000 + n};
+                store_batch_usage(b, &key, &u, watermark, WATERMARKS);
         }
 }
 
 static double pack_alone(void)
 {
         struct usage u = template();
-        struct store_watermark door[DOORS] = {0};
+        struct store_watermark watermark[WATERMARKS] = {0};
         struct store_key key = {TEXT("namespace-100"), TEXT("apps"), TEXT("Deployment"),
                                 TEXT("deployment-with-a-name-12345"), TEXT("app")};
         struct store_batch *b = store_batch_new();
         double start = seconds();
         for (int i = 0; i < DIRTY; i++)
-                store_batch_usage(b, &key, &u, door, DOORS);
+                store_batch_usage(b, &key, &u, watermark, WATERMARKS);
         double took = seconds() - start;
         store_batch_free(b);
         return took;
@@ -131,9 +131,9 @@ static void on_record(void *arg, void *target, struct text record, struct wall g
 }
 
 static void on_usage(void *arg, void *target, struct text container, const struct usage *u,
-                     const struct store_watermark *door, size_t doors)
+                     const struct store_watermark *watermark, size_t watermarks)
 {
-        (void)target, (void)container, (void)u, (void)door, (void)doors;
+        (void)target, (void)container, (void)u, (void)watermark, (void)watermarks;
         ++*(int *)arg;
 }
 
@@ -168,7 +168,7 @@ static struct store *start(const char *path, int want)
         return s;
 }
 
-/* The controller itself, up to its first turn: histories and doors where they are used, not only read. */
+/* The controller itself, up to its first turn: histories and watermarks where they are used, not only read. */
 static double start_controller(char *path)
 {
         static const char kubeconfig[] = "apiVersion: v1\nkind: Config\ncurrent-context: none\n"

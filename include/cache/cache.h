@@ -228,7 +228,7 @@ struct pod_ends {
 struct pod_container {
         const char *name; /* interned */
         struct history *history;
-        struct sample_watermark door;
+        struct sample_watermark watermark;
         struct packed_amount request[RESOURCES], limit[RESOURCES]; /* read by pod_request, pod_limit */
         int64_t last_memory;                                       /* bytes, the last sample */
         struct pod_kills *kills;                                   /* NULL: none that is not counted */
@@ -408,14 +408,14 @@ struct history {
         /* [RESOURCES] of pods that are raised when they use more than they ask for: effective, as of the last decision;
          * NULL: they are not. */
         struct amount *original;
-        bool dirty;                   /* since the last checkpoint */
-        bool counted;                 /* holds kills that are not stored yet */
-        uint8_t jumped;               /* cycles in a row that its newest sample was ahead of every clock */
-        struct usage usage;           /* what every sample touches stands before it, on one cache line */
-        struct history *next;         /* of the target */
-        const char *container;        /* interned */
-        struct store_watermark *door; /* loaded, until the pods have come */
-        size_t doors;
+        bool dirty;                        /* since the last checkpoint */
+        bool counted;                      /* holds kills that are not stored yet */
+        uint8_t jumped;                    /* cycles in a row that its newest sample was ahead of every clock */
+        struct usage usage;                /* what every sample touches stands before it, on one cache line */
+        struct history *next;              /* of the target */
+        const char *container;             /* interned */
+        struct store_watermark *watermark; /* loaded, until the pods have come */
+        size_t watermarks;
 };
 
 /* What the controller did to a target and saw done to it; stored at once. Times are wall ms, 0: never. */

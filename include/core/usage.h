@@ -60,7 +60,7 @@ struct usage {
         struct histogram of[RESOURCES];
         int64_t first_ms, newest_ms;           /* of the samples accepted; 0: none */
         int64_t samples;                       /* accepted */
-        int64_t spacing_ms;                    /* between the last two timestamps of one door */
+        int64_t spacing_ms;                    /* between the last two timestamps of one watermark */
         struct usage_minutes sampled, running; /* distinct minutes with a sample, with a running pod */
         int64_t window_ms;                     /* memory; 0: every sample counts */
         int64_t peak_at_ms;                    /* of the open window's peak; 0: no open peak */
@@ -98,7 +98,7 @@ struct usage_room {
         enum resource resource;
         int cap;
 };
-int usage_add(struct usage *u, struct sample_watermark *door, const struct sample *s, struct wall latest,
+int usage_add(struct usage *u, struct sample_watermark *watermark, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room);
 /* A pod of it ran during the minute of at. */
 void usage_running(struct usage *u, struct wall at);

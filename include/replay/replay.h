@@ -55,7 +55,7 @@ struct replay_requests {
 /* One policy's view of one entity. */
 struct replay_track {
         struct usage usage;
-        struct sample_watermark door;
+        struct sample_watermark watermark;
         struct replay_requests requests;
 };
 

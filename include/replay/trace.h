@@ -20,7 +20,7 @@ struct trace_row {
         struct text entity; /* points into the line */
         int64_t at_s;
         bool has[RESOURCES];
-        double value[RESOURCES]; /* cores, bytes: any number there is, judged by the core's door */
+        double value[RESOURCES]; /* cores, bytes: any number there is, judged by the core's watermark */
 };
 
 /* Read one line, without its end. Returns 0, or ERR_INVALID with the reason in *ret_why ("cpu_cores is not a number").

@@ -26,6 +26,11 @@ void leadership_lost(struct leadership *l);
 bool leadership_reads_again(const struct leadership *l);
 void leadership_read_again(struct leadership *l); /* it was */
 
+/* Writes under way: so many may be at once, and a stop waits for them. */
+void leadership_write_begun(struct leadership *l);
+void leadership_write_ended(struct leadership *l);
+int leadership_writes(const struct leadership *l);
+
 void leadership_stop(struct leadership *l); /* it writes no more, and asks for no pass */
 bool leadership_stops(const struct leadership *l);
 

@@ -36,7 +36,7 @@ struct store_key {
 };
 
 enum { STORE_UID_BYTES = 16, STORE_RECORD_MAX = 64 << 10, STORE_NOTE_MAX = 16 << 20 };
-struct store_watermark { /* the sample door of one pod's container */
+struct store_watermark { /* the sample watermark of one pod's container */
         uint8_t uid[STORE_UID_BYTES];
         int64_t last_ms;
 };
@@ -79,7 +79,7 @@ struct store_reader {
         void *(*target)(void *arg, const struct store_key *key);                       /* container is empty */
         void (*record)(void *arg, void *target, struct text record, struct wall gone); /* of those that have one */
         void (*usage)(void *arg, void *target, struct text container, const struct usage *u,
-                      const struct store_watermark *door, size_t doors);
+                      const struct store_watermark *watermark, size_t watermarks);
         void (*kill)(void *arg, void *target, struct text container, const struct store_kill *kill);
         void (*note)(void *arg, struct text name, struct text value); /* controller-wide notes (the budget's ledger) */
         /* A row that does not check out; its text tells whether the generation before it is used instead (then usage is
@@ -96,9 +96,9 @@ struct store_batch;
 struct store_batch *store_batch_new(void);
 void store_batch_free(struct store_batch *b); /* one not handed over */
 size_t store_batch_rows(const struct store_batch *b);
-/* door NULL: those stored before stay; not NULL with doors 0: there are none any more. */
+/* watermark NULL: those stored before stay; not NULL with watermarks 0: there are none any more. */
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
-                       const struct store_watermark *door, size_t doors);
+                       const struct store_watermark *watermark, size_t watermarks);
 /* record: the caller's own text about a target (JSON, at most STORE_RECORD_MAX bytes, asserted); gone: when its
  * workload vanished (ms 0: it lives). */
 void store_batch_target(struct store_batch *b, const struct store_key *key, struct text record, struct wall gone);

@@ -33,7 +33,7 @@ static void load_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void load_usage(void *arg, void *target, struct text name, const struct usage *u,
-                       const struct store_watermark *door, size_t doors)
+                       const struct store_watermark *watermark, size_t watermarks)
 {
         static const struct resource_policy none[RESOURCES] = {{.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS}};
         struct checkpointer *cp = arg;
@@ -44,10 +44,10 @@ static void load_usage(void *arg, void *target, struct text name, const struct u
                 int cap = h->usage.of[r].count;
                 histogram_lend(&h->usage.of[r], cap ? mem_new_array((size_t)cap, sizeof(double)) : NULL, cap);
         }
-        h->door = mem_resize(NULL, doors, sizeof *door);
-        h->doors = doors;
-        if (doors)
-                memcpy(h->door, door, doors * sizeof *door);
+        h->watermark = mem_resize(NULL, watermarks, sizeof *watermark);
+        h->watermarks = watermarks;
+        if (watermarks)
+                memcpy(h->watermark, watermark, watermarks * sizeof *watermark);
         intern_drop(cp->cache->names, container);
 }
 
@@ -85,19 +85,21 @@ struct checkpoint_told {
         struct store_result result;
 };
 
-/* The doors of a pod's containers are those of its workload; histories of other dimensions are their own doors. */
-static struct pod *doored_pods(const struct target *t)
+/* The watermarks of a pod's containers are those of its workload; histories of other dimensions are their own
+ * watermarks. */
+static struct pod *watermarked_pods(const struct target *t)
 {
         return t->dimension == DIMENSION_WORKLOAD ? t->pods : NULL;
 }
 
 /* Doors that closed ahead of the clock would refuse every sample until then. */
-static void doors_back(const struct history *h)
+static void watermarks_back(const struct history *h)
 {
-        for (struct pod *p = doored_pods(h->target); p; p = p->next_of_target)
+        for (struct pod *p = watermarked_pods(h->target); p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
-                        if (p->container[i].name == h->container && p->container[i].door.last_ms > h->usage.newest_ms)
-                                p->container[i].door.last_ms = h->usage.newest_ms;
+                        if (p->container[i].name == h->container &&
+                            p->container[i].watermark.last_ms > h->usage.newest_ms)
+                                p->container[i].watermark.last_ms = h->usage.newest_ms;
 }
 
 static void checkpointer_recalled(struct checkpointer *cp, const struct store_result *r)
@@ -118,7 +120,7 @@ static void checkpointer_recalled(struct checkpointer *cp, const struct store_re
                         }
                         h->usage = u;
                         h->dirty = true;
-                        doors_back(h);
+                        watermarks_back(h);
                         log_warn("a history was ahead of every clock: taken back to the checkpoint before",
                                  KV("namespace", t->ns), KV("name", t->name), KV("container", h->container));
                 }
@@ -273,31 +275,31 @@ static void checkpointer_submit(struct checkpointer *cp, struct store_batch *b)
         cp->batch_sent = store_submit(cp->store, b);
 }
 
-/* The doors of a history: those of its pods, and those loaded whose pods have not come yet. */
-static size_t doors_of(const struct history *h, struct store_watermark **ret)
+/* The watermarks of a history: those of its pods, and those loaded whose pods have not come yet. */
+static size_t watermarks_of(const struct history *h, struct store_watermark **ret)
 {
         const struct target *t = h->target;
         size_t count = 0;
-        struct store_watermark *door = mem_new_array((size_t)t->pod_count + h->doors + 1, sizeof *door);
-        for (const struct pod *p = doored_pods(t); p; p = p->next_of_target)
+        struct store_watermark *watermark = mem_new_array((size_t)t->pod_count + h->watermarks + 1, sizeof *watermark);
+        for (const struct pod *p = watermarked_pods(t); p; p = p->next_of_target)
                 for (int i = 0; i < p->containers; i++)
-                        if (p->container[i].name == h->container && p->container[i].door.last_ms) {
-                                memcpy(door[count].uid, p->uid, UID_BYTES);
-                                door[count++].last_ms = p->container[i].door.last_ms;
+                        if (p->container[i].name == h->container && p->container[i].watermark.last_ms) {
+                                memcpy(watermark[count].uid, p->uid, UID_BYTES);
+                                watermark[count++].last_ms = p->container[i].watermark.last_ms;
                         }
-        if (h->doors)
-                memcpy(door + count, h->door, h->doors * sizeof *door);
-        *ret = door;
-        return count + h->doors;
+        if (h->watermarks)
+                memcpy(watermark + count, h->watermark, h->watermarks * sizeof *watermark);
+        *ret = watermark;
+        return count + h->watermarks;
 }
 
 static void checkpointer_put_usage(struct store_batch *b, const struct history *h)
 {
         struct store_key key = checkpointer_key_of(h->target, h->container);
-        struct store_watermark *door;
-        size_t doors = doors_of(h, &door);
-        store_batch_usage(b, &key, &h->usage, door, doors);
-        mem_free(door);
+        struct store_watermark *watermark;
+        size_t watermarks = watermarks_of(h, &watermark);
+        store_batch_usage(b, &key, &h->usage, watermark, watermarks);
+        mem_free(watermark);
 }
 
 /* What is stored at once goes before a checkpoint under way, which may hold rows of before: that has it as well. */

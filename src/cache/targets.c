@@ -160,13 +160,13 @@ static void apply_state_release(struct cache *w, struct target *t)
         *d = (struct apply_state){0};
 }
 
-/* What the store gave back of doors and kills is no longer wanted. */
+/* What the store gave back of watermarks and kills is no longer wanted. */
 static void drop_loaded(struct cache *w, struct target *t)
 {
         for (struct history *h = t->histories; h; h = h->next) {
-                mem_free(h->door);
-                h->door = NULL;
-                h->doors = 0;
+                mem_free(h->watermark);
+                h->watermark = NULL;
+                h->watermarks = 0;
         }
         for (int i = 0; i < t->kills; i++)
                 intern_drop(w->names, t->killed[i].container);
@@ -326,9 +326,10 @@ static void container_recall(const struct pod *p, struct pod_container *c)
 {
         const struct target *t = p->target;
         const struct history *h = history_find(t, c->name);
-        for (size_t i = 0; h && i < h->doors; i++)
-                if (h->door[i].last_ms > c->door.last_ms && memcmp(h->door[i].uid, p->uid, UID_BYTES) == 0)
-                        c->door.last_ms = h->door[i].last_ms;
+        for (size_t i = 0; h && i < h->watermarks; i++)
+                if (h->watermark[i].last_ms > c->watermark.last_ms &&
+                    memcmp(h->watermark[i].uid, p->uid, UID_BYTES) == 0)
+                        c->watermark.last_ms = h->watermark[i].last_ms;
         for (int i = 0; i < t->kills; i++) {
                 const struct loaded_kill *k = &t->killed[i];
                 if (k->container == c->name && k->restarts > pod_ended(c).kills_counted &&

@@ -375,11 +375,11 @@ static void take_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void export_take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                              const struct store_watermark *doors, size_t count)
+                              const struct store_watermark *watermarks, size_t count)
 {
         struct loading *l = arg;
         const struct loaded *t = target;
-        (void)doors, (void)count;
+        (void)watermarks, (void)count;
         if (t == &l->other || l->x->failed.code || u->samples == 0)
                 return;
         struct transfer_row row = {.key = t->key, .sources = 1, .usage = *u};

@@ -42,10 +42,10 @@ static void offline_pass_record(void *arg, void *target, struct text record, str
 }
 
 static void offline_take_usage(void *arg, void *target, struct text container, const struct usage *u,
-                               const struct store_watermark *doors, size_t count)
+                               const struct store_watermark *watermarks, size_t count)
 {
         struct offline *o = arg;
-        (void)doors, (void)count;
+        (void)watermarks, (void)count;
         if (!target || o->copies == OFFLINE_CONTAINERS)
                 return;
         struct learned_copy *c = &o->copy[o->copies++];

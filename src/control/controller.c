@@ -166,7 +166,7 @@ static void decide_target(struct controller *c, struct target *t)
 static void controller_settle(struct controller *c)
 {
         cache_relink(&c->cache, loop_now(c->loop));
-        oom_count(c);
+        oom_count(c->learner);
         pods_free_dropped(&c->cache);
         workloads_free_gone(&c->cache);
         namespaces_sweep(&c->cache);
@@ -195,11 +195,10 @@ static void cycle_end(struct controller *c)
                 c->count.last_cycle_seconds = (double)(now.mono.ns - c->cycle_began.ns) / 1e9;
                 metric_observe(&c->count.cycle_seconds, c->count.last_cycle_seconds);
                 checkpointer_recall(c->checkpointer);
-                if (c->backfill)
-                        backfill_tick(c->backfill);
+                learner_backfill(c->learner);
                 checkpointer_forget_old(c->checkpointer);
         }
-        annotation_commands_settle(c);
+        annotation_commands_settle(c->learner);
         report_tick(c->report);
         watch_tick(c);
         telemetry_publish(c);
@@ -254,11 +253,9 @@ static void decide_slice(void *arg)
 
 /* --- the cycle --- */
 
-void cycle_polled(struct controller *c)
+static void cycle_polled(void *arg)
 {
-        ingest_running(c);
-        dimension_polled(c);
-        decide_begin(c);
+        decide_begin(arg);
 }
 
 static void cycle_begin(void *arg)
@@ -274,6 +271,7 @@ static void cycle_begin(void *arg)
                         loop_timer_set(c->loop, &c->cycle_timer, SYNC_LOOK_MS, cycle_begin, c);
                         return;
                 }
+                oom_begin(c->learner);
                 mem_trim(); /* what the lists took is not kept */
                 log_info("caches synced", KV_INT("pods", c->cache.pods.count),
                          KV_INT("workloads", c->cache.workloads.count));
@@ -288,7 +286,7 @@ static void cycle_begin(void *arg)
         c->polled = true;
         c->stage = CYCLE_POLLING;
         controller_settle(c);
-        ingest_start(c);
+        ingest_start(c->learner);
 }
 
 /* What another may have done while it held the Lease is known now. */
@@ -414,15 +412,15 @@ static int show_certificate(void *arg, const char *cert_pem, const char *key_pem
 static void trust_roots(void *arg, const char *roots_pem)
 {
         struct controller *c = arg;
-        if (c->learner && !c->options.learner_ca)
-                upstream_set_ca(c->learner, roots_pem);
+        if (c->upstream && !c->options.learner_ca)
+                upstream_set_ca(c->upstream, roots_pem);
         custom_metrics_server_vouched_by(c->custom_metrics_server, roots_pem);
 }
 
 void controller_trust_learner(struct controller *c, const char *ca_pem)
 {
-        if (c->learner)
-                upstream_set_ca(c->learner, ca_pem);
+        if (c->upstream)
+                upstream_set_ca(c->upstream, ca_pem);
 }
 
 static int webhook_start(struct controller *c, struct err *err)
@@ -511,19 +509,6 @@ static int serve_start(struct controller *c, struct err *err)
         return rc;
 }
 
-static int prometheus_start(struct controller *c, struct err *err)
-{
-        const struct controller_options *o = &c->options;
-        if (o->usage_from_prometheus && !o->prometheus.url)
-                return err_set(err, ERR_INVALID, "usage-source is prometheus, and no prometheus-url says where it is");
-        if (!o->prometheus.url || o->replica)
-                return 0;
-        int rc = prometheus_new(c->loop, &o->prometheus, &c->prometheus, err);
-        if (rc == 0 && o->prometheus_history_ms > 0)
-                c->backfill = backfill_new(c, c->prometheus, o->prometheus_history_ms, o->prometheus_step_ms);
-        return rc;
-}
-
 static void controller_begin(struct controller *c)
 {
         struct lease_options lease = {
@@ -597,15 +582,34 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         c->checkpointer = checkpointer_new(l, &c->cache, c->skew, &c->options.live, c->options.database, &kept);
         c->safety = safety_new(
                 &(struct safety_options){l, &c->cache, &c->options.live, c->checkpointer, c->leadership, c->report});
+        static const struct prometheus_options none;
+        const struct learner_options learn = {
+                .loop = l,
+                .client = c->client,
+                .cache = &c->cache,
+                .live = &c->options.live,
+                .checkpointer = c->checkpointer,
+                .skew = c->skew,
+                .leadership = c->leadership,
+                .report = c->report,
+                .safety = c->safety,
+                .prometheus = o->replica ? &none : &c->options.prometheus,
+                .usage_from_prometheus = !o->replica && o->usage_from_prometheus,
+                .history_ms = o->prometheus_history_ms,
+                .step_ms = o->prometheus_step_ms,
+                .polled = cycle_polled,
+                .arg = c,
+        };
+        c->learner = learner_new(&learn);
         if (!o->replica)
                 checkpointer_open(c->checkpointer, err);
-        else if (o->learner_url && upstream_new(l, o->learner_url, o->user_agent, &c->learner, err) == 0 &&
+        else if (o->learner_url && upstream_new(l, o->learner_url, o->user_agent, &c->upstream, err) == 0 &&
                  o->learner_ca)
-                upstream_set_ca(c->learner, o->learner_ca);
+                upstream_set_ca(c->upstream, o->learner_ca);
         if (err->code == 0)
                 (void)custom_check(c, err);
         if (err->code == 0)
-                (void)prometheus_start(c, err);
+                (void)learner_connect(c->learner, err);
         if (err->code == 0)
                 (void)serve_start(c, err);
         if (err->code != 0) {
@@ -648,11 +652,11 @@ static void stop_when_quiet(void *arg)
 {
         struct controller *c = arg;
         int64_t waited = (loop_now(c->loop).mono.ns - c->stop_began.ns) / 1000000;
-        if (c->writing > 0 && waited < STOP_MOST_MS) {
+        if (leadership_writes(c->leadership) > 0 && waited < STOP_MOST_MS) {
                 loop_timer_set(c->loop, &c->slice_timer, 20, stop_when_quiet, c);
                 return;
         }
-        if (c->writing > 0)
+        if (leadership_writes(c->leadership) > 0)
                 client_drop_writes(c->client, "halflife stops");
         if (c->lease)
                 lease_release(c->lease, controller_stopped, c);
@@ -666,14 +670,11 @@ void controller_stop(struct controller *c)
                 return;
         leadership_stop(c->leadership);
         c->stop_began = loop_now(c->loop).mono;
-        log_info("stopping", KV_INT("writes_under_way", c->writing));
+        log_info("stopping", KV_INT("writes_under_way", leadership_writes(c->leadership)));
         loop_timer_stop(c->loop, &c->cycle_timer);
         loop_timer_stop(c->loop, &c->nudge_timer);
         loop_timer_stop(c->loop, &c->slice_timer);
-        if (c->poll)
-                metrics_cancel(c->poll);
-        c->poll = NULL;
-        scrape_stop(c);
+        learner_stop(c->learner);
         stop_when_quiet(c);
 }
 
@@ -684,14 +685,11 @@ void controller_free(struct controller *c)
                 loop_timer_stop(c->loop, timers[i]);
         webhook_free(c->webhook);
         custom_metrics_server_free(c->custom_metrics_server);
-        scrape_stop(c);
-        backfill_free(c->backfill);
-        prometheus_free(c->prometheus);
         watch_stop(c);
         checkpointer_free(c->checkpointer);
         server_stop(c->server);
         inquiries_free(c->inquiries);
-        upstream_free(c->learner);
+        upstream_free(c->upstream);
         snapshot_drop(c->next_view);
         report_free(c->report);
         lease_free(c->lease);
@@ -699,10 +697,9 @@ void controller_free(struct controller *c)
         client_free(c->client);
         queue_free(c->work);
         safety_free(c->safety);
-        mem_free(c->poll_ns);
         mem_free(c->skew);
         watch_guests_forget(c);
-        probes_release(c);
+        learner_free(c->learner);
         cache_release(&c->cache);
         arena_release(&c->plans);
         mem_free(c);

@@ -11,7 +11,6 @@
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
 
-#include "backfill.h"
 #include "base/log.h"
 #include "base/queue.h"
 #include "cache/apply_state.h"
@@ -27,6 +26,7 @@
 #include "kube/lease.h"
 #include "kube/metrics.h"
 #include "kube/patch.h"
+#include "learn/learner.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
 #include "publish.h"
@@ -37,7 +37,7 @@
 #include "store/store.h"
 #include "store/transfer.h"
 
-enum { WRITES_AT_ONCE = 16, DECIDE_SLICE = 512, PER_NAMESPACE_POLLS = 16 };
+enum { WRITES_AT_ONCE = 16, DECIDE_SLICE = 512 };
 
 struct watch {
         struct controller *controller;
@@ -69,20 +69,11 @@ enum { CODE_NONE, CODE_2XX, CODE_3XX, CODE_4XX, CODE_409, CODE_429, CODE_5XX, CO
 enum { VERBS = 8 }; /* telemetry.c names them */
 
 struct counters {
-        uint64_t samples[SAMPLE_VERDICTS], unknown_pods, unread_items;
         uint64_t requests[VERBS][CODES];
-        uint64_t cycles, polls_failed, kills, kills_not_believed, applied, retuned;
+        uint64_t cycles, applied, retuned;
         uint64_t resizes, raises, resizes_refused;
         struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
-};
-
-/* Whether probes had containers of a pod killed (probe.c). */
-enum { PROBE_QUESTIONS = 16 };
-struct probe_question {
-        struct controller *controller;
-        char *pod; /* its key; NULL: the place is free */
-        uint8_t uid[UID_BYTES];
 };
 
 enum cycle_stage { CYCLE_IDLE, CYCLE_POLLING, CYCLE_DECIDING, CYCLE_PACKING };
@@ -94,7 +85,6 @@ struct controller {
         struct controller_options options;
         struct cache cache;
         struct arena plans; /* of the target at hand */
-        struct probe_question question[PROBE_QUESTIONS];
 
         struct watch watch[WATCHES_MAX];
         int watches;
@@ -117,20 +107,10 @@ struct controller {
 
         struct mono zones_read; /* when the profiles' time zones were read last */
 
-        /* usage */
-        struct prometheus *prometheus; /* NULL: none is known */
-        struct backfill *backfill;     /* NULL: nothing is asked of before */
-        struct scrape *scrape;         /* usage being asked of Prometheus */
-        struct metrics_poll *poll;
-        const char **poll_ns; /* namespaces still to be polled; NULL: one list for all */
-        size_t poll_left;
-        size_t cursor;
-        struct wall date;       /* the answer's Date header */
-        struct mono poll_until; /* all polls of a cycle end by then */
+        struct learner *learner;
 
         /* doing */
         struct queue *work;
-        int writing;
         struct safety *safety;
         struct lease *lease; /* NULL: no election */
         struct leadership *leadership;
@@ -143,7 +123,7 @@ struct controller {
 
         struct server *server;
         struct inquiries *inquiries;
-        struct upstream *learner;                            /* of a replica; NULL: none is known */
+        struct upstream *upstream;                           /* of a replica; NULL: none is known */
         struct custom_metrics_server *custom_metrics_server; /* NULL: custom metrics are not served */
         struct webhook *webhook;                             /* NULL: the certificate is in files, or there is none */
         struct snapshot *next_view;                          /* of the pass under way; NULL: nobody reads */
@@ -171,50 +151,6 @@ void watch_again(struct controller *c);            /* read everything again */
 uint64_t watch_unread(const struct controller *c); /* objects and events that could not be read, so far */
 void watch_tick(struct controller *c);             /* each cycle: says what cannot be read, once an hour a kind */
 
-/* ingest.c */
-void ingest_start(struct controller *c);   /* poll; calls cycle_polled at the end */
-void cycle_polled(struct controller *c);   /* controller.c */
-void ingest_running(struct controller *c); /* minutes with a running pod */
-void ingest_fold(void *controller, const struct pod_metrics_view *m, struct wall date); /* one item of the poll */
-/* The history of a pod's container, made when unknown; NULL: the pod has no target, or that has no profile any more. */
-struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc);
-
-/* Fold a sample, lending what it wants room for; the history is dirty where it was accepted. */
-enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_watermark *door,
-                               const struct sample *s);
-
-/* dimension_usage.c: the same for pods and namespaces that are targets themselves */
-void dimension_fold(struct controller *c, struct pod *p, const struct pod_metrics_view *m); /* the pod has more */
-void dimension_polled(struct controller *c); /* all of a poll is folded: the namespaces' sums, and minutes that ran */
-/* A kill counts in the history of the pod as well. False: it has none. */
-bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc,
-                    const struct oom_kill *k);
-/* Stores the number of a kill that was not believed. */
-void dimension_disbelieve(struct controller *c, const struct pod *p, const struct pod_container *pc);
-/* wish.c, once a cycle: what annotations on Recommendations ask for is done, and answered. */
-void annotation_commands_settle(struct controller *c);
-/* adopt.c, import.c: do what is asked of a target; the answer, the caller's. */
-char *adopt_judge(struct controller *c, struct target *t, const char *recommendation);
-char *import_judge(struct controller *c, struct target *t, const char *lines);
-/* Whose samples a history holds, itself first; returns how many. */
-int import_sources(const struct history *h, uint64_t ret[static TRANSFER_SOURCES]);
-void ingest_lend(struct usage *u, const struct usage_room *room); /* more room for what it learned */
-
-/* scrape.c: the same from Prometheus; calls done with the controller at the end */
-void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
-                 void (*done)(void *arg, const struct metrics_result *r));
-void scrape_stop(struct controller *c);
-
-/* oom.c */
-void oom_count(struct controller *c);    /* after a settle */
-void oom_seen_now(struct controller *c); /* after a pod was taken in, or out */
-/* What a probe had killed of p is asked for; false: too many questions are under way. oom_probe_told once it is known,
- * or cannot be. */
-bool probe_ask(struct controller *c, struct pod *p);
-void oom_probe_told(struct controller *c, struct pod *p);
-void probes_release(struct controller *c);
-void oom_note(struct controller *c, struct target *t, const struct oom_kill *k); /* what a target keeps of it */
-
 /* work.c */
 void work_add(struct controller *c, struct target *t);
 bool work_delete_due(const struct controller *c, const struct target *t); /* its Recommendation goes now */
@@ -235,11 +171,6 @@ void retune_plan(struct controller *c, const struct plan *p); /* the first autos
 void resize_settle(struct controller *c); /* asks the server whether it can resize pods, if any wants it */
 void resize_set(struct controller *c, const struct plan *p); /* what the gates let pass is set from now on */
 void resize_pod(struct controller *c, const struct plan *p); /* the next pod that differs; ends in work_done */
-
-/* raise.c */
-/* A sample was accepted of a container whose history raises; its target has a profile. */
-void raise_see(const struct history *h, struct pod *p, int container, const struct pod_metrics_container_view *v,
-               struct wall at);
 
 /* deed.c */
 void apply_state_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */

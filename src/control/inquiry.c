@@ -241,13 +241,13 @@ static void inquiry_ask_learner(struct inquiry *q)
         static const struct server_relayed nobody = {
                 0, "",
                 TEXT("only the halflife that learns knows this, and the setting learner-url does not say where it is")};
-        if (!c->learner) {
+        if (!c->upstream) {
                 server_relayed(c->server, q->ticket, &nobody);
                 inquiry_free(q);
                 return;
         }
         set_out(q);
-        q->asked = upstream_ask(c->learner, q->token, q->name, upstream_told, q);
+        q->asked = upstream_ask(c->upstream, q->token, q->name, upstream_told, q);
         explicit_bzero(q->token, strlen(q->token));
 }
 

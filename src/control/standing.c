@@ -165,7 +165,7 @@ static void standing_written(void *arg, const struct client_answer *a)
 {
         struct standing *s = arg;
         struct profile *p = map_get(&s->controller->cache.profiles, text_of(s->key));
-        s->controller->writing--;
+        leadership_write_ended(s->controller->leadership);
         if (p) {
                 p->busy = false;
                 if (a->err.code == 0) {
@@ -211,7 +211,7 @@ static void standing_send(struct controller *c, struct profile *p, const struct 
         char *path =
                 path_of("halflife.dev", "v1alpha1", p->ns, p->ns ? "profiles" : "clusterprofiles", p->name, "status");
         p->busy = true;
-        c->writing++;
+        leadership_write_begun(c->leadership);
         apply_send(c->client, path, body, standing_written, s);
         mem_free(path);
         json_decref(body);

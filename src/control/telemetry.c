@@ -237,7 +237,7 @@ static void telemetry_learning(struct buf *out, const struct controller *c)
         metric_family(out, &metrics[M_SAMPLES]);
         for (int v = 0; v < SAMPLE_VERDICTS; v++)
                 telemetry_labelled(out, M_SAMPLES, "result", sample_verdict_name((enum sample_verdict)v),
-                                   (double)c->count.samples[v]);
+                                   (double)learner_counts(c->learner)->samples[v]);
         metric_family(out, &metrics[M_HELD]);
         for (int r = 1; r < REASONS; r++)
                 if (c->by_reason[r])
@@ -304,17 +304,17 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_learning(out, c);
         telemetry_seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
         telemetry_seconds(out, M_CHECKPOINT_SECONDS, stored.seconds);
-        telemetry_one(out, M_UNKNOWN, (double)c->count.unknown_pods);
-        telemetry_one(out, M_UNREAD, (double)c->count.unread_items);
+        telemetry_one(out, M_UNKNOWN, (double)learner_counts(c->learner)->unknown_pods);
+        telemetry_one(out, M_UNREAD, (double)learner_counts(c->learner)->unread_items);
         telemetry_one(out, M_CYCLES, (double)c->count.cycles);
-        telemetry_one(out, M_POLLS_FAILED, (double)c->count.polls_failed);
+        telemetry_one(out, M_POLLS_FAILED, (double)learner_counts(c->learner)->polls_failed);
         telemetry_one(out, M_SOURCE_UP, !report_usage_source(c->report)->away);
-        if (c->backfill)
-                telemetry_backfilled(out, c->backfill);
+        if (learner_backfills(c->learner))
+                telemetry_backfilled(out, learner_backfills(c->learner));
         telemetry_one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
         telemetry_one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
-        telemetry_one(out, M_KILLS, (double)c->count.kills);
-        telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)c->count.kills_not_believed);
+        telemetry_one(out, M_KILLS, (double)learner_counts(c->learner)->kills);
+        telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)learner_counts(c->learner)->kills_not_believed);
         telemetry_one(out, M_APPLIED, (double)c->count.applied);
         telemetry_one(out, M_RETUNED, (double)c->count.retuned);
         telemetry_one(out, M_RESIZES, (double)c->count.resizes);

@@ -64,7 +64,7 @@ static int pod_in(void *arg, struct text object, uint32_t epoch, struct err *err
         struct watch *w = arg;
         bool before = take_begin(w->controller);
         int rc = pod_upsert(&w->controller->cache, object, epoch, err);
-        oom_seen_now(w->controller);
+        oom_seen_now(w->controller->learner);
         take_end(w->controller, before, false);
         return rc;
 }
@@ -74,7 +74,7 @@ static void pod_out(void *arg, struct text object)
         struct watch *w = arg;
         bool before = take_begin(w->controller);
         pod_remove(&w->controller->cache, object);
-        oom_seen_now(w->controller);
+        oom_seen_now(w->controller->learner);
         take_end(w->controller, before, false);
 }
 
@@ -101,7 +101,7 @@ static int evicted_in(void *arg, struct text object, uint32_t epoch, struct err 
 {
         struct watch *w = arg;
         int rc = evicted_upsert(&w->controller->cache, object, epoch, err);
-        oom_seen_now(w->controller);
+        oom_seen_now(w->controller->learner);
         return rc;
 }
 

@@ -67,13 +67,14 @@ void work_pump(struct controller *c)
 {
         struct target *t;
         struct now now = loop_now(c->loop);
-        while (may_write(c->leadership) && c->writing < WRITES_AT_ONCE && (t = queue_take(c->work, now.mono))) {
+        while (may_write(c->leadership) && leadership_writes(c->leadership) < WRITES_AT_ONCE &&
+               (t = queue_take(c->work, now.mono))) {
                 t->busy = true;
-                c->writing++;
+                leadership_write_begun(c->leadership);
                 if (!start_write(c, t)) {
                         t->busy = false;
                         t->failures = 0;
-                        c->writing--;
+                        leadership_write_ended(c->leadership);
                         queue_done(c->work, t);
                 }
                 arena_reset(&c->plans);
@@ -84,7 +85,7 @@ void work_done(struct controller *c, struct target *t, const struct err *err, in
 {
         struct now now = loop_now(c->loop);
         t->busy = false;
-        c->writing--;
+        leadership_write_ended(c->leadership);
         if (err->code == 0) {
                 t->failures = 0;
                 queue_done(c->work, t);

@@ -38,7 +38,7 @@ void usage_adopt(struct usage *u, const struct resource_policy policy[static RES
         u->window_ms = policy[MEMORY].window_ms; /* an open peak enters with the next sample of another window */
 }
 
-/* --- the door --- */
+/* --- the watermark --- */
 
 static enum sample_verdict judge_value(enum resource r, double value)
 {
@@ -47,13 +47,14 @@ static enum sample_verdict judge_value(enum resource r, double value)
         return value > usage_absurd[r] ? SAMPLE_ABSURD : SAMPLE_ACCEPTED;
 }
 
-static enum sample_verdict usage_judge(const struct sample_watermark *door, const struct sample *s, struct wall latest)
+static enum sample_verdict usage_judge(const struct sample_watermark *watermark, const struct sample *s,
+                                       struct wall latest)
 {
         if (s->at.ms < 0 || (!s->has[CPU] && !s->has[MEMORY]))
                 return SAMPLE_INVALID;
-        if (s->at.ms == door->last_ms && door->last_ms > 0)
+        if (s->at.ms == watermark->last_ms && watermark->last_ms > 0)
                 return SAMPLE_DUPLICATE;
-        if (s->at.ms < door->last_ms)
+        if (s->at.ms < watermark->last_ms)
                 return SAMPLE_REORDERED;
         if (s->at.ms - FUTURE_MS > latest.ms)
                 return SAMPLE_FUTURE;
@@ -191,16 +192,16 @@ static double weight_of(const struct sample *s, enum resource r)
         return s->step_s > 0 ? whole * (s->step_s / 60) : whole;
 }
 
-static void count_sample(struct usage *u, struct sample_watermark *door, struct wall at)
+static void count_sample(struct usage *u, struct sample_watermark *watermark, struct wall at)
 {
         if (u->samples == 0 || at.ms < u->first_ms)
                 u->first_ms = at.ms;
         if (at.ms > u->newest_ms)
                 u->newest_ms = at.ms;
         u->samples++;
-        if (door->last_ms > 0)
-                u->spacing_ms = at.ms - door->last_ms;
-        door->last_ms = at.ms;
+        if (watermark->last_ms > 0)
+                u->spacing_ms = at.ms - watermark->last_ms;
+        watermark->last_ms = at.ms;
         minutes_count(&u->sampled, at.ms / MINUTE_MS);
         usage_running(u, at);
         if (u->running.count < u->sampled.count)
@@ -252,10 +253,10 @@ static void fold_sample(struct usage *u, const struct sample *s, const struct fo
         }
 }
 
-int usage_add(struct usage *u, struct sample_watermark *door, const struct sample *s, struct wall latest,
+int usage_add(struct usage *u, struct sample_watermark *watermark, const struct sample *s, struct wall latest,
               enum sample_verdict *ret_verdict, struct usage_room *ret_room)
 {
-        enum sample_verdict verdict = usage_judge(door, s, latest);
+        enum sample_verdict verdict = usage_judge(watermark, s, latest);
         bool whole = verdict == SAMPLE_ACCEPTED;
         struct folding f = {.of = {[CPU] = s->has[CPU] && (whole || verdict == SAMPLE_NO_MEMORY),
                                    [MEMORY] = s->has[MEMORY] && whole}};
@@ -265,7 +266,7 @@ int usage_add(struct usage *u, struct sample_watermark *door, const struct sampl
         *ret_verdict = verdict;
         if (f.of[CPU] || f.of[MEMORY]) {
                 fold_sample(u, s, &f);
-                count_sample(u, door, s->at);
+                count_sample(u, watermark, s->at);
         }
         return 0;
 }

@@ -107,7 +107,7 @@ static int64_t silence_of(const struct target *t, const char *container, struct 
                 const struct pod_container *c = p->running ? container_of_pod(p, container) : NULL;
                 if (!c)
                         continue;
-                int64_t since = c->door.last_ms > pod_started_ms(p) ? c->door.last_ms : pod_started_ms(p);
+                int64_t since = c->watermark.last_ms > pod_started_ms(p) ? c->watermark.last_ms : pod_started_ms(p);
                 if (since > 0 && now.ms - since > longest)
                         longest = now.ms - since;
         }

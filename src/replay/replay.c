@@ -173,7 +173,7 @@ static enum sample_verdict replay_learn(struct replay *r, struct replay_entity *
         enum sample_verdict verdict = SAMPLE_ACCEPTED;
         struct usage_room room;
         for (int i = 0; i < r->policies; i++)
-                while (usage_add(&e->track[i].usage, &e->track[i].door, s, s->at, &verdict, &room) == ERR_NOSPACE)
+                while (usage_add(&e->track[i].usage, &e->track[i].watermark, s, s->at, &verdict, &room) == ERR_NOSPACE)
                         replay_lend(r, &e->track[i].usage.of[room.resource], room.cap);
         return verdict;
 }

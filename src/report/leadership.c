@@ -8,6 +8,7 @@ struct leadership {
         bool lost;    /* held the Lease and lost it */
         bool rereads; /* held the Lease, lost it, holds it again: no write before everything was read again */
         bool stops;
+        int writes; /* under way */
         void (*changed)(void *arg);
         void *arg;
 };
@@ -65,6 +66,21 @@ bool leadership_reads_again(const struct leadership *l)
 void leadership_read_again(struct leadership *l)
 {
         l->rereads = false;
+}
+
+void leadership_write_begun(struct leadership *l)
+{
+        l->writes++;
+}
+
+void leadership_write_ended(struct leadership *l)
+{
+        l->writes--;
+}
+
+int leadership_writes(const struct leadership *l)
+{
+        return l->writes;
 }
 
 void leadership_stop(struct leadership *l)

@@ -37,7 +37,7 @@ static int take_original(void *arg, const struct recorded *r)
 /* The container's sample, if it is one of the pod's newest. */
 static void take_sample(const struct pod_container *pc, int64_t cpu, int64_t at_ms, struct basis_container *to)
 {
-        bool here = cpu >= 0 && pc->door.last_ms == at_ms;
+        bool here = cpu >= 0 && pc->watermark.last_ms == at_ms;
         to->sampled[CPU] = here;
         to->used[CPU] = here ? cpu : 0;
         to->sampled[MEMORY] = here && pc->last_memory > 0;
@@ -48,8 +48,8 @@ static int64_t sampled_at(const struct pod *p)
 {
         int64_t newest = 0;
         for (int i = 0; i < p->containers; i++)
-                if (p->container[i].role != ROLE_INIT && p->container[i].door.last_ms > newest)
-                        newest = p->container[i].door.last_ms;
+                if (p->container[i].role != ROLE_INIT && p->container[i].watermark.last_ms > newest)
+                        newest = p->container[i].watermark.last_ms;
         return newest;
 }
 

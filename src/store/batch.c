@@ -151,20 +151,20 @@ static struct row *row_add(struct store_batch *b, enum row_kind kind, const stru
 /* --- what callers put in --- */
 
 void store_batch_usage(struct store_batch *b, const struct store_key *key, const struct usage *u,
-                       const struct store_watermark *door, size_t doors)
+                       const struct store_watermark *watermark, size_t watermarks)
 {
         size_t weights = (size_t)u->of[CPU].count + u->of[MEMORY].count;
-        size_t body = sizeof *u + weights * sizeof(double) + doors * sizeof *door;
-        struct row *r = row_add(b, door ? ROW_USAGE : ROW_USAGE_KEEP, key, body, (struct text){0}, NULL);
+        size_t body = sizeof *u + weights * sizeof(double) + watermarks * sizeof *watermark;
+        struct row *r = row_add(b, watermark ? ROW_USAGE : ROW_USAGE_KEEP, key, body, (struct text){0}, NULL);
         if (!r)
                 return;
         uint8_t *p = (uint8_t *)mempcpy(r->at, u, sizeof *u);
         for (int i = 0; i < RESOURCES; i++)
                 if (u->of[i].count)
                         p = (uint8_t *)mempcpy(p, u->of[i].w, u->of[i].count * sizeof(double));
-        if (doors)
-                memcpy(p, door, doors * sizeof *door);
-        r->doors = (uint32_t)doors;
+        if (watermarks)
+                memcpy(p, watermark, watermarks * sizeof *watermark);
+        r->watermarks = (uint32_t)watermarks;
 }
 
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX])
@@ -175,10 +175,10 @@ size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX])
         return usage_pack(u, out);
 }
 
-const struct store_watermark *row_doors(const struct row *r)
+const struct store_watermark *row_watermarks(const struct row *r)
 {
         return (const struct store_watermark *)(const void *)(r->at + r->body -
-                                                              r->doors * sizeof(struct store_watermark));
+                                                              r->watermarks * sizeof(struct store_watermark));
 }
 
 void store_batch_target(struct store_batch *b, const struct store_key *key, struct text record, struct wall gone)
@@ -229,17 +229,17 @@ void batch_add_recall(struct store_batch *b, const struct store_key *key, const 
 
 /* --- joining --- */
 
-/* Identities of later rows; one that keeps the doors voids only its like. */
+/* Identities of later rows; one that keeps the watermarks voids only its like. */
 static bool is_void(struct map *later, const struct row *r)
 {
         struct text id = {(const char *)identity_of(r), r->identity};
         if (map_get(later, id))
                 return true;
         if (row_kind(r) == ROW_USAGE_KEEP) {
-                uint8_t with_doors[sizeof(struct identity) + NAMES * NAME_MAX_BYTES];
-                memcpy(with_doors, id.p, id.len);
-                with_doors[0] = ROW_USAGE;
-                if (map_get(later, (struct text){(const char *)with_doors, id.len}))
+                uint8_t with_watermarks[sizeof(struct identity) + NAMES * NAME_MAX_BYTES];
+                memcpy(with_watermarks, id.p, id.len);
+                with_watermarks[0] = ROW_USAGE;
+                if (map_get(later, (struct text){(const char *)with_watermarks, id.len}))
                         return true;
         }
         map_put(later, id, later);

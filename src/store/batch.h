@@ -11,8 +11,8 @@
 #include "store/store.h"
 
 enum row_kind {
-        ROW_USAGE,      /* body: struct usage, its weights, its doors */
-        ROW_USAGE_KEEP, /* likewise, without doors: those stored before stay */
+        ROW_USAGE,      /* body: struct usage, its weights, its watermarks */
+        ROW_USAGE_KEEP, /* likewise, without watermarks: those stored before stay */
         ROW_TARGET,     /* data: record */
         ROW_KILL,       /* body: struct store_kill */
         ROW_NOTE,       /* ns: its name; data: value */
@@ -23,7 +23,7 @@ enum row_kind {
 struct row {
         uint32_t bytes; /* of the whole row, a multiple of 8 */
         uint32_t body, identity, data;
-        uint32_t doors;
+        uint32_t watermarks;
         int64_t ms; /* gone since, or kills before */
         uint8_t at[];
 };
@@ -52,7 +52,7 @@ struct text row_data(const struct row *r);
 const struct store_kill *row_kill(const struct row *r);
 /* Pack the usage of a ROW_USAGE or ROW_USAGE_KEEP. */
 size_t row_pack(struct row *r, uint8_t out[static USAGE_PACK_MAX]);
-const struct store_watermark *row_doors(const struct row *r);
+const struct store_watermark *row_watermarks(const struct row *r);
 
 /* Append src's rows to dst; src is freed, dst takes its number. What a later row makes void is left out now and then,
  * so that a batch joined for ever holds at most twice the rows that differ. */

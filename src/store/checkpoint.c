@@ -25,7 +25,7 @@ void checkpoint_release(struct checkpoint *c)
 {
         db_close(&c->db);
         index_release(&c->index);
-        mem_free(c->doors);
+        mem_free(c->watermarks);
         *c = (struct checkpoint){0};
 }
 
@@ -115,24 +115,25 @@ static int checkpoint_history_of(struct writing *w, const struct store_key *key,
 
 /* --- histories --- */
 
-static uint8_t *doors_room(struct checkpoint *c, size_t bytes)
+static uint8_t *watermarks_room(struct checkpoint *c, size_t bytes)
 {
-        if (c->doors_cap < bytes) {
-                c->doors_cap = 2 * bytes;
-                c->doors = mem_resize(c->doors, c->doors_cap, 1);
+        if (c->watermarks_cap < bytes) {
+                c->watermarks_cap = 2 * bytes;
+                c->watermarks = mem_resize(c->watermarks, c->watermarks_cap, 1);
         }
-        return c->doors;
+        return c->watermarks;
 }
 
-/* The doors stored with the newest generation that checks out. */
-static int doors_kept(struct writing *w, const struct known_history *known, struct text *ret)
+/* The watermarks stored with the newest generation that checks out. */
+static int watermarks_kept(struct writing *w, const struct known_history *known, struct text *ret)
 {
         sqlite3_stmt *s;
         int rc = newest_whole(w, known->id, &s);
-        struct text doors = s ? column_text(s, 3) : (struct text){0};
+        struct text watermarks = s ? column_text(s, 3) : (struct text){0};
         *ret = (struct text){0};
-        if (doors.len % DOOR_BYTES == 0 && doors.len > 0)
-                *ret = (struct text){memcpy(doors_room(w->c, doors.len), doors.p, doors.len), doors.len};
+        if (watermarks.len % WATERMARK_BYTES == 0 && watermarks.len > 0)
+                *ret = (struct text){memcpy(watermarks_room(w->c, watermarks.len), watermarks.p, watermarks.len),
+                                     watermarks.len};
         sqlite3_reset(s);
         return rc;
 }
@@ -140,15 +141,15 @@ static int doors_kept(struct writing *w, const struct known_history *known, stru
 static int usage_put(struct writing *w, struct due *d)
 {
         struct checkpoint *c = w->c;
-        struct text doors = {0};
+        struct text watermarks = {0};
         uint8_t packed[USAGE_PACK_MAX];
         int rc = 0;
         if (row_kind(d->row) == ROW_USAGE_KEEP) {
-                rc = doors_kept(w, d->known, &doors);
-        } else if (d->row->doors) {
-                doors = (struct text){NULL, d->row->doors * (size_t)DOOR_BYTES};
-                doors_pack(row_doors(d->row), d->row->doors, doors_room(c, doors.len));
-                doors.p = (const char *)c->doors;
+                rc = watermarks_kept(w, d->known, &watermarks);
+        } else if (d->row->watermarks) {
+                watermarks = (struct text){NULL, d->row->watermarks * (size_t)WATERMARK_BYTES};
+                watermarks_pack(row_watermarks(d->row), d->row->watermarks, watermarks_room(c, watermarks.len));
+                watermarks.p = (const char *)c->watermarks;
         }
         size_t len = row_pack(d->row, packed);
         int64_t generation = d->known->generation + (d->known->written != c->transaction);
@@ -159,9 +160,9 @@ static int usage_put(struct writing *w, struct due *d)
         struct text usage = {(const char *)packed, len};
         sqlite3_bind_int64(s, 1, d->id);
         sqlite3_bind_int64(s, 2, generation);
-        sqlite3_bind_int64(s, 3, crc_of_usage(d->id, generation, usage, doors));
+        sqlite3_bind_int64(s, 3, crc_of_usage(d->id, generation, usage, watermarks));
         bind_blob(s, 4, usage.p, usage.len);
-        bind_blob(s, 5, doors.p, doors.len);
+        bind_blob(s, 5, watermarks.p, watermarks.len);
         d->known->generation = generation;
         d->known->written = c->transaction;
         return db_run(&c->db, which, w->err);

@@ -10,8 +10,8 @@ struct checkpoint { /* what the store's thread writes with */
         struct db db;
         struct index index;
         int64_t transaction; /* their count: see known_history.written */
-        uint8_t *doors;      /* packed, grown as needed */
-        size_t doors_cap;
+        uint8_t *watermarks; /* packed, grown as needed */
+        size_t watermarks_cap;
 };
 void checkpoint_release(struct checkpoint *c);
 

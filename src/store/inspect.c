@@ -40,9 +40,9 @@ static void inspect_pass_record(void *arg, void *target, struct text record, str
 }
 
 static void count_usage(void *arg, void *target, struct text container, const struct usage *u,
-                        const struct store_watermark *door, size_t doors)
+                        const struct store_watermark *watermark, size_t watermarks)
 {
-        (void)target, (void)container, (void)u, (void)door, (void)doors;
+        (void)target, (void)container, (void)u, (void)watermark, (void)watermarks;
         ((struct store_facts *)arg)->histories++;
 }
 

@@ -18,8 +18,8 @@ struct loading {
         const struct store_reader *r;
         struct loaded *target;
         size_t targets, cap;
-        struct store_watermark *door;
-        size_t doors_cap;
+        struct store_watermark *watermark;
+        size_t watermarks_cap;
         bool suspect;
         struct err *err;
 };
@@ -111,7 +111,7 @@ struct generation {
         const struct scan *from;
         int64_t number;
         struct usage usage;
-        struct text doors;
+        struct text watermarks;
         double room[2 * HISTOGRAM_BUCKETS];
 };
 
@@ -123,28 +123,28 @@ static bool catch_up(struct loading *l, struct scan *s, int64_t id)
         return s->row && s->id == id;
 }
 
-/* columns: id, generation, crc, packed, doors */
+/* columns: id, generation, crc, packed, watermarks */
 static int generation_read(struct generation *g)
 {
         sqlite3_stmt *row = g->from->row;
         struct text packed = column_text(row, 3);
-        g->doors = column_text(row, 4);
-        if (g->doors.len % DOOR_BYTES != 0 ||
-            crc_of_usage(g->from->id, g->number, packed, g->doors) != sqlite3_column_int64(row, 2))
+        g->watermarks = column_text(row, 4);
+        if (g->watermarks.len % WATERMARK_BYTES != 0 ||
+            crc_of_usage(g->from->id, g->number, packed, g->watermarks) != sqlite3_column_int64(row, 2))
                 return ERR_DAMAGED;
         return usage_unpack((const uint8_t *)packed.p, packed.len, &g->usage, g->room);
 }
 
 static void load_tell(struct loading *l, void *target, struct text container, const struct generation *g)
 {
-        size_t doors = g->doors.len / DOOR_BYTES;
-        if (doors > l->doors_cap) {
-                l->doors_cap = 2 * doors;
-                l->door = mem_resize(l->door, l->doors_cap, sizeof *l->door);
+        size_t watermarks = g->watermarks.len / WATERMARK_BYTES;
+        if (watermarks > l->watermarks_cap) {
+                l->watermarks_cap = 2 * watermarks;
+                l->watermark = mem_resize(l->watermark, l->watermarks_cap, sizeof *l->watermark);
         }
-        if (doors)
-                doors_unpack(g->doors, l->door);
-        l->r->usage(l->r->arg, target, container, &g->usage, l->door, doors);
+        if (watermarks)
+                watermarks_unpack(g->watermarks, l->watermark);
+        l->r->usage(l->r->arg, target, container, &g->usage, l->watermark, watermarks);
 }
 
 /* The newest of two generations; where it does not check out, the one before it. Returns which was used, 0: none. */
@@ -273,6 +273,6 @@ int load_all(struct db *d, struct index *x, const struct store_reader *r, bool *
         db_let_go(d);
         *ret_suspect = l.suspect;
         mem_free(l.target);
-        mem_free(l.door);
+        mem_free(l.watermark);
         return rc;
 }

@@ -32,13 +32,13 @@ uint32_t crc_of_history(int64_t target, struct text container)
         return row_add_text(add_number(0, target), container);
 }
 
-uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text doors)
+uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text watermarks)
 {
         enum { OWN_CRC = 4 };
         size_t own = packed.len < OWN_CRC ? packed.len : OWN_CRC;
         uint32_t crc = add_number(add_number(0, id), generation);
         crc = own ? crc_add(crc, packed.p + packed.len - own, own) : crc;
-        return doors.len ? crc_add(crc, doors.p, doors.len) : crc;
+        return watermarks.len ? crc_add(crc, watermarks.p, watermarks.len) : crc;
 }
 
 uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill)
@@ -80,21 +80,21 @@ void bind_target(sqlite3_stmt *s, const struct store_key *key)
         bind_text(s, 4, key->name);
 }
 
-/* --- doors --- */
+/* --- watermarks --- */
 
-void doors_pack(const struct store_watermark *door, size_t doors, uint8_t *out)
+void watermarks_pack(const struct store_watermark *watermark, size_t watermarks, uint8_t *out)
 {
-        for (size_t i = 0; i < doors; i++, out += DOOR_BYTES) {
-                memcpy(out, door[i].uid, STORE_UID_BYTES);
+        for (size_t i = 0; i < watermarks; i++, out += WATERMARK_BYTES) {
+                memcpy(out, watermark[i].uid, STORE_UID_BYTES);
                 for (int k = 0; k < 8; k++)
-                        out[STORE_UID_BYTES + k] = (uint8_t)((uint64_t)door[i].last_ms >> 8 * k);
+                        out[STORE_UID_BYTES + k] = (uint8_t)((uint64_t)watermark[i].last_ms >> 8 * k);
         }
 }
 
-void doors_unpack(struct text packed, struct store_watermark *out)
+void watermarks_unpack(struct text packed, struct store_watermark *out)
 {
         const uint8_t *in = (const uint8_t *)packed.p;
-        for (size_t i = 0; i < packed.len / DOOR_BYTES; i++, in += DOOR_BYTES) {
+        for (size_t i = 0; i < packed.len / WATERMARK_BYTES; i++, in += WATERMARK_BYTES) {
                 uint64_t last = 0;
                 for (int k = 8; k-- > 0;)
                         last = last << 8 | in[STORE_UID_BYTES + k];

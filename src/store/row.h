@@ -5,12 +5,12 @@
 #include "db.h"
 #include "store/store.h"
 
-enum { DOOR_BYTES = STORE_UID_BYTES + 8 };
+enum { WATERMARK_BYTES = STORE_UID_BYTES + 8 };
 
 uint32_t crc_of_target(const struct store_key *key, struct text record, int64_t gone_ms);
 uint32_t crc_of_history(int64_t target, struct text container);
-/* packed has a CRC of its own: this ties it to its history and to the doors beside it. */
-uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text doors);
+/* packed has a CRC of its own: this ties it to its history and to the watermarks beside it. */
+uint32_t crc_of_usage(int64_t id, int64_t generation, struct text packed, struct text watermarks);
 uint32_t crc_of_kill(int64_t target, struct text container, const struct store_kill *kill);
 uint32_t crc_of_note(struct text name, struct text value);
 
@@ -21,7 +21,8 @@ void bind_blob(sqlite3_stmt *s, int at, const void *p, size_t len);
 /* ns, group, kind, name at 1 to 4 */
 void bind_target(sqlite3_stmt *s, const struct store_key *key);
 
-void doors_pack(const struct store_watermark *door, size_t doors, uint8_t *out); /* doors * DOOR_BYTES */
-void doors_unpack(struct text packed, struct store_watermark *out);
+void watermarks_pack(const struct store_watermark *watermark, size_t watermarks,
+                     uint8_t *out); /* watermarks * WATERMARK_BYTES */
+void watermarks_unpack(struct text packed, struct store_watermark *out);
 
 #endif

@@ -99,14 +99,15 @@ static void check(struct stage *s, const char *path, const char *field, const ch
 /* So many cycles, in each of which both pods' samples are accepted, and none is refused. */
 static void cycles_learn(struct stage *s, int more)
 {
-        uint64_t cycles = s->c->count.cycles + (uint64_t)more + 1, accepted = s->c->count.samples[SAMPLE_ACCEPTED];
+        uint64_t cycles = s->c->count.cycles + (uint64_t)more + 1,
+                 accepted = learner_counts(s->c->learner)->samples[SAMPLE_ACCEPTED];
         int64_t until = mono_read().ns + LONG_MS * INT64_C(1000000);
         while (s->c->count.cycles < cycles && mono_read().ns < until)
                 loop_turn(s->loop, 20);
         assert_true(s->c->count.cycles >= cycles);
-        assert_true(s->c->count.samples[SAMPLE_ACCEPTED] >= accepted + 2 * (uint64_t)(more - 1));
-        assert_int_equal(s->c->count.samples[SAMPLE_FUTURE], 0);
-        assert_int_equal(s->c->count.samples[SAMPLE_REORDERED], 0);
+        assert_true(learner_counts(s->c->learner)->samples[SAMPLE_ACCEPTED] >= accepted + 2 * (uint64_t)(more - 1));
+        assert_int_equal(learner_counts(s->c->learner)->samples[SAMPLE_FUTURE], 0);
+        assert_int_equal(learner_counts(s->c->learner)->samples[SAMPLE_REORDERED], 0);
 }
 
 static void changed_once(struct stage *s)

@@ -18,6 +18,25 @@ static void rig_changed(void *arg)
         c->nudged = true;
 }
 
+static void rig_learns(struct rig *c)
+{
+        static const struct prometheus_options none;
+        const struct learner_options o = {
+                .loop = c->loop,
+                .cache = &c->cache,
+                .live = &c->options.live,
+                .checkpointer = c->checkpointer,
+                .skew = c->skew,
+                .leadership = c->leadership,
+                .report = c->report,
+                .safety = c->safety,
+                .prometheus = &none,
+                .polled = rig_changed,
+                .arg = c,
+        };
+        c->learner = learner_new(&o);
+}
+
 void rig_begin(struct rig *c)
 {
         const struct checkpointer_callbacks callbacks = {
@@ -30,13 +49,14 @@ void rig_begin(struct rig *c)
         c->checkpointer = checkpointer_new(c->loop, &c->cache, c->skew, &c->options.live, NULL, &callbacks);
         c->safety = safety_new(&(struct safety_options){c->loop, &c->cache, &c->options.live, c->checkpointer,
                                                         c->leadership, c->report});
+        rig_learns(c);
 }
 
 void rig_follow(struct rig *c)
 {
         leadership_free(c->leadership);
         c->leadership = leadership_new(true, rig_changed, c);
-        c->report->leadership = c->safety->leadership = c->leadership;
+        c->report->leadership = c->safety->leadership = c->learner->leadership = c->leadership;
 }
 
 void rig_open_database(struct rig *c, const char *path)
@@ -59,6 +79,7 @@ void rig_end(struct rig *c)
         loop_turn(c->loop, 0);
         report_free(c->report);
         leadership_free(c->leadership);
+        learner_free(c->learner);
         safety_free(c->safety);
         arena_release(&c->plans);
         mem_free(c->skew);

@@ -4,6 +4,7 @@
 
 #include "cache/checkpointer_private.h"
 #include "control/controller_private.h"
+#include "learn/learner_private.h"
 #include "report/report_private.h"
 #include "safety/safety_private.h"
 

@@ -57,7 +57,7 @@ void image_release(struct image *i)
         for (size_t n = 0; n < i->usages; n++) {
                 mem_free(i->usage[n].usage.of[CPU].w);
                 mem_free(i->usage[n].usage.of[MEMORY].w);
-                mem_free(i->usage[n].door);
+                mem_free(i->usage[n].watermark);
         }
         for (size_t n = 0; n < i->targets; n++)
                 mem_free(i->target[n].record);
@@ -83,7 +83,7 @@ static void learn(struct usage *u, int turn)
 {
         static const struct resource_policy policy[RESOURCES] = {
                 {.half_life_ms = DAY_MS}, {.half_life_ms = DAY_MS, .window_ms = HOUR_MS, .oom_bump = 1200}};
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         enum sample_verdict verdict;
         struct usage_room room;
         usage_init(u, policy);
@@ -94,7 +94,7 @@ static void learn(struct usage *u, int turn)
                 s.value[CPU] = 0.013 * (n + 1) * (turn % 11 + 1) / 3;
                 s.value[MEMORY] = 1.7e7 * (n + 1) + 12345.0 * turn;
                 usage_running(u, at);
-                int rc = usage_add(u, &door, &s, at, &verdict, &room);
+                int rc = usage_add(u, &watermark, &s, at, &verdict, &room);
                 assert(rc == 0);
         }
 }
@@ -116,10 +116,10 @@ void image_add_usage(struct image *i, const struct store_key *key, int turn)
 {
         struct image_usage *u = usage_slot(i, key);
         learn(&u->usage, turn);
-        u->doors = (size_t)turn % 4;
-        u->door = mem_new_array(u->doors + 1, sizeof *u->door);
-        for (size_t d = 0; d < u->doors; d++)
-                u->door[d] = (struct store_watermark){{(uint8_t)d, (uint8_t)turn, 7}, turn * 1000 + (int64_t)d};
+        u->watermarks = (size_t)turn % 4;
+        u->watermark = mem_new_array(u->watermarks + 1, sizeof *u->watermark);
+        for (size_t d = 0; d < u->watermarks; d++)
+                u->watermark[d] = (struct store_watermark){{(uint8_t)d, (uint8_t)turn, 7}, turn * 1000 + (int64_t)d};
 }
 
 static void add_target(struct image *i, const struct store_key *key, struct text record, int64_t gone_ms)
@@ -162,7 +162,7 @@ void image_put(const struct image *i, struct store_batch *b)
         }
         for (size_t n = 0; n < i->usages; n++) {
                 struct store_key key = image_key(&i->usage[n].key);
-                store_batch_usage(b, &key, &i->usage[n].usage, i->usage[n].door, i->usage[n].doors);
+                store_batch_usage(b, &key, &i->usage[n].usage, i->usage[n].watermark, i->usage[n].watermarks);
         }
         for (size_t n = 0; n < i->kills; n++) {
                 struct store_key key = image_key(&i->kill[n].key);
@@ -187,7 +187,8 @@ bool image_usage_equal(const struct image_usage *a, const struct image_usage *b)
         uint8_t x[USAGE_PACK_MAX], y[USAGE_PACK_MAX];
         size_t len = usage_pack(&a->usage, x);
         return key_compare(&a->key, &b->key) == 0 && usage_pack(&b->usage, y) == len && memcmp(x, y, len) == 0 &&
-               a->doors == b->doors && (a->doors == 0 || memcmp(a->door, b->door, a->doors * sizeof *a->door) == 0);
+               a->watermarks == b->watermarks &&
+               (a->watermarks == 0 || memcmp(a->watermark, b->watermark, a->watermarks * sizeof *a->watermark) == 0);
 }
 
 static bool target_equal(const struct image_target *a, const struct image_target *b)
@@ -354,16 +355,16 @@ static void load_record(void *arg, void *target, struct text record, struct wall
 }
 
 static void load_usage(void *arg, void *target, struct text container, const struct usage *u,
-                       const struct store_watermark *door, size_t doors)
+                       const struct store_watermark *watermark, size_t watermarks)
 {
         struct store_key key = key_in(target, container);
         struct image_usage *slot = usage_slot(arg, &key);
         slot->usage = *u;
         own_weights(&slot->usage);
-        slot->doors = doors;
-        slot->door = mem_new_array(doors + 1, sizeof *door);
-        if (doors)
-                memcpy(slot->door, door, doors * sizeof *door);
+        slot->watermarks = watermarks;
+        slot->watermark = mem_new_array(watermarks + 1, sizeof *watermark);
+        if (watermarks)
+                memcpy(slot->watermark, watermark, watermarks * sizeof *watermark);
 }
 
 static void load_kill(void *arg, void *target, struct text container, const struct store_kill *kill)

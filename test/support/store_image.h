@@ -13,8 +13,8 @@ struct image_key {
 struct image_usage {
         struct image_key key;
         struct usage usage; /* its weights are the image's */
-        struct store_watermark *door;
-        size_t doors;
+        struct store_watermark *watermark;
+        size_t watermarks;
 };
 struct image_target {
         struct image_key key;

@@ -31,7 +31,7 @@ static void life_begin(struct rig *c, const char *path)
 static void look(struct rig *c)
 {
         cache_relink(&c->cache, loop_now(c->loop));
-        oom_count(c);
+        oom_count(c->learner);
         pods_free_dropped(&c->cache);
 }
 
@@ -47,8 +47,8 @@ static void fold(struct rig *c, int64_t at_ms)
         struct pod_metrics_view m = {.ns = TEXT("web"), .name = TEXT("web-1"), .at = {at_ms}, .containers = 1};
         m.container[0] = (struct pod_metrics_container_view){
                 .name = TEXT("app"), .has = {true, true}, .cpu_nano = 250000000, .memory_bytes = 300 << 20};
-        c->cursor = 0;
-        ingest_fold(c, &m, (struct wall){at_ms});
+        c->learner->cursor = 0;
+        ingest_fold(c->learner, &m, (struct wall){at_ms});
 }
 
 static const struct usage *learned(struct rig *c)
@@ -78,15 +78,15 @@ static void test_kill_with_its_doors(void **state)
         fold(&c, at);
         shop_pod(&c.cache, 1, 1, at + SECOND_MS);
         look(&c);
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         life_end(&c);
 
         life_begin(&c, path);
         shop_pod(&c.cache, 1, 1, at + SECOND_MS);
         look(&c);
         fold(&c, at);
-        assert_int_equal(c.count.kills, 0);
-        assert_int_equal(c.count.samples[SAMPLE_DUPLICATE], 1);
+        assert_int_equal(c.learner->count.kills, 0);
+        assert_int_equal(c.learner->count.samples[SAMPLE_DUPLICATE], 1);
         assert_int_equal(learned(&c)->samples, 1);
         assert_int_equal(learned(&c)->kills, 1);
         life_end(&c);
@@ -119,8 +119,8 @@ static void test_disbelieved_once(void **state)
                 life_begin(&c, path);
                 assert_int_equal(pod_upsert(&c.cache, text_of(pod), 1, &(struct err){0}), 0);
                 look(&c);
-                assert_int_equal(c.count.kills, 0);
-                assert_int_equal(c.count.kills_not_believed, life == 0);
+                assert_int_equal(c.learner->count.kills, 0);
+                assert_int_equal(c.learner->count.kills_not_believed, life == 0);
                 life_end(&c);
         }
 }
@@ -143,8 +143,8 @@ static void test_disbelieved_once_of_a_pod(void **state)
                 assert_int_equal(profile_upsert(&c.cache, true, text_of(pods), 1, &err), 0);
                 assert_int_equal(pod_upsert(&c.cache, text_of(pod), 1, &err), 0);
                 look(&c);
-                assert_int_equal(c.count.kills, 0);
-                assert_int_equal(c.count.kills_not_believed, life == 0);
+                assert_int_equal(c.learner->count.kills, 0);
+                assert_int_equal(c.learner->count.kills_not_believed, life == 0);
                 life_end(&c);
         }
 }
@@ -159,7 +159,7 @@ static void test_old_kill_of_a_running_pod(void **state)
         life_begin(&c, path);
         shop_pod(&c.cache, 1, 1, killed);
         look(&c);
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         fold(&c, now - MINUTE_MS); /* since when it was seen alive */
         struct store_batch *b = store_batch_new();
         store_batch_forget_kills(b, (struct wall){now + HOUR_MS}); /* as a checkpoint does, the retention time later */
@@ -172,11 +172,11 @@ static void test_old_kill_of_a_running_pod(void **state)
         shop_pod(&c.cache, 1, 1, killed);
         look(&c);
         fold(&c, now - SECOND_MS);
-        assert_int_equal(c.count.kills, 0);
+        assert_int_equal(c.learner->count.kills, 0);
         assert_int_equal(learned(&c)->kills, 1);
         shop_pod(&c.cache, 1, 2, now - SECOND_MS); /* the next one counts */
         look(&c);
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         life_end(&c);
 }
 
@@ -193,7 +193,7 @@ static void test_many_kills(void **state)
                 shop_pod(&c.cache, pod, 1, at);
         uint64_t sent = c.checkpointer->batch_sent;
         look(&c);
-        assert_int_equal(c.count.kills, PODS);
+        assert_int_equal(c.learner->count.kills, PODS);
         assert_int_equal(c.checkpointer->batch_sent - sent, 1);
         look(&c);
         assert_int_equal(c.checkpointer->batch_sent - sent, 1);
@@ -203,11 +203,11 @@ static void test_many_kills(void **state)
         for (int pod = 1; pod <= PODS; pod++)
                 shop_pod(&c.cache, pod, 1, at);
         look(&c);
-        assert_int_equal(c.count.kills, 0);
+        assert_int_equal(c.learner->count.kills, 0);
         assert_int_equal(learned(&c)->kills, PODS);
         shop_pod(&c.cache, 1, 2, at + SECOND_MS); /* none of the pass before is stored again, or missed */
         look(&c);
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         assert_int_equal(learned(&c)->kills, PODS + 1);
         life_end(&c);
 }
@@ -236,7 +236,7 @@ static void test_damaged_kill_row(void **state)
                         life_begin(&c, path);
                         shop_pod(&c.cache, 1, 1, at);
                         look(&c);
-                        assert_int_equal(c.count.kills, life < 2);
+                        assert_int_equal(c.learner->count.kills, life < 2);
                         assert_int_equal(learned(&c)->kills, life == 0 ? 1 : 2);
                         life_end(&c);
                 }
@@ -252,7 +252,7 @@ static void test_old_kill_not_yet_seen(void **state)
         life_begin(&c, path);
         shop_pod(&c.cache, 1, 1, now_read().wall.ms - retention_ms - HOUR_MS);
         look(&c);
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         life_end(&c);
 }
 
@@ -266,9 +266,9 @@ static void test_no_recall_while_usage_is_away(void **state)
         shop_pod(&c.cache, 1, 0, 0);
         look(&c);
         fold(&c, loop_now(c.loop).wall.ms + HOUR_MS);
-        clock_skew_compare(c.skew, c.date, 1);
+        clock_skew_compare(c.skew, c.learner->date, 1);
         assert_int_equal(learned(&c)->samples, 1);
-        c.date.ms = 0; /* the next polls brought nothing */
+        c.learner->date.ms = 0; /* the next polls brought nothing */
         checkpointer_recall(c.checkpointer);
         checkpointer_recall(c.checkpointer);
         assert_int_equal(shop_target(&c.cache)->histories->jumped, 0);
@@ -315,7 +315,7 @@ static void test_stored_within_a_checkpoint(void **state)
         assert_false(t->histories->dirty || t->apply_state_dirty);
         shop_pod(&c.cache, 1, 1, now);
         look(&c);
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         t->apply_state.changed_ms = now;
         checkpointer_apply_state(c.checkpointer, t);
         while (!checkpointer_pack(c.checkpointer))
@@ -325,7 +325,7 @@ static void test_stored_within_a_checkpoint(void **state)
         life_begin(&c, path);
         shop_pod(&c.cache, 1, 1, now);
         look(&c);
-        assert_int_equal(c.count.kills, 0);
+        assert_int_equal(c.learner->count.kills, 0);
         assert_int_equal(learned(&c)->kills, 1);
         assert_int_equal(shop_target(&c.cache)->apply_state.changed_ms, now);
         life_end(&c);
@@ -447,7 +447,7 @@ static void test_kills_outlive_damage(void **state)
                 life_begin(&c, path);
                 shop_pod(&c.cache, 1, 1, at);
                 look(&c);
-                assert_int_equal(c.count.kills, 1);
+                assert_int_equal(c.learner->count.kills, 1);
                 life_end(&c);
 
                 life_begin(&c, path);
@@ -466,7 +466,7 @@ static void test_kills_outlive_damage(void **state)
                 life_begin(&c, path);
                 shop_pod(&c.cache, 1, 1, at);
                 look(&c);
-                assert_int_equal(c.count.kills, 0);
+                assert_int_equal(c.learner->count.kills, 0);
                 assert_int_equal(learned(&c)->kills, 1);
                 life_end(&c);
         }

@@ -122,18 +122,18 @@ static void lend(struct usage *u, const struct usage_room *room)
 
 static void learn(struct target *t)
 {
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         enum sample_verdict verdict;
         struct usage_room room;
         struct history *h = history_get(t, t->workload->container[0].name, t->profile->spec->of);
         for (int i = 0; i < SAMPLES; i++) {
                 struct sample s = {
                         .at = {base_ms + i * 1000}, .has = {true, true}, .value = {0.25, 300 << 20}, .cpu_weight = 1};
-                while (usage_add(&h->usage, &door, &s, s.at, &verdict, &room) == ERR_NOSPACE)
+                while (usage_add(&h->usage, &watermark, &s, s.at, &verdict, &room) == ERR_NOSPACE)
                         lend(&h->usage, &room);
         }
         for (struct pod *p = t->pods; p; p = p->next_of_target)
-                p->container[0].door = door;
+                p->container[0].watermark = watermark;
 }
 
 static void check(const struct row *r, const struct plan *p)

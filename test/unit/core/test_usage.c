@@ -8,7 +8,8 @@
 
 #include "usage_fixture.h"
 
-/* --- the door -------------------------------------------------------------------------------------------------------
+/* --- the watermark
+ * -------------------------------------------------------------------------------------------------------
  */
 
 static void test_verdicts(void **state)
@@ -52,7 +53,7 @@ static void test_verdicts(void **state)
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct roomy r, was;
                 roomy_init(&r, 0);
-                struct sample_watermark door = {last};
+                struct sample_watermark watermark = {last};
                 struct sample s = {.at = {row[i].at_ms},
                                    .has = {row[i].cpu, row[i].memory},
                                    .value = {row[i].cores, row[i].bytes},
@@ -61,11 +62,11 @@ static void test_verdicts(void **state)
                 struct usage_room room;
                 memset(r.w, 0, sizeof(r.w));
                 roomy_copy(&was, &r);
-                int rc = usage_add(&r.u, &door, &s, (struct wall){row[i].latest_ms}, &got, &room);
+                int rc = usage_add(&r.u, &watermark, &s, (struct wall){row[i].latest_ms}, &got, &room);
                 bool folded = row[i].cpu_folded || row[i].memory_folded;
                 if (rc != 0 || got != row[i].want || r.u.of[CPU].count != row[i].cpu_folded ||
                     r.u.of[MEMORY].count != row[i].memory_folded || r.u.samples != folded ||
-                    door.last_ms != (folded ? row[i].at_ms : last))
+                    watermark.last_ms != (folded ? row[i].at_ms : last))
                         fail_msg("%s: %s", row[i].name, sample_verdict_name(got));
                 if (!folded) {
                         was.u.of[CPU].w = r.u.of[CPU].w;
@@ -135,21 +136,21 @@ static void test_coverage(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         roomy_init(&r, 0);
         for (int64_t m = 100; m < 110; m++)
                 usage_running(&r.u, (struct wall){m * MIN + 59999});
-        assert_int_equal(add_both(&r, &door, 100 * MIN, 1, MB), SAMPLE_ACCEPTED);
-        assert_int_equal(add_both(&r, &door, 100 * MIN + 30000, 1, MB), SAMPLE_ACCEPTED);
-        assert_int_equal(add_both(&r, &door, 105 * MIN, 1, MB), SAMPLE_ACCEPTED);
+        assert_int_equal(add_both(&r, &watermark, 100 * MIN, 1, MB), SAMPLE_ACCEPTED);
+        assert_int_equal(add_both(&r, &watermark, 100 * MIN + 30000, 1, MB), SAMPLE_ACCEPTED);
+        assert_int_equal(add_both(&r, &watermark, 105 * MIN, 1, MB), SAMPLE_ACCEPTED);
         assert_int_equal(r.u.sampled.count, 2);
         assert_int_equal(r.u.running.count, 10);
         /* a sample is a running pod, even where its minute is too far back to be told */
-        assert_int_equal(add_both(&r, &door, 111 * MIN, 1, MB), SAMPLE_ACCEPTED);
+        assert_int_equal(add_both(&r, &watermark, 111 * MIN, 1, MB), SAMPLE_ACCEPTED);
         assert_int_equal(r.u.running.count, 11);
         usage_running(&r.u, (struct wall){1000 * MIN});
         for (int64_t m = 200; m < 220; m++)
-                assert_int_equal(add_both(&r, &door, m * MIN, 1, MB), SAMPLE_ACCEPTED);
+                assert_int_equal(add_both(&r, &watermark, m * MIN, 1, MB), SAMPLE_ACCEPTED);
         assert_int_equal(r.u.sampled.count, 23);
         assert_int_equal(r.u.running.count, 23);
 }
@@ -168,14 +169,14 @@ static void test_fixed_weights(void **state)
                    {0.1, 86400, 144, 1440}};
         for (size_t i = 0; i < sizeof(row) / sizeof(row[0]); i++) {
                 struct roomy r;
-                struct sample_watermark door = {0};
+                struct sample_watermark watermark = {0};
                 roomy_init(&r, 0);
                 struct sample s = {.at = {5 * DAY},
                                    .has = {true, true},
                                    .value = {1, MB},
                                    .cpu_weight = row[i].request,
                                    .step_s = row[i].step_s};
-                assert_int_equal(add(&r, &door, s), SAMPLE_ACCEPTED);
+                assert_int_equal(add(&r, &watermark, s), SAMPLE_ACCEPTED);
                 if (fabs(weight(&r, CPU, 1) / 32 / row[i].cpu - 1) > 1e-12 ||
                     fabs(weight(&r, MEMORY, MB) / 32 / row[i].memory - 1) > 1e-12)
                         fail_msg("row %zu: %g, %g", i, weight(&r, CPU, 1) / 32, weight(&r, MEMORY, MB) / 32);
@@ -188,13 +189,13 @@ static void test_two_half_lives(void **state)
         (void)state;
         for (int64_t day = 10; day <= 100; day += 90) {
                 struct roomy r;
-                struct sample_watermark door = {0};
+                struct sample_watermark watermark = {0};
                 roomy_init(&r, 0);
                 r.policy[MEMORY].half_life_ms = 2 * DAY;
                 usage_init(&r.u, r.policy);
                 for (int i = 0; i < RESOURCES; i++)
                         histogram_lend(&r.u.of[i], r.w[i], HISTOGRAM_BUCKETS);
-                add_both(&r, &door, day * DAY, 1, MB);
+                add_both(&r, &watermark, day * DAY, 1, MB);
                 assert_true(fabs(weight(&r, CPU, 1) - 0.1 * (day == 10 ? 1024 : 1)) < 1e-9);
                 assert_true(fabs(weight(&r, MEMORY, MB) - (day == 10 ? 32 : 0x1p50)) < 1e-9);
         }
@@ -205,10 +206,10 @@ static void test_two_refs(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_watermark door = {0};
+        struct sample_watermark watermark = {0};
         roomy_init(&r, 0);
         add_memory(&r, 100 * DAY, MB);
-        add_both(&r, &door, 101 * DAY, 1, MB);
+        add_both(&r, &watermark, 101 * DAY, 1, MB);
         assert_int_equal(r.u.of[CPU].ref_ms, 101 * DAY);
         assert_int_equal(r.u.of[MEMORY].ref_ms, 100 * DAY);
         assert_true(weight(&r, MEMORY, MB) == 3);
@@ -220,7 +221,7 @@ static void test_no_room_changes_nothing(void **state)
         (void)state;
         for (int64_t window = 0; window <= HOUR; window += HOUR) {
                 struct roomy r;
-                struct sample_watermark door = {0};
+                struct sample_watermark watermark = {0};
                 double slab[RESOURCES][HISTOGRAM_BUCKETS];
                 memset(&r, 0, sizeof(r));
                 roomy_init(&r, window);
@@ -234,14 +235,14 @@ static void test_no_room_changes_nothing(void **state)
                         enum sample_verdict verdict = SAMPLE_VERDICTS;
                         struct usage_room room = {CPU, -1};
                         struct usage before = r.u;
-                        struct sample_watermark before_door = door;
+                        struct sample_watermark before_door = watermark;
                         double before_w[RESOURCES][HISTOGRAM_BUCKETS];
                         memcpy(before_w, slab, sizeof(slab));
                         int tries = 0;
-                        while (usage_add(&r.u, &door, &s, s.at, &verdict, &room) == ERR_NOSPACE) {
+                        while (usage_add(&r.u, &watermark, &s, s.at, &verdict, &room) == ERR_NOSPACE) {
                                 assert_true(tries++ < 2);
                                 assert_memory_equal(&r.u, &before, sizeof(before));
-                                assert_memory_equal(&door, &before_door, sizeof(door));
+                                assert_memory_equal(&watermark, &before_door, sizeof(watermark));
                                 assert_memory_equal(slab, before_w, sizeof(slab));
                                 assert_int_equal(verdict, SAMPLE_VERDICTS);
                                 assert_true(room.cap > r.u.of[room.resource].cap && room.cap <= HISTOGRAM_BUCKETS);
@@ -289,8 +290,8 @@ static void test_window_takes_the_peak(void **state)
         assert_int_equal(usage_percentile(&r.u, MEMORY, 1000, &got), 0);
         assert_true(got == histogram_edge(MEMORY, histogram_bucket(MEMORY, 90 * MB)));
         /* CPU has no windows */
-        struct sample_watermark door = {0};
-        add_both(&r, &door, at + HOUR, 1, 10 * MB);
+        struct sample_watermark watermark = {0};
+        add_both(&r, &watermark, at + HOUR, 1, 10 * MB);
         assert_int_equal(r.u.of[CPU].count, 1);
         assert_int_equal(usage_percentile(&r.u, CPU, 500, &got), 0);
         assert_true(got == histogram_edge(CPU, histogram_bucket(CPU, 1)));
@@ -324,7 +325,7 @@ static void test_smallest(void **state)
 {
         (void)state;
         struct roomy r;
-        struct sample_watermark door = {1};
+        struct sample_watermark watermark = {1};
         double got;
         roomy_init(&r, HOUR);
         add_memory(&r, HOUR + 1000, 1);
@@ -344,8 +345,8 @@ static void test_smallest(void **state)
         assert_int_equal(usage_percentile(&r.u, MEMORY, 501, &got), 0);
         assert_true(got == histogram_edge(MEMORY, histogram_bucket(MEMORY, 90 * MB)));
         roomy_init(&r, 0);
-        assert_int_equal(add_both(&r, &door, 1, 1, MB), SAMPLE_DUPLICATE);
-        assert_int_equal(add_both(&r, &door, 2, 1, MB), SAMPLE_ACCEPTED);
+        assert_int_equal(add_both(&r, &watermark, 1, 1, MB), SAMPLE_DUPLICATE);
+        assert_int_equal(add_both(&r, &watermark, 2, 1, MB), SAMPLE_ACCEPTED);
         assert_int_equal(r.u.spacing_ms, 1);
 }
 
@@ -376,9 +377,9 @@ static void test_adopt(void **state)
         (void)state;
         struct roomy r;
         roomy_init(&r, HOUR);
-        struct sample_watermark door = {0};
-        add_both(&r, &door, 10 * DAY, 1, 50 * MB);
-        add_both(&r, &door, 11 * DAY, 1, 60 * MB);
+        struct sample_watermark watermark = {0};
+        add_both(&r, &watermark, 10 * DAY, 1, 50 * MB);
+        add_both(&r, &watermark, 11 * DAY, 1, 60 * MB);
         /* the same again changes nothing */
         struct usage before = r.u;
         usage_adopt(&r.u, r.policy);
@@ -462,7 +463,7 @@ static void test_windows_against_a_list(void **state)
         for (int round = 0; round < 200; round++) {
                 struct roomy r;
                 struct peaks model = {.n = 0};
-                struct sample_watermark door[MODEL_PODS] = {{0}};
+                struct sample_watermark watermark[MODEL_PODS] = {{0}};
                 int64_t at[MODEL_PODS], window_ms = (1 + (int64_t)draw(200)) * MIN;
                 double most = 0, got;
                 roomy_init(&r, window_ms);
@@ -473,7 +474,7 @@ static void test_windows_against_a_list(void **state)
                         double bytes = (double)(1 + draw(30)) * 10 * MB;
                         at[pod] += 1 + (int64_t)draw(30 * MINUTE_MS);
                         struct sample s = {.at = {at[pod]}, .has = {false, true}, .value = {0, bytes}};
-                        assert_int_equal(add(&r, &door[pod], s), SAMPLE_ACCEPTED);
+                        assert_int_equal(add(&r, &watermark[pod], s), SAMPLE_ACCEPTED);
                         peaks_note(&model, window_ms, at[pod], bytes);
                         assert_peaks_are(&r, &model);
                         most = fmax(most, bytes);

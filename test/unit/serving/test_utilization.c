@@ -79,7 +79,7 @@ static void sample(struct cache *w, const char *pod, const char *container, int6
                 if (strcmp(p->container[i].name, container) == 0) {
                         pod_tell(p)->cpu[i] = cpu;
                         p->container[i].last_memory = memory;
-                        p->container[i].door.last_ms = at_ms;
+                        p->container[i].watermark.last_ms = at_ms;
                 }
 }
 
@@ -187,7 +187,7 @@ static void test_after_a_restart(void **state)
         make_pod(&w, "web-1", "", "{" LIMITS("1", "1Gi") "}", NULL);
         struct pod *p = map_get(&w.pods, TEXT("web/web-1"));
         for (int i = 0; i < p->containers; i++)
-                p->container[i].door.last_ms = now_ms - SEC;
+                p->container[i].watermark.last_ms = now_ms - SEC;
         struct snapshot *v = show(&w);
         assert_int_equal(v->pods, 0);
         snapshot_drop(v);

@@ -146,27 +146,27 @@ static void test_doors_kept_or_gone(void **state)
         static const struct {
                 const char *what;
                 bool keep;
-                size_t doors, want;
+                size_t watermarks, want;
         } row[] = {{"kept", true, 0, 2}, {"kept again", true, 0, 2}, {"one", false, 1, 1}, {"none", false, 0, 0}};
         char *path AUTO(mem_free) = fresh_path("doors.db");
         struct image put = {0};
-        struct store_watermark door[2] = {{{1, 2}, 77}, {{3, 4}, 88}};
+        struct store_watermark watermark[2] = {{{1, 2}, 77}, {{3, 4}, 88}};
         image_add_usage(&put, &web, 3);
         struct store *s = image_open(path);
         struct store_batch *b = store_batch_new();
-        store_batch_usage(b, &web, &put.usage[0].usage, door, 2);
+        store_batch_usage(b, &web, &put.usage[0].usage, watermark, 2);
         store_batch_usage(b, &web, &put.usage[0].usage, NULL, 0); /* in one batch, too */
         store_submit(s, b);
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
                 print_message("%s\n", row[i].what);
                 b = store_batch_new();
-                store_batch_usage(b, &web, &put.usage[0].usage, row[i].keep ? NULL : door, row[i].doors);
+                store_batch_usage(b, &web, &put.usage[0].usage, row[i].keep ? NULL : watermark, row[i].watermarks);
                 store_submit(s, b);
                 image_close(s);
                 struct image got = {0};
                 image_load(&got, path);
-                assert_int_equal(got.usage[0].doors, row[i].want);
-                assert_memory_equal(got.usage[0].door, door, row[i].want * sizeof *door);
+                assert_int_equal(got.usage[0].watermarks, row[i].want);
+                assert_memory_equal(got.usage[0].watermark, watermark, row[i].want * sizeof *watermark);
                 image_release(&got);
                 s = image_open(path);
         }

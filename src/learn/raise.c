@@ -2,7 +2,7 @@
  * Raising: pods of InPlace that use more than they ask for are to get more before their node is short. Here each sample
  * is looked at; the resize is made as any other, but waits for nothing.
  */
-#include "controller_private.h"
+#include "learner_private.h"
 
 /* Rounded up, so that any use above a request is above it here. */
 static int64_t used_of(const struct pod_metrics_container_view *v, enum resource r)

@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller_private.h"
+#include "learner_private.h"
 
 /* --- may it? --- */
 
-static struct target *find_old(struct controller *c, const struct target *t, const char *recommendation)
+static struct target *find_old(struct learner *learner, const struct target *t, const char *recommendation)
 {
         struct target *old;
-        for (size_t at = 0; (old = map_each(&c->cache.targets, &at));)
+        for (size_t at = 0; (old = map_each(&learner->cache->targets, &at));)
                 if (old->ns == t->ns && strcmp(old->recommendation, recommendation) == 0)
                         return old;
         return NULL;
@@ -50,7 +50,7 @@ static int adopt_check(const struct target *t, const struct target *old, const c
 
 /* --- doing --- */
 
-static void adopt_take(struct controller *c, struct target *t, struct history *h)
+static void adopt_take(struct learner *learner, struct target *t, struct history *h)
 {
         struct history *n = history_find(t, h->container), **last = &t->histories;
         struct usage_room room;
@@ -58,7 +58,7 @@ static void adopt_take(struct controller *c, struct target *t, struct history *h
                 while (usage_merge(&n->usage, &h->usage, &room) == ERR_NOSPACE) /* they are mergeable */
                         ingest_lend(&n->usage, &room);
                 n->dirty = true;
-                history_free(&c->cache, h);
+                history_free(learner->cache, h);
                 return;
         }
         while (*last)
@@ -70,34 +70,34 @@ static void adopt_take(struct controller *c, struct target *t, struct history *h
 }
 
 /* What is left of the old one goes as after its retention time, its Recommendation with it. */
-static int adopt_target(struct controller *c, struct target *t, struct target *old)
+static int adopt_target(struct learner *learner, struct target *t, struct target *old)
 {
         int containers = 0;
         for (struct history *h; (h = old->histories); containers++) {
                 old->histories = h->next;
-                mem_free(h->door); /* of pods that are gone */
-                h->door = NULL;
-                h->doors = 0;
-                adopt_take(c, t, h);
+                mem_free(h->watermark); /* of pods that are gone */
+                h->watermark = NULL;
+                h->watermarks = 0;
+                adopt_take(learner, t, h);
         }
-        imported_inherit(&c->cache, t, old);
+        imported_inherit(learner->cache, t, old);
         old->gone_ms = 1;
-        checkpointer_adopted(c->checkpointer, t, old);
-        nudge(c->leadership);
+        checkpointer_adopted(learner->checkpointer, t, old);
+        nudge(learner->leadership);
         return containers;
 }
 
-char *adopt_judge(struct controller *c, struct target *t, const char *name)
+char *adopt_judge(struct learner *learner, struct target *t, const char *name)
 {
-        struct target *old = find_old(c, t, name);
+        struct target *old = find_old(learner, t, name);
         struct err err = {0};
         if (adopt_check(t, old, name, &err) < 0) {
-                report_event(c->report, t, true, "NotAdopted", err.text);
+                report_event(learner->report, t, true, "NotAdopted", err.text);
                 return mem_printf("refused: %s", err.text);
         }
-        char *done = mem_printf("%s: %d containers", name, adopt_target(c, t, old));
+        char *done = mem_printf("%s: %d containers", name, adopt_target(learner, t, old));
         log_info("a history goes on under another name", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("adopted", done));
-        report_event(c->report, t, false, "Adopted", done);
+        report_event(learner->report, t, false, "Adopted", done);
         return done;
 }

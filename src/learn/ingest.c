@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "controller_private.h"
+#include "learner_private.h"
 
 /* --- folding --- */
 
@@ -18,20 +18,20 @@ void ingest_lend(struct usage *u, const struct usage_room *room)
         mem_free(histogram_lend(&u->of[room->resource], mem_new_array((size_t)cap, sizeof(double)), cap));
 }
 
-enum sample_verdict ingest_put(struct controller *c, struct history *h, struct sample_watermark *door,
+enum sample_verdict ingest_put(struct learner *learner, struct history *h, struct sample_watermark *watermark,
                                const struct sample *s)
 {
-        struct wall now = loop_now(c->loop).wall, latest = c->date.ms > now.ms ? c->date : now;
+        struct wall now = loop_now(learner->loop).wall, latest = learner->date.ms > now.ms ? learner->date : now;
         enum sample_verdict verdict;
         struct usage_room room;
-        while (usage_add(&h->usage, door, s, latest, &verdict, &room) == ERR_NOSPACE)
+        while (usage_add(&h->usage, watermark, s, latest, &verdict, &room) == ERR_NOSPACE)
                 ingest_lend(&h->usage, &room);
         if (verdict == SAMPLE_ACCEPTED || verdict == SAMPLE_NO_MEMORY)
                 h->dirty = true;
         return verdict;
 }
 
-struct history *ingest_history(struct controller *c, const struct pod *p, struct pod_container *pc)
+struct history *ingest_history(struct learner *learner, const struct pod *p, struct pod_container *pc)
 {
         struct target *t = p->target;
         bool ignore;
@@ -41,7 +41,7 @@ struct history *ingest_history(struct controller *c, const struct pod *p, struct
                 return pc->history;
         pc->history = history_get(t, pc->name, profile_spec_container(t->profile->spec, text_of(pc->name), &ignore));
         if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
-                pc->history->cpu_weight = plan_cpu_weight(&c->cache, t, pc);
+                pc->history->cpu_weight = plan_cpu_weight(learner->cache, t, pc);
         return pc->history;
 }
 
@@ -55,12 +55,12 @@ static void count_run(struct history *h, const struct pod *p)
         h->usage.runs++;
 }
 
-static void ingest_fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct wall at,
+static void ingest_fold_container(struct learner *learner, struct pod *p, struct pod_container *pc, struct wall at,
                                   const struct pod_metrics_container_view *v)
 {
         struct history *h = pc->history; /* nearly always: the target, which is far off in memory, is not asked */
         if (!h)
-                h = ingest_history(c, p, pc);
+                h = ingest_history(learner, p, pc);
         if (!h) { /* its profile went */
                 pod_sampled(pc, at, v);
                 return;
@@ -71,8 +71,8 @@ static void ingest_fold_container(struct controller *c, struct pod *p, struct po
                 .value = {(double)v->cpu_nano / 1e9, (double)v->memory_bytes},
                 .cpu_weight = h->cpu_weight,
         };
-        enum sample_verdict verdict = ingest_put(c, h, &pc->door, &s);
-        c->count.samples[verdict]++;
+        enum sample_verdict verdict = ingest_put(learner, h, &pc->watermark, &s);
+        learner->count.samples[verdict]++;
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
         pod_sampled(pc, at, v);
@@ -85,20 +85,20 @@ static void ingest_fold_container(struct controller *c, struct pod *p, struct po
 
 void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 {
-        struct controller *c = arg;
-        c->date = date;
-        struct pod *p = pod_at(&c->cache, m->ns, m->name, &c->cursor);
+        struct learner *learner = arg;
+        learner->date = date;
+        struct pod *p = pod_at(learner->cache, m->ns, m->name, &learner->cursor);
         if (!p) {
-                c->count.unknown_pods++;
+                learner->count.unknown_pods++;
                 return;
         }
         if (p->more)
-                dimension_fold(c, p, m);
+                dimension_fold(learner, p, m);
         for (int i = 0; i < m->containers; i++)
                 for (int k = 0; k < p->containers; k++)
                         if (text_is(m->container[i].name, p->container[k].name) && p->container[k].role != ROLE_INIT) {
                                 if (p->target)
-                                        ingest_fold_container(c, p, &p->container[k], m->at, &m->container[i]);
+                                        ingest_fold_container(learner, p, &p->container[k], m->at, &m->container[i]);
                                 else
                                         pod_sampled(&p->container[k], m->at, &m->container[i]);
                                 break;
@@ -107,109 +107,117 @@ void ingest_fold(void *arg, const struct pod_metrics_view *m, struct wall date)
 
 /* --- polling --- */
 
-static void poll_next(struct controller *c);
+static void poll_next(struct learner *learner);
 
-static void ingest_source_went(struct controller *c, const struct metrics_result *r)
+static void ingest_source_went(struct learner *learner, const struct metrics_result *r)
 {
         char error[256];
-        c->count.polls_failed++;
+        learner->count.polls_failed++;
         snprintf(error, sizeof error, "%.200s%s", r->err.text, r->absent ? "; is metrics-server installed?" : "");
-        report_usage_away(c->report, error, &r->err);
+        report_usage_away(learner->report, error, &r->err);
+}
+
+/* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
+void ingest_running(struct learner *learner)
+{
+        struct wall now = {
+                clock_skew_earlier(learner->skew)}; /* as samples are dated; one far ahead would stop the count */
+        for (size_t i = 0; i < learner->cache->ordered; i++) {
+                struct pod *p = learner->cache->order[i];
+                for (int k = 0; p->running && p->target && k < p->containers; k++)
+                        if (p->container[k].history)
+                                usage_running(&p->container[k].history->usage, now);
+        }
+}
+
+static void ingest_polled_all(struct learner *learner)
+{
+        ingest_running(learner);
+        dimension_polled(learner);
+        learner->options.polled(learner->options.arg);
 }
 
 static void ingest_polled(void *arg, const struct metrics_result *r)
 {
-        struct controller *c = arg;
-        c->poll = NULL;
-        c->count.unread_items += (uint64_t)r->refused;
-        if (r->err.code == 0 && c->poll_left > 0) {
-                poll_next(c);
+        struct learner *learner = arg;
+        learner->poll = NULL;
+        learner->count.unread_items += (uint64_t)r->refused;
+        if (r->err.code == 0 && learner->poll_left > 0) {
+                poll_next(learner);
                 return;
         }
-        c->poll_left = 0;
+        learner->poll_left = 0;
         if (r->err.code != 0 && r->pods == 0) {
-                ingest_source_went(c, r);
+                ingest_source_went(learner, r);
         } else {
-                report_usage_back(c->report);
-                report_usage_partial(c->report, r->pods, &r->err);
+                report_usage_back(learner->report);
+                report_usage_partial(learner->report, r->pods, &r->err);
         }
-        clock_skew_compare(c->skew, c->date, report_cycle(c->report));
-        cycle_polled(c);
+        clock_skew_compare(learner->skew, learner->date, report_cycle(learner->report));
+        ingest_polled_all(learner);
 }
 
-static void poll_next(struct controller *c)
+static void poll_next(struct learner *learner)
 {
-        const char *ns = c->poll_ns ? c->poll_ns[--c->poll_left] : NULL;
-        int64_t left_ms = (c->poll_until.ns - loop_now(c->loop).mono.ns) / 1000000;
+        const char *ns = learner->poll_ns ? learner->poll_ns[--learner->poll_left] : NULL;
+        int64_t left_ms = (learner->poll_until.ns - loop_now(learner->loop).mono.ns) / 1000000;
         left_ms = left_ms > 1 ? left_ms : 1;
-        c->cursor = 0;
-        if (c->options.usage_from_prometheus)
-                scrape_poll(c, ns, left_ms, ingest_polled);
+        learner->cursor = 0;
+        if (learner->options.usage_from_prometheus)
+                scrape_poll(learner, ns, left_ms, ingest_polled);
         else
-                c->poll = metrics_poll(c->client, ns, left_ms, ingest_fold, ingest_polled, c);
+                learner->poll = metrics_poll(learner->client, ns, left_ms, ingest_fold, ingest_polled, learner);
 }
 
 /*
  * Namespaces that hold targets, where they are few and hold less than a quarter of all pods; else none: one list for
  * all. *ret_any: there is a target at all.
  */
-static size_t choose_namespaces(struct controller *c, bool *ret_any)
+static size_t choose_namespaces(struct learner *learner, bool *ret_any)
 {
         struct target *t;
         int64_t pods = 0;
         size_t count = 0;
         *ret_any = false;
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));) {
                 bool known = !(t->workload && t->profile);
                 *ret_any |= !known;
                 pods += t->pod_count;
                 for (size_t i = 0; i < count && !known; i++)
-                        known = c->poll_ns[i] == t->ns;
+                        known = learner->poll_ns[i] == t->ns;
                 if (known)
                         continue;
                 if (count == PER_NAMESPACE_POLLS)
                         return 0;
-                c->poll_ns[count++] = t->ns;
+                learner->poll_ns[count++] = t->ns;
         }
-        return (size_t)pods * 4 < c->cache.ordered ? count : 0;
+        return (size_t)pods * 4 < learner->cache->ordered ? count : 0;
 }
 
 /* Usage that comes late keeps deciding waiting: no longer than a cycle, and 30 s. */
-static int64_t poll_ms(const struct controller *c)
+static int64_t poll_ms(const struct learner *learner)
 {
         enum { LEAST_MS = 5 * SECOND_MS, MOST_MS = 30 * SECOND_MS };
-        int64_t ms = c->options.live.interval_ms;
+        int64_t ms = learner->live->interval_ms;
         return ms < LEAST_MS ? LEAST_MS : ms > MOST_MS ? MOST_MS : ms;
 }
 
-void ingest_start(struct controller *c)
+void ingest_start(struct learner *learner)
 {
         bool any;
-        mem_free(c->poll_ns);
-        c->poll_ns = mem_new_array(PER_NAMESPACE_POLLS, sizeof *c->poll_ns);
-        c->poll_left = choose_namespaces(c, &any);
-        if (c->poll_left == 0) {
-                mem_free(c->poll_ns);
-                c->poll_ns = NULL;
+        mem_free(learner->poll_ns);
+        learner->poll_ns = mem_new_array(PER_NAMESPACE_POLLS, sizeof *learner->poll_ns);
+        learner->poll_left = choose_namespaces(learner, &any);
+        if (learner->poll_left == 0) {
+                mem_free(learner->poll_ns);
+                learner->poll_ns = NULL;
         }
-        c->date = (struct wall){0};
-        c->poll_until.ns = loop_now(c->loop).mono.ns + poll_ms(c) * 1000000;
+        learner->date = (struct wall){0};
+        learner->poll_until.ns = loop_now(learner->loop).mono.ns + poll_ms(learner) * 1000000;
         if (any) {
-                poll_next(c);
+                poll_next(learner);
                 return;
         }
-        report_usage_unasked(c->report);
-        cycle_polled(c);
-}
-
-/* Coverage is measured in minutes: a container that runs without samples makes its history less certain. */
-void ingest_running(struct controller *c)
-{
-        struct wall now = {clock_skew_earlier(c->skew)}; /* as samples are dated; one far ahead would stop the count */
-        for (size_t i = 0; i < c->cache.ordered; i++) {
-                struct pod *p = c->cache.order[i];
-                for (int k = 0; p->running && p->target && k < p->containers; k++)
-                        if (p->container[k].history)
-                                usage_running(&p->container[k].history->usage, now);
-        }
+        report_usage_unasked(learner->report);
+        ingest_polled_all(learner);
 }

@@ -118,8 +118,8 @@ static void fold(struct rig *c, const char *pod, int64_t at_ms, int app_milli, i
                 TEXT("app"), {true, true}, app_milli * INT64_C(1000000), INT64_C(300) << 20};
         m.container[1] = (struct pod_metrics_container_view){
                 TEXT("log"), {true, true}, log_milli * INT64_C(1000000), INT64_C(20) << 20};
-        c->cursor = 0;
-        ingest_fold(c, &m, (struct wall){at_ms});
+        c->learner->cursor = 0;
+        ingest_fold(c->learner, &m, (struct wall){at_ms});
 }
 
 static int64_t usage_of(const struct rig *c, const struct target *t, const char *container, int percentile)
@@ -218,7 +218,7 @@ static void test_side_by_side(void **state)
                 assert_int_equal(p->overridden, 0);
         }
         fold(&c, "db-0", loop_now(c.loop).wall.ms - MINUTE_MS, 250, 50);
-        dimension_polled(&c);
+        dimension_polled(c.learner);
         assert_int_equal(usage_of(&c, target_of(&c, "web/apps/StatefulSet/db"), "app", 950),
                          usage_of(&c, target_of(&c, "web//Pod/db-0"), "app", 950));
         put_profile(&c, "pods", 2, "{}");
@@ -250,7 +250,7 @@ static void test_pod_sum(void **state)
         assert_in_range(usage_of(&c, t, "log", 950), 400, 440);
         assert_in_range(usage_of(&c, t, "*", 950), 500, 550);
         assert_int_equal(history_named(t, "*")->usage.samples, SAMPLES);
-        assert_int_equal(c.count.samples[SAMPLE_ACCEPTED], 2 * SAMPLES);
+        assert_int_equal(c.learner->count.samples[SAMPLE_ACCEPTED], 2 * SAMPLES);
         fold(&c, "lone", now - MINUTE_MS, 9000, 9000); /* the same scrape again */
         assert_int_equal(history_named(t, "*")->usage.samples, SAMPLES);
 
@@ -289,12 +289,12 @@ static void test_namespace_sum(void **state)
         struct target *t = target_of(&c, "web//Namespace/web");
         int64_t now = loop_now(c.loop).wall.ms;
         assert_int_equal(t->pod_count, 3);
-        dimension_polled(&c); /* nothing was seen of any, and they do not begin just now: nobody measures them */
+        dimension_polled(c.learner); /* nothing was seen of any, and they do not begin just now: nobody measures them */
         assert_int_equal(history_named(t, "*")->usage.samples, 0);
         fold(&c, "db-0", now - 40 * SECOND_MS, 1000, 0);
         fold(&c, "db-1", now - 70 * SECOND_MS, 1000, 0); /* missing in this scrape */
         fold(&c, "lone", now - 10 * SECOND_MS, 400, 100);
-        dimension_polled(&c);
+        dimension_polled(c.learner);
         assert_int_equal(history_named(t, "*")->usage.samples, 1);
         assert_in_range(usage_of(&c, t, "*", 1000), 2500, 2750);
         assert_in_range(history_named(t, "*")->usage.newest_ms, now, now + MINUTE_MS);
@@ -323,7 +323,7 @@ static void test_namespace_gaps(void **state)
                 fold(&c, "lone", now, 400, 100);
                 c.report->source.away = row[i].away;
                 c.report->source.partial = row[i].partial;
-                dimension_polled(&c);
+                dimension_polled(c.learner);
                 int64_t samples = history_named(target_of(&c, "web//Namespace/web"), "*")->usage.samples;
                 if (samples != row[i].want)
                         fail_msg("%s: %d sums", row[i].what, (int)samples);
@@ -370,7 +370,7 @@ static void test_namespace_plan(void **state)
                 fold(&c, "db-0", now, 1000, 0);
                 fold(&c, "db-1", now, 1000, 0);
                 fold(&c, "lone", now, 400, 100);
-                dimension_polled(&c);
+                dimension_polled(c.learner);
                 const struct plan_container *all = plan_of(&c, "web//Namespace/web", "*", &plan);
                 assert_int_equal(plan.containers, 1);
                 assert_false(plan.apply);
@@ -526,9 +526,9 @@ static void test_kill(void **state)
         for (int i = 0; i < 2; i++) {
                 assert_int_equal(pod_upsert(&c.cache, text_of(killed), 1, &err), 0);
                 settle(&c);
-                oom_count(&c);
+                oom_count(c.learner);
         }
-        assert_int_equal(c.count.kills, 1);
+        assert_int_equal(c.learner->count.kills, 1);
         assert_int_equal(history_named(target_of(&c, "web//Pod/lone"), "app")->usage.kills, 1);
         close_world(&c);
 }

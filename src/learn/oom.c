@@ -3,7 +3,7 @@
  * count), stored at once, kept beside the histogram.
  */
 #include "cache/pod_namespace_targets.h"
-#include "controller_private.h"
+#include "learner_private.h"
 
 /* Did the kubelet end the whole pod? */
 static bool is_kubelets(const struct pod *p)
@@ -15,9 +15,9 @@ static bool is_kubelets(const struct pod *p)
 }
 
 /* How old a sample may be to tell of a moment: two cycles, and no less than usage itself takes to come. */
-static int64_t oom_fresh_ms(const struct controller *c)
+static int64_t oom_fresh_ms(const struct learner *learner)
 {
-        int64_t ms = 2 * c->options.live.interval_ms;
+        int64_t ms = 2 * learner->live->interval_ms;
         return ms > MINUTE_MS ? ms : MINUTE_MS;
 }
 
@@ -47,14 +47,14 @@ static void add_known(struct kill_facts *f, const struct kill_known *known)
 }
 
 /* What is asked of all pods of the node is asked only where it makes a difference. */
-static struct kill_facts oom_facts_of(const struct controller *c, const struct pod *p, const struct pod_container *pc,
-                                      struct pod_kill *k)
+static struct kill_facts oom_facts_of(const struct learner *learner, const struct pod *p,
+                                      const struct pod_container *pc, struct pod_kill *k)
 {
         if (!k->at_ms) /* it does not tell: as it is seen */
-                k->at_ms = clock_skew_later(c->skew);
+                k->at_ms = clock_skew_later(learner->skew);
         const struct wall at = {k->at_ms};
         struct kill_known *known = &k->known;
-        struct kill_facts f = facts_by_status(&c->cache, p, pc, k);
+        struct kill_facts f = facts_by_status(learner->cache, p, pc, k);
         if (known->looked) {
                 add_known(&f, known);
                 return f;
@@ -62,24 +62,24 @@ static struct kill_facts oom_facts_of(const struct controller *c, const struct p
         *known = (struct kill_known){
                 .looked = true,
                 .deleting = f.deleting,
-                .used = pod_memory_before(pc, at, oom_fresh_ms(c)),
+                .used = pod_memory_before(pc, at, oom_fresh_ms(learner)),
                 .node_short = f.node_short,
                 .others = KILL_NOT_MEASURED,
         };
         add_known(&f, known);
         if (kill_judge(&f) == KILL_UNKNOWN && p->node) {
                 known->allocatable = p->node->allocatable;
-                known->others = node_others_used(p->node, pc, at, oom_fresh_ms(c));
+                known->others = node_others_used(p->node, pc, at, oom_fresh_ms(learner));
                 add_known(&f, known);
         }
         return f;
 }
 
 /* Would it be another matter if the kubelet had killed it by itself? */
-static bool depends_on_probe(const struct controller *c, const struct pod *p, const struct pod_container *pc,
+static bool depends_on_probe(const struct learner *learner, const struct pod *p, const struct pod_container *pc,
                              struct pod_kill *k)
 {
-        struct kill_facts f = oom_facts_of(c, p, pc, k);
+        struct kill_facts f = oom_facts_of(learner, p, pc, k);
         if (!pc->probed || f.by_kubelet)
                 return false;
         enum kill_cause without = kill_judge(&f);
@@ -87,14 +87,14 @@ static bool depends_on_probe(const struct controller *c, const struct pod *p, co
         return kill_judge(&f) != without;
 }
 
-void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
+void oom_note(struct learner *learner, struct target *t, const struct oom_kill *k)
 {
         if (k->at.ms > t->kill_ms)
                 t->kill_ms = k->at.ms;
         if (k->limit <= 0 || k->at.ms <= t->limit_ms)
                 return;
         t->limit_ms = k->at.ms;
-        intern_drop(c->cache.names, t->limit_of);
+        intern_drop(learner->cache->names, t->limit_of);
         t->limit_of = intern_keep(k->container);
 }
 
@@ -102,19 +102,20 @@ void oom_note(struct controller *c, struct target *t, const struct oom_kill *k)
  * The store knows of a kill for the retention time, a pod tells of its last one for as long as it runs. One that old is
  * known where a sample of the container came after it: who took that in had seen the pod's status too.
  */
-static bool counted_long_ago(const struct controller *c, const struct pod_container *pc, int64_t at_ms)
+static bool counted_long_ago(const struct learner *learner, const struct pod_container *pc, int64_t at_ms)
 {
-        return clock_skew_earlier(c->skew) - at_ms >= c->options.live.retention_ms && pc->door.last_ms > at_ms;
+        return clock_skew_earlier(learner->skew) - at_ms >= learner->live->retention_ms &&
+               pc->watermark.last_ms > at_ms;
 }
 
 /* By the node's clock. What that says of times to come would be held until they are past. */
-static struct wall oom_time_of(const struct controller *c, const struct pod_kill *k)
+static struct wall oom_time_of(const struct learner *learner, const struct pod_kill *k)
 {
-        int64_t later_ms = clock_skew_later(c->skew);
+        int64_t later_ms = clock_skew_later(learner->skew);
         return (struct wall){k->at_ms < later_ms ? k->at_ms : later_ms};
 }
 
-static void learn_kill(struct controller *c, struct history *h, struct pod *p, struct pod_container *pc,
+static void learn_kill(struct learner *learner, struct history *h, struct pod *p, struct pod_container *pc,
                        const struct oom_kill *k)
 {
         bool ignore;
@@ -122,21 +123,21 @@ static void learn_kill(struct controller *c, struct history *h, struct pod *p, s
                 profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
-        oom_note(c, h->target, k);
-        guard_killed(c->safety, h->target, p, k);
-        checkpointer_kill(c->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
+        oom_note(learner, h->target, k);
+        guard_killed(learner->safety, h->target, p, k);
+        checkpointer_kill(learner->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
 }
 
 /* Its number is stored like that of a kill: the next start has no more the samples and Events that spoke against it. */
-static void oom_disbelieve(struct controller *c, struct history *h, const struct pod *p, const struct pod_container *pc,
-                           int64_t exit_code)
+static void oom_disbelieve(struct learner *learner, struct history *h, const struct pod *p,
+                           const struct pod_container *pc, int64_t exit_code)
 {
         if (pc->role == ROLE_INIT)
                 return;
-        c->count.kills_not_believed++;
+        learner->count.kills_not_believed++;
         if (h)
-                checkpointer_kill(c->checkpointer, h, p, pc, 0);
-        dimension_disbelieve(c, p, pc);
+                checkpointer_kill(learner->checkpointer, h, p, pc, 0);
+        dimension_disbelieve(learner, p, pc);
         log_debug("reported as OOMKilled, and ended otherwise: not counted", KV("namespace", p->ns), KV("pod", p->name),
                   KV("container", pc->name), KV_INT("exit_code", exit_code));
 }
@@ -148,20 +149,20 @@ static int64_t untold_before(const struct pod_container *pc, const struct pod_ki
         return counted > 0 && counted >= k->told_before ? k->number - counted - 1 : 0;
 }
 
-static void count_kill(struct controller *c, struct pod *p, struct pod_container *pc, struct pod_kill *told)
+static void count_kill(struct learner *learner, struct pod *p, struct pod_container *pc, struct pod_kill *told)
 {
         if (told->number <= pod_ended(pc).kills_counted) /* the store knew of it */
                 return;
-        const struct kill_facts f = oom_facts_of(c, p, pc, told);
+        const struct kill_facts f = oom_facts_of(learner, p, pc, told);
         const enum kill_cause cause = kill_judge(&f);
-        const struct wall at = oom_time_of(c, told);
+        const struct wall at = oom_time_of(learner, told);
         int64_t untold = untold_before(pc, told);
         pod_ends(pc)->kills_counted = told->number;
-        if (counted_long_ago(c, pc, at.ms))
+        if (counted_long_ago(learner, pc, at.ms))
                 return;
-        struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(c, p, pc);
+        struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(learner, p, pc);
         if (cause == KILL_NOT_BELIEVED) {
-                oom_disbelieve(c, h, p, pc, f.exit_code);
+                oom_disbelieve(learner, h, p, pc, f.exit_code);
                 return;
         }
         const struct oom_kill k = {.container = pc->name,
@@ -169,79 +170,84 @@ static void count_kill(struct controller *c, struct pod *p, struct pod_container
                                    .cause = cause,
                                    .untold = untold,
                                    .limit = cause == KILL_LIMIT ? (double)f.limit.value : 0};
-        guard_killed(c->safety, p->more ? p->more->single : NULL, p, &k);
-        bool counted = dimension_kill(c, p, pc, &k);
+        guard_killed(learner->safety, p->more ? p->more->single : NULL, p, &k);
+        bool counted = dimension_kill(learner, p, pc, &k);
         if (h)
-                learn_kill(c, h, p, pc, &k);
+                learn_kill(learner, h, p, pc, &k);
         if (!counted && !h)
                 return;
-        c->count.kills++;
+        learner->count.kills++;
         log_info("out-of-memory kill counted", KV("namespace", p->ns), KV("pod", p->name), KV("container", pc->name),
                  KV_INT("restarts", told->number), KV("cause", kill_cause_name(k.cause)));
 }
 
 /* A kill of a pod that goes cannot wait for an answer. */
-static bool is_awaited(const struct controller *c, const struct pod *p, const struct pod_container *pc,
+static bool is_awaited(const struct learner *learner, const struct pod *p, const struct pod_container *pc,
                        struct pod_kill *k)
 {
         return !p->gone && !k->answered && k->number > pod_ended(pc).kills_counted &&
-               (k->asked || depends_on_probe(c, p, pc, k));
+               (k->asked || depends_on_probe(learner, p, pc, k));
 }
 
 /* Kills are counted in the order of their numbers: one whose answer is awaited holds up those after it. */
-static void count_container(struct controller *c, struct pod *p, struct pod_container *pc)
+static void count_container(struct learner *learner, struct pod *p, struct pod_container *pc)
 {
         int counted = 0;
         for (; pc->kills && counted < pc->kills->count; counted++) {
                 struct pod_kill *k = &pc->kills->kill[counted];
-                if (is_awaited(c, p, pc, k))
+                if (is_awaited(learner, p, pc, k))
                         break;
-                count_kill(c, p, pc, k);
+                count_kill(learner, p, pc, k);
         }
         pod_kills_forget(pc, counted);
 }
 
 /* Those of a pod that nothing is learned of wait until something is. */
-static void oom_count_pod(struct controller *c, struct pod *p)
+static void oom_count_pod(struct learner *learner, struct pod *p)
 {
         bool learned = p->target || (p->more && p->more->single);
         for (int i = 0; learned && i < p->containers; i++)
-                count_container(c, p, &p->container[i]);
+                count_container(learner, p, &p->container[i]);
         if (!pod_tells_of_kill(p))
                 return;
-        c->cache.kills = true; /* also where there was no place for one more question */
+        learner->cache->kills = true; /* also where there was no place for one more question */
         if (learned && !p->probes_asked)
-                p->probes_asked = probe_ask(c, p);
+                p->probes_asked = probe_ask(learner, p);
 }
 
-void oom_probe_told(struct controller *c, struct pod *p)
+void oom_probe_told(struct learner *learner, struct pod *p)
 {
         p->probes_asked = false;
-        oom_count_pod(c, p);
-        checkpointer_kills(c->checkpointer);
+        oom_count_pod(learner, p);
+        checkpointer_kills(learner->checkpointer);
 }
 
 /* After a settle: the pods that are there, and those that vanished since (a deleted pod's last object may be the only
  * witness). */
-void oom_count(struct controller *c)
+void oom_count(struct learner *learner)
 {
-        if (!c->cache.kills)
+        if (!learner->cache->kills)
                 return;
-        c->cache.kills = false;
-        for (size_t i = 0; i < c->cache.ordered; i++)
-                oom_count_pod(c, c->cache.order[i]);
-        for (size_t i = 0; i < c->cache.droppeds; i++)
-                oom_count_pod(c, c->cache.dropped[i]);
-        checkpointer_kills(c->checkpointer);
+        learner->cache->kills = false;
+        for (size_t i = 0; i < learner->cache->ordered; i++)
+                oom_count_pod(learner, learner->cache->order[i]);
+        for (size_t i = 0; i < learner->cache->droppeds; i++)
+                oom_count_pod(learner, learner->cache->dropped[i]);
+        checkpointer_kills(learner->checkpointer);
+}
+
+void oom_begin(struct learner *learner)
+{
+        learner->synced = true;
 }
 
 /* One that nobody has linked yet, or whose kills the store may know of, waits for the next settle. */
-void oom_seen_now(struct controller *c)
+void oom_seen_now(struct learner *learner)
 {
-        struct pod *p = c->cache.killed;
-        c->cache.killed = NULL;
-        if (!p || !p->stored || !c->synced)
+        struct pod *p = learner->cache->killed;
+        learner->cache->killed = NULL;
+        if (!p || !p->stored || !learner->synced)
                 return;
-        oom_count_pod(c, p);
-        checkpointer_kills(c->checkpointer);
+        oom_count_pod(learner, p);
+        checkpointer_kills(learner->checkpointer);
 }

@@ -29,8 +29,8 @@ static void fold(struct rig *c, int64_t at_ms, int64_t nanocores)
         struct pod_metrics_view m = {.ns = TEXT("web"), .name = TEXT("web-1"), .at = {at_ms}, .containers = 1};
         m.container[0] =
                 (struct pod_metrics_container_view){.name = TEXT("app"), .has = {true, false}, .cpu_nano = nanocores};
-        c->cursor = 0;
-        ingest_fold(c, &m, (struct wall){at_ms});
+        c->learner->cursor = 0;
+        ingest_fold(c->learner, &m, (struct wall){at_ms});
 }
 
 static const struct {

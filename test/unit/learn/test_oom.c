@@ -30,7 +30,8 @@ static void the_newest_is_kept(void **state)
         struct target *t = target_get(&c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 const char *name = intern_text(c.cache.names, text_of(row[i].container));
-                oom_note(&c, t, &(struct oom_kill){.container = name, .at = {row[i].at_ms}, .limit = row[i].limit});
+                oom_note(c.learner, t,
+                         &(struct oom_kill){.container = name, .at = {row[i].at_ms}, .limit = row[i].limit});
                 intern_drop(c.cache.names, name);
                 if (t->kill_ms != row[i].newest_ms)
                         fail_msg("row %zu: %lld", i, (long long)t->kill_ms);
@@ -67,8 +68,8 @@ static void only_one_is_evicted(void **state)
         p->container[0].last_memory = 1000 << 20;
         p->container[0].sampled_s = (uint32_t)(p->container[0].kills->kill[0].at_ms / SECOND_MS) - 30;
         cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(&c);
-        assert_int_equal(c.count.kills, 2);
+        oom_count(c.learner);
+        assert_int_equal(c.learner->count.kills, 2);
         struct target *t = shop_target(&c.cache);
         assert_non_null(t->limit_of);
         assert_string_equal(t->limit_of, "app");
@@ -88,8 +89,8 @@ static void told_by_a_clock_ahead(void **state)
         shop_deployment(&c.cache, "{}");
         shop_pod(&c.cache, 1, 1, now + 365 * (int64_t)DAY_MS);
         cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(&c);
-        assert_int_equal(c.count.kills, 1);
+        oom_count(c.learner);
+        assert_int_equal(c.learner->count.kills, 1);
         struct target *t = shop_target(&c.cache);
         assert_in_range(t->kill_ms, now, loop_now(c.loop).wall.ms);
         assert_int_equal(t->histories->usage.kill[0].at_ms, t->kill_ms);
@@ -193,18 +194,20 @@ static void the_node_tells(void **state)
                 sample(&c.cache, "web/web-1", judged[i].used);
                 sample(&c.cache, "web/other", judged[i].other);
                 cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(&c);
+                oom_count(c.learner);
                 struct target *t = shop_target(&c.cache);
-                if (c.count.kills != judged[i].kills || c.count.kills_not_believed != judged[i].not_believed ||
+                if (c.learner->count.kills != judged[i].kills ||
+                    c.learner->count.kills_not_believed != judged[i].not_believed ||
                     (t->limit_of != NULL) != judged[i].limit_blamed)
                         fail_msg("%s: %llu kills, %llu not believed, limit %s", judged[i].what,
-                                 (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed,
+                                 (unsigned long long)c.learner->count.kills,
+                                 (unsigned long long)c.learner->count.kills_not_believed,
                                  t->limit_of ? "too low" : "not told of");
-                oom_count(&c); /* told again */
+                oom_count(c.learner); /* told again */
                 take(&c.cache,
                      one ? POD("web-1", OWNED, "1Gi", KILLED("1")) : POD("web-1", OWNED, "1Gi", KILLED("137")));
-                oom_count(&c);
-                assert_int_equal(c.count.kills + c.count.kills_not_believed, 1);
+                oom_count(c.learner);
+                assert_int_equal(c.learner->count.kills + c.learner->count.kills_not_believed, 1);
                 rig_end(&c);
         }
 }
@@ -245,8 +248,8 @@ static void beside_one_that_is_down(void **state)
                 struct pod *p = map_get(&c.cache.pods, TEXT("web/other"));
                 p->container[0].sampled_s -= p->container[0].sampled_s ? 210 : 0;
                 cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(&c);
-                assert_int_equal(c.count.kills, 1);
+                oom_count(c.learner);
+                assert_int_equal(c.learner->count.kills, 1);
                 if ((shop_target(&c.cache)->limit_of != NULL) != was[i].limit_blamed)
                         fail_msg("%d Mi beside it: limit %sblamed", (int)was[i].used,
                                  was[i].limit_blamed ? "not " : "");
@@ -265,8 +268,8 @@ static void count_one(const char *pod, uint64_t kills)
         take(&c.cache, pod);
         sample(&c.cache, "web/web-1", 100);
         cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(&c);
-        assert_int_equal(c.count.kills, kills);
+        oom_count(c.learner);
+        assert_int_equal(c.learner->count.kills, kills);
         rig_end(&c);
 }
 
@@ -301,14 +304,14 @@ static void facts_are_of_the_first_look(void **state)
         p->container[0].kills->kill[0].asked = true;
         p->container[0].kills->kill[0].known = (struct kill_known){.looked = true, .used = 1000 * MIB, .others = -1};
         cache_relink(&c.cache, loop_now(c.loop));
-        oom_count(&c);
-        assert_int_equal(c.count.kills, 0); /* it waits */
-        take(&c.cache, killed);             /* told again */
+        oom_count(c.learner);
+        assert_int_equal(c.learner->count.kills, 0); /* it waits */
+        take(&c.cache, killed);                      /* told again */
         p->container[0].last_memory = 100 * MIB;
         p->container[0].sampled_s += 60; /* after the kill */
         p->container[0].kills->kill[0].answered = true;
-        oom_probe_told(&c, p);
-        assert_int_equal(c.count.kills, 1);
+        oom_probe_told(c.learner, p);
+        assert_int_equal(c.learner->count.kills, 1);
         assert_string_equal(shop_target(&c.cache)->limit_of, "app");
         rig_end(&c);
 }
@@ -358,12 +361,12 @@ static void deleted_while_an_answer_is_awaited(void **state)
         c.options.live.retention_ms = INT64_MAX / 4;
         p->container[0].probed = true;
         p->probes_asked = true;
-        oom_count(&c);
-        assert_int_equal(c.count.kills, 0);
+        oom_count(c.learner);
+        assert_int_equal(c.learner->count.kills, 0);
         take(&c.cache, POD("web-1", OWNED DELETION, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
         p->container[0].kills->kill[0].answered = true;
-        oom_probe_told(&c, p);
-        assert_int_equal(c.count.kills, 1);
+        oom_probe_told(c.learner, p);
+        assert_int_equal(c.learner->count.kills, 1);
         rig_end(&c);
 }
 
@@ -374,9 +377,9 @@ static void without_a_time(void **state)
         struct rig c;
         one_pod(&c, POD("web-1", OWNED, "1Gi", DEAD_AT("null")));
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
-        p->container[0].door.last_ms = loop_now(c.loop).wall.ms;
-        oom_count(&c);
-        assert_int_equal(c.count.kills, 1);
+        p->container[0].watermark.last_ms = loop_now(c.loop).wall.ms;
+        oom_count(c.learner);
+        assert_int_equal(c.learner->count.kills, 1);
         rig_end(&c);
 }
 
@@ -510,10 +513,12 @@ static void stopped_by_the_kubelet(void **state)
                 take(&c.cache, pod);
                 sample(&c.cache, "web/web-1", 100);
                 cache_relink(&c.cache, loop_now(c.loop));
-                oom_count(&c);
-                if (c.count.kills != stopped[i].kills || c.count.kills_not_believed != 1 - stopped[i].kills)
+                oom_count(c.learner);
+                if (c.learner->count.kills != stopped[i].kills ||
+                    c.learner->count.kills_not_believed != 1 - stopped[i].kills)
                         fail_msg("%s: %llu kills, %llu not believed", stopped[i].what,
-                                 (unsigned long long)c.count.kills, (unsigned long long)c.count.kills_not_believed);
+                                 (unsigned long long)c.learner->count.kills,
+                                 (unsigned long long)c.learner->count.kills_not_believed);
                 rig_end(&c);
         }
 }

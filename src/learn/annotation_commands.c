@@ -4,18 +4,18 @@
  * is done once, whenever this process ends.
  */
 #include "base/yaml.h"
-#include "controller_private.h"
+#include "learner_private.h"
 
 static const struct {
         const char *answers;
-        char *(*judge)(struct controller *c, struct target *t, const char *asked);
+        char *(*judge)(struct learner *learner, struct target *t, const char *asked);
 } table[ANNOTATION_COMMANDS] = {
         [COMMAND_ADOPT] = {ANNOTATION_ADOPTED, adopt_judge},
         [COMMAND_IMPORT] = {ANNOTATION_IMPORTED, import_judge},
 };
 
 struct answering {
-        struct controller *controller;
+        struct learner *learner;
         enum annotation_command_name name;
         char *key; /* of the Recommendation: it may go meanwhile */
 };
@@ -23,20 +23,20 @@ struct answering {
 static void command_answered(void *arg, const struct client_answer *a)
 {
         struct answering *w = arg;
-        struct published *p = map_get(&w->controller->cache.published, text_of(w->key));
-        w->controller->writing--;
+        struct published *p = map_get(&w->learner->cache->published, text_of(w->key));
+        leadership_write_ended(w->learner->leadership);
         if (p && p->command[w->name])
                 p->command[w->name]->answering = false;
         if (p && p->target && a->err.code != 0) { /* written in the next cycle, as long as it is asked for */
                 const struct target *t = p->target;
-                report_refusal(w->controller->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation},
+                report_refusal(w->learner->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation},
                                &a->err);
         }
         mem_free(w->key);
         mem_free(w);
 }
 
-static void command_answer(struct controller *c, struct published *p, enum annotation_command_name name)
+static void command_answer(struct learner *learner, struct published *p, enum annotation_command_name name)
 {
         struct answering *w = MEM_NEW(struct answering);
         const struct target *t = p->target;
@@ -46,10 +46,10 @@ static void command_answer(struct controller *c, struct published *p, enum annot
         json_t *body = json_pack("{s:{s:{s:n, s:s}}}", "metadata", "annotations", annotation_command_key(name),
                                  table[name].answers, p->command[name]->answer);
         char *text = json_dumps(body, JSON_COMPACT);
-        *w = (struct answering){c, name, mem_string(p->key)};
+        *w = (struct answering){learner, name, mem_string(p->key)};
         p->command[name]->answering = true;
-        c->writing++;
-        client_start(c->client,
+        leadership_write_begun(learner->leadership);
+        client_start(learner->client,
                      &(struct call){.method = HTTP_PATCH,
                                     .path = path,
                                     .query = "fieldManager=" FIELD_MANAGER,
@@ -59,23 +59,23 @@ static void command_answer(struct controller *c, struct published *p, enum annot
         free(text);
 }
 
-static void command_settle(struct controller *c, struct published *p, enum annotation_command_name name)
+static void command_settle(struct learner *learner, struct published *p, enum annotation_command_name name)
 {
         struct annotation_command *w = p->command[name];
         if (!w || w->answering)
                 return;
         if (!w->answer) {
-                w->answer = table[name].judge(c, p->target, w->asks);
-                w->batch = checkpointer_last_sent(c->checkpointer);
+                w->answer = table[name].judge(learner, p->target, w->asks);
+                w->batch = checkpointer_last_sent(learner->checkpointer);
         }
-        if (!checkpointer_under_way(c->checkpointer, w->batch))
-                command_answer(c, p, name);
+        if (!checkpointer_under_way(learner->checkpointer, w->batch))
+                command_answer(learner, p, name);
 }
 
-void annotation_commands_settle(struct controller *c)
+void annotation_commands_settle(struct learner *learner)
 {
         struct published *p;
-        for (size_t at = 0; may_write(c->leadership) && (p = map_each(&c->cache.published, &at));)
+        for (size_t at = 0; may_write(learner->leadership) && (p = map_each(&learner->cache->published, &at));)
                 for (int name = 0; p->known && p->target && name < ANNOTATION_COMMANDS; name++)
-                        command_settle(c, p, (enum annotation_command_name)name);
+                        command_settle(learner, p, (enum annotation_command_name)name);
 }

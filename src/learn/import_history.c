@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "controller_private.h"
+#include "learner_private.h"
 #include "store/transfer.h"
 
 /* --- whose samples --- */
@@ -63,7 +63,7 @@ static int check_half_lives(const struct usage *u, const struct resource_policy 
         return 0;
 }
 
-static int import_check(struct controller *c, const struct target *t, const char *container,
+static int import_check(struct learner *learner, const struct target *t, const char *container,
                         const struct transfer_row *row, struct err *err)
 {
         const struct resource_policy *policy = import_policy_of(t, container);
@@ -73,7 +73,7 @@ static int import_check(struct controller *c, const struct target *t, const char
                 return err_set(err, ERR_NOTFOUND, "the workload has no container of that name");
         if (row->usage.samples == 0)
                 return err_set(err, ERR_INVALID, "it holds nothing");
-        if (!usage_may_join(&row->usage, (struct wall){clock_skew_later(c->skew)}))
+        if (!usage_may_join(&row->usage, (struct wall){clock_skew_later(learner->skew)}))
                 return err_set(err, ERR_INVALID,
                                "it tells of a time that has not come, or counts more than there can be: is one of the "
                                "clocks wrong?");
@@ -120,7 +120,7 @@ static int import_join(struct target *t, const char *container, struct transfer_
 }
 
 struct importing {
-        struct controller *controller;
+        struct learner *learner;
         struct target *target;
         json_t *containers; /* what became of each */
         int joined;
@@ -131,7 +131,7 @@ static char *import_take(struct importing *m, const char *container, struct tran
         struct err err = {0};
         if (import_is_known(m->target, container, row))
                 return mem_string("known");
-        if (import_check(m->controller, m->target, container, row, &err) < 0 ||
+        if (import_check(m->learner, m->target, container, row, &err) < 0 ||
             import_join(m->target, container, row, &err) < 0)
                 return mem_printf("refused: %s", err.text);
         m->joined++;
@@ -156,10 +156,10 @@ static void take_line(struct importing *m, struct text line, int number)
                 refuse_line(m, number, err.text);
                 return;
         }
-        const char *container = intern_text(m->controller->cache.names, row.key.container);
+        const char *container = intern_text(m->learner->cache->names, row.key.container);
         AUTO(mem_free) char *what = import_take(m, container, &row);
         json_object_set_new(m->containers, container, json_string(what));
-        intern_drop(m->controller->cache.names, container);
+        intern_drop(m->learner->cache->names, container);
 }
 
 static char *answer_of(const struct importing *m, const char *lines)
@@ -172,10 +172,10 @@ static char *answer_of(const struct importing *m, const char *lines)
         return kept;
 }
 
-char *import_judge(struct controller *c, struct target *t, const char *lines)
+char *import_judge(struct learner *learner, struct target *t, const char *lines)
 {
         enum { LINES_MOST = 256 };
-        struct importing m = {.controller = c, .target = t, .containers = json_object()};
+        struct importing m = {.learner = learner, .target = t, .containers = json_object()};
         const char *at = lines;
         int number = 1;
         for (; *at && number <= LINES_MOST; number++) {
@@ -191,9 +191,9 @@ char *import_judge(struct controller *c, struct target *t, const char *lines)
                 AUTO(mem_free) char *said = mem_printf("%d histories from elsewhere were joined", m.joined);
                 log_info("histories from elsewhere were joined", KV("namespace", t->ns), KV("kind", t->kind),
                          KV("name", t->name), KV_INT("containers", m.joined));
-                report_event(c->report, t, false, "Imported", said);
-                checkpointer_target(c->checkpointer, t);
-                nudge(c->leadership);
+                report_event(learner->report, t, false, "Imported", said);
+                checkpointer_target(learner->checkpointer, t);
+                nudge(learner->leadership);
         }
         return done;
 }

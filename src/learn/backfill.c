@@ -1,10 +1,8 @@
-#include "backfill.h"
-
 #include <stdio.h>
 #include <string.h>
 
-#include "controller_private.h"
 #include "core/podname.h"
+#include "learner_private.h"
 #include "net/retry.h"
 
 enum {
@@ -26,7 +24,7 @@ struct filling {
 };
 
 struct backfill {
-        struct controller *controller;
+        struct learner *learner;
         struct prometheus *prometheus;
         struct prometheus_fetch *fetch;
         int64_t history_ms, step_ms;
@@ -59,7 +57,7 @@ static void gather_asking(struct backfill *b)
         struct target *t;
         size_t room = 0;
         b->askings = 0;
-        for (size_t at = 0; (t = map_each(&b->controller->cache.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&b->learner->cache->targets, &at));) {
                 if (!asks_for(t, b->ns))
                         continue;
                 if (b->askings == room)
@@ -98,7 +96,7 @@ static struct target *target_by_name(const struct backfill *b, struct text pod)
 static struct target *backfill_target_of(struct backfill *b, struct text pod)
 {
         char *key = mem_printf("%s/%.*s", b->ns, TEXT_ARG(pod));
-        const struct pod *p = map_get(&b->controller->cache.pods, text_of(key));
+        const struct pod *p = map_get(&b->learner->cache->pods, text_of(key));
         mem_free(key);
         if (!p)
                 return target_by_name(b, pod);
@@ -126,7 +124,7 @@ static struct filling *filling_of(struct backfill *b, struct target *t, const ch
         memcpy(f->key, key, len + 1);
         f->target_len = strlen(t->key);
         f->container = intern_keep(container);
-        f->cpu_weight = plan_cpu_weight(&b->controller->cache, t, &(struct pod_container){.name = container});
+        f->cpu_weight = plan_cpu_weight(b->learner->cache, t, &(struct pod_container){.name = container});
         usage_init(&f->usage, profile_spec_container(t->profile->spec, text_of(container), &ignore));
         map_put(&b->filling, (struct text){f->key, len}, f);
         return f;
@@ -136,7 +134,7 @@ static void filling_free(struct backfill *b, struct filling *f)
 {
         for (int r = 0; r < RESOURCES; r++)
                 mem_free(f->usage.of[r].w);
-        intern_drop(b->controller->cache.names, f->container);
+        intern_drop(b->learner->cache->names, f->container);
         mem_free(f);
 }
 
@@ -146,7 +144,7 @@ static void filling_free(struct backfill *b, struct filling *f)
 struct course {
         struct filling *filling; /* NULL: nowhere */
         int64_t until_ms;
-        struct sample_watermark door;
+        struct sample_watermark watermark;
 };
 
 static void course_find(struct backfill *b, const struct prometheus_series *s, struct course *ret)
@@ -176,14 +174,14 @@ static void backfill_fold(struct backfill *b, struct course *course, const struc
                            .value = {p->value[CPU], p->value[MEMORY]},
                            .cpu_weight = f->cpu_weight,
                            .step_s = (double)b->step_ms / 1e3};
-        while (usage_add(&f->usage, &course->door, &s, latest, &verdict, &room) == ERR_NOSPACE)
+        while (usage_add(&f->usage, &course->watermark, &s, latest, &verdict, &room) == ERR_NOSPACE)
                 ingest_lend(&f->usage, &room);
         b->count.points += verdict == SAMPLE_ACCEPTED;
 }
 
 static void fold_all(struct backfill *b, const struct prometheus_answer *a)
 {
-        struct wall latest = {clock_skew_later(b->controller->skew)};
+        struct wall latest = {clock_skew_later(b->learner->skew)};
         struct course *course = mem_new_array(a->series_count + 1, sizeof *course);
         gather_asking(b);
         for (size_t i = 0; i < a->series_count; i++)
@@ -198,7 +196,7 @@ static void fold_all(struct backfill *b, const struct prometheus_answer *a)
 
 static void backfill_join(struct backfill *b, struct filling *f)
 {
-        struct cache *w = &b->controller->cache;
+        struct cache *w = b->learner->cache;
         struct target *t = map_get(&w->targets, (struct text){f->key, f->target_len});
         struct usage_room room;
         bool ignore;
@@ -221,30 +219,30 @@ static void backfill_forget(struct backfill *b)
                 filling_free(b, f);
         map_release(&b->filling);
         b->filling = (struct map){0};
-        intern_drop(b->controller->cache.names, b->ns);
+        intern_drop(b->learner->cache->names, b->ns);
         b->ns = NULL;
 }
 
 static void backfill_finish(struct backfill *b)
 {
-        struct controller *c = b->controller;
+        struct learner *learner = b->learner;
         struct filling *f;
         struct target *t;
         uint64_t joined = 0;
         for (size_t at = 0; (f = map_each(&b->filling, &at));)
                 backfill_join(b, f);
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
+        for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));)
                 if (asks_for(t, b->ns)) {
                         t->backfilled = t->apply_state_dirty = true;
                         joined++;
                 }
-        ns_get(&c->cache, text_of(b->ns))->refusal = (struct backfill_refusal){0};
-        checkpointer_namespace(c->checkpointer, b->ns);
+        ns_get(learner->cache, text_of(b->ns))->refusal = (struct backfill_refusal){0};
+        checkpointer_namespace(learner->checkpointer, b->ns);
         b->count.targets += joined;
         log_info("histories from before were loaded from Prometheus", KV("namespace", b->ns), KV_INT("targets", joined),
                  KV_INT("containers", b->filling.count));
         backfill_forget(b);
-        nudge(c->leadership);
+        nudge(learner->leadership);
 }
 
 /* --- asking --- */
@@ -265,13 +263,13 @@ static bool is_everybodys(int code)
 /* Where all are refused, the log tells of the first; of the others once something was answered in between. */
 static void backfill_put_off(struct backfill *b, const struct err *why)
 {
-        struct backfill_refusal *r = &ns_get(&b->controller->cache, text_of(b->ns))->refusal;
+        struct backfill_refusal *r = &ns_get(b->learner->cache, text_of(b->ns))->refusal;
         int64_t wait_ms = REFUSED_LEAST_MS;
         for (int i = 0; i < r->times && wait_ms < REFUSED_MOST_MS; i++)
                 wait_ms *= 2;
         wait_ms = wait_ms < REFUSED_MOST_MS ? wait_ms : REFUSED_MOST_MS;
         r->times++;
-        r->until.ns = loop_now(b->controller->loop).mono.ns + wait_ms * 1000000;
+        r->until.ns = loop_now(b->learner->loop).mono.ns + wait_ms * 1000000;
         if (!r->told && !b->refused_lately) {
                 log_warn("Prometheus refuses to tell this namespace's histories from before; the others go on, and it "
                          "is asked again later",
@@ -280,12 +278,12 @@ static void backfill_put_off(struct backfill *b, const struct err *why)
         }
         b->refused_lately = true;
         backfill_forget(b);
-        nudge(b->controller->leadership);
+        nudge(b->learner->leadership);
 }
 
 static void backfill_failed(struct backfill *b, const struct prometheus_answer *a)
 {
-        struct controller *c = b->controller;
+        struct learner *learner = b->learner;
         b->count.failures++;
         if (a->err.code == ERR_TOOBIG && b->slice_ms > b->step_ms) {
                 b->slice_ms = b->slice_ms / 2 / b->step_ms * b->step_ms;
@@ -298,12 +296,12 @@ static void backfill_failed(struct backfill *b, const struct prometheus_answer *
                 return;
         }
         int64_t wait_ms =
-                retry_delay_ms(&b->retry, loop_now(c->loop).mono, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
+                retry_delay_ms(&b->retry, loop_now(learner->loop).mono, a->retry_after_ms > 0 ? a->retry_after_ms : 0);
         if (!b->told)
                 log_warn("histories from before cannot be loaded yet; will try again", KV("namespace", b->ns),
                          KV("error", a->err.text));
         b->told = true;
-        loop_timer_set(c->loop, &b->timer, wait_ms, backfill_again, b);
+        loop_timer_set(learner->loop, &b->timer, wait_ms, backfill_again, b);
 }
 
 static void backfill_answered(void *arg, const struct prometheus_answer *a)
@@ -351,10 +349,10 @@ static int64_t slice_for(const struct backfill *b, int64_t containers)
 
 static void backfill_begin(struct backfill *b, const char *ns)
 {
-        struct controller *c = b->controller;
+        struct learner *learner = b->learner;
         struct target *t;
-        int64_t containers = 0, now_ms = clock_skew_earlier(c->skew);
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
+        int64_t containers = 0, now_ms = clock_skew_earlier(learner->skew);
+        for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));)
                 if (asks_for(t, ns))
                         containers += t->pod_count * t->workload->containers;
         b->ns = intern_keep(ns);
@@ -366,18 +364,18 @@ static void backfill_begin(struct backfill *b, const char *ns)
 
 static bool is_put_off(const struct backfill *b, const char *ns)
 {
-        struct controller *c = b->controller;
-        return ns_get(&c->cache, text_of(ns))->refusal.until.ns > loop_now(c->loop).mono.ns;
+        struct learner *learner = b->learner;
+        return ns_get(learner->cache, text_of(ns))->refusal.until.ns > loop_now(learner->loop).mono.ns;
 }
 
 void backfill_tick(struct backfill *b)
 {
-        struct controller *c = b->controller;
+        struct learner *learner = b->learner;
         const char *later = NULL; /* of many targets in one namespace the first is looked up */
         struct target *t;
-        if (b->ns || leadership_stops(c->leadership))
+        if (b->ns || leadership_stops(learner->leadership))
                 return;
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));) {
+        for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));) {
                 if (t->ns == later || !asks_for(t, t->ns))
                         continue;
                 if (!is_put_off(b, t->ns)) {
@@ -390,10 +388,10 @@ void backfill_tick(struct backfill *b)
 
 /* --- outside --- */
 
-struct backfill *backfill_new(struct controller *c, struct prometheus *p, int64_t history_ms, int64_t step_ms)
+struct backfill *backfill_new(struct learner *learner, struct prometheus *p, int64_t history_ms, int64_t step_ms)
 {
         struct backfill *b = MEM_NEW(struct backfill);
-        *b = (struct backfill){.controller = c,
+        *b = (struct backfill){.learner = learner,
                                .prometheus = p,
                                .history_ms = history_ms,
                                .step_ms = step_ms,
@@ -407,7 +405,7 @@ void backfill_free(struct backfill *b)
                 return;
         if (b->fetch)
                 prometheus_cancel(b->fetch);
-        loop_timer_stop(b->controller->loop, &b->timer);
+        loop_timer_stop(b->learner->loop, &b->timer);
         if (b->ns)
                 backfill_forget(b);
         mem_free(b);

@@ -56,7 +56,7 @@ static void test_joined(void **state)
                 old->version = "v1";
                 learned(&c, "web", DAY_MS, HISTOGRAM_HEAVIEST / 4);
                 learned(&c, "old", row[i].half_life_ms, row[i].weight);
-                AUTO(mem_free) char *answer = adopt_judge(&c, target_of(&c, "web"), "deployment-old");
+                AUTO(mem_free) char *answer = adopt_judge(c.learner, target_of(&c, "web"), "deployment-old");
                 bool kept = old->histories && old->histories->usage.samples == 1;
                 if (strcmp(answer, row[i].answer) != 0 || kept != (i > 0))
                         fail_msg("%s: %s, the old one is %s", row[i].what, answer, kept ? "kept" : "gone");

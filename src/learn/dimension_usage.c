@@ -4,14 +4,14 @@
 #include <string.h>
 
 #include "cache/pod_namespace_targets.h"
-#include "controller_private.h"
+#include "learner_private.h"
 
-/* A history is fed from one place only, so its newest sample is its door. */
-static enum sample_verdict dimension_put(struct controller *c, struct history *h, struct sample *s)
+/* A history is fed from one place only, so its newest sample is its watermark. */
+static enum sample_verdict dimension_put(struct learner *learner, struct history *h, struct sample *s)
 {
-        struct sample_watermark door = {h->usage.newest_ms};
+        struct sample_watermark watermark = {h->usage.newest_ms};
         s->cpu_weight = h->cpu_weight;
-        return ingest_put(c, h, &door, s);
+        return ingest_put(learner, h, &watermark, s);
 }
 
 static struct history *dimension_history_of(struct target *t, const char *container)
@@ -21,19 +21,19 @@ static struct history *dimension_history_of(struct target *t, const char *contai
 }
 
 /* The first sample weighs as all others. */
-static double weight_of_pod(struct controller *c, const struct target *t, const struct pod *p)
+static double weight_of_pod(struct learner *learner, const struct target *t, const struct pod *p)
 {
         double weight = 0;
         for (int i = 0; i < p->containers; i++)
                 if (p->container[i].role != ROLE_INIT)
-                        weight += plan_cpu_weight(&c->cache, t, &p->container[i]);
+                        weight += plan_cpu_weight(learner->cache, t, &p->container[i]);
         return weight;
 }
 
-static double weight_of_namespace(struct controller *c, const struct target *t)
+static double weight_of_namespace(struct learner *learner, const struct target *t)
 {
         struct plan_container whole;
-        dimension_whole(&c->cache, t, NULL, &whole);
+        dimension_whole(learner->cache, t, NULL, &whole);
         return whole.facts.original[CPU].set ? (double)whole.facts.original[CPU].value / 1e3 : 0;
 }
 
@@ -52,32 +52,32 @@ static struct pod_container *dimension_container_of(struct pod *p, struct text n
         return NULL;
 }
 
-static void dimension_fold_container(struct controller *c, struct pod *p, struct pod_container *pc, struct sample *s,
+static void dimension_fold_container(struct learner *learner, struct pod *p, struct pod_container *pc, struct sample *s,
                                      const struct pod_metrics_container_view *v)
 {
         struct target *t = p->more->single;
         struct history *h = dimension_history_of(t, pc->name);
         if (h->cpu_weight == 0)
-                h->cpu_weight = plan_cpu_weight(&c->cache, t, pc);
-        enum sample_verdict verdict = dimension_put(c, h, s);
+                h->cpu_weight = plan_cpu_weight(learner->cache, t, pc);
+        enum sample_verdict verdict = dimension_put(learner, h, s);
         if (!p->target) /* else it is counted as its workload's */
-                c->count.samples[verdict]++;
+                learner->count.samples[verdict]++;
         if (verdict == SAMPLE_ACCEPTED)
                 pod_sampled(pc, s->at, v);
         if (verdict == SAMPLE_ACCEPTED && h->original)
                 raise_see(h, p, (int)(pc - p->container), v, s->at);
 }
 
-static void fold_whole(struct controller *c, struct pod *p, const struct together_sample *sum)
+static void fold_whole(struct learner *learner, struct pod *p, const struct together_sample *sum)
 {
         struct target *t = p->more->single;
-        struct history *h = dimension_history_of(t, c->cache.whole);
+        struct history *h = dimension_history_of(t, learner->cache->whole);
         struct sample s = {.at = {sum->at_ms}};
         memcpy(s.has, sum->has, sizeof s.has);
         memcpy(s.value, sum->value, sizeof s.value);
         if (h->cpu_weight == 0)
-                h->cpu_weight = weight_of_pod(c, t, p);
-        (void)dimension_put(c, h, &s);
+                h->cpu_weight = weight_of_pod(learner, t, p);
+        (void)dimension_put(learner, h, &s);
 }
 
 /* What one container lacks, the sum lacks; a memory of zero is a missing one. */
@@ -89,7 +89,7 @@ static void dimension_add(struct together_sample *sum, const struct sample *s)
         }
 }
 
-void dimension_fold(struct controller *c, struct pod *p, const struct pod_metrics_view *m)
+void dimension_fold(struct learner *learner, struct pod *p, const struct pod_metrics_view *m)
 {
         struct pod_more *more = p->more;
         struct together_sample sum = {.at_ms = m->at.ms, .has = {true, true}};
@@ -104,10 +104,10 @@ void dimension_fold(struct controller *c, struct pod *p, const struct pod_metric
                 any = true;
                 dimension_add(&sum, &s);
                 if (single)
-                        dimension_fold_container(c, p, pc, &s, &m->container[i]);
+                        dimension_fold_container(learner, p, pc, &s, &m->container[i]);
         }
         if (any && single)
-                fold_whole(c, p, &sum);
+                fold_whole(learner, p, &sum);
         if (any && more->whole && sum.at_ms > more->newest.at_ms)
                 more->newest = sum;
 }
@@ -121,39 +121,40 @@ static void pod_ran(const struct pod *p, struct wall now)
 }
 
 /* Usage that came in part, or not at all, makes no sum. */
-static void take_sum(struct controller *c, struct target *t, const struct together *all, bool runs)
+static void take_sum(struct learner *learner, struct target *t, const struct together *all, bool runs)
 {
         struct sample s;
         if (!t->profile || !runs)
                 return;
-        struct history *h = dimension_history_of(t, c->cache.whole);
+        struct history *h = dimension_history_of(t, learner->cache->whole);
         usage_running(&h->usage, all->at);
-        if (report_usage_source(c->report)->away || report_usage_source(c->report)->partial || !together_sum(all, &s))
+        if (report_usage_source(learner->report)->away || report_usage_source(learner->report)->partial ||
+            !together_sum(all, &s))
                 return;
         if (h->cpu_weight == 0)
-                h->cpu_weight = weight_of_namespace(c, t);
-        (void)dimension_put(c, h, &s);
+                h->cpu_weight = weight_of_namespace(learner, t);
+        (void)dimension_put(learner, h, &s);
 }
 
 /* Pods are in the order of their namespaces: the sums of one follow those of another. */
-void dimension_polled(struct controller *c)
+void dimension_polled(struct learner *learner)
 {
-        struct wall now = {clock_skew_earlier(c->skew)}; /* as samples are dated */
+        struct wall now = {clock_skew_earlier(learner->skew)}; /* as samples are dated */
         struct together all = {.at = now};
         struct target *whole = NULL;
         bool runs = false;
-        for (size_t i = 0; c->cache.others && i < c->cache.ordered; i++) {
-                struct pod *p = c->cache.order[i];
+        for (size_t i = 0; learner->cache->others && i < learner->cache->ordered; i++) {
+                struct pod *p = learner->cache->order[i];
                 if (!p->more)
                         continue;
                 if (p->more->single)
                         pod_ran(p, now);
                 if (p->more->whole && p->more->whole != whole) {
                         if (whole)
-                                take_sum(c, whole, &all, runs);
+                                take_sum(learner, whole, &all, runs);
                         whole = p->more->whole;
                         runs = false;
-                        together_begin(&all, now, c->options.live.interval_ms);
+                        together_begin(&all, now, learner->live->interval_ms);
                 }
                 if (!p->more->whole || !p->running)
                         continue;
@@ -161,19 +162,20 @@ void dimension_polled(struct controller *c)
                 together_add(&all, &p->more->newest, pod_started_ms(p));
         }
         if (whole)
-                take_sum(c, whole, &all, runs);
+                take_sum(learner, whole, &all, runs);
 }
 
 /* --- kills --- */
 
-void dimension_disbelieve(struct controller *c, const struct pod *p, const struct pod_container *pc)
+void dimension_disbelieve(struct learner *learner, const struct pod *p, const struct pod_container *pc)
 {
         struct target *t = p->more ? p->more->single : NULL;
         if (t && t->profile && pc->role != ROLE_INIT)
-                checkpointer_kill(c->checkpointer, dimension_history_of(t, pc->name), p, pc, 0);
+                checkpointer_kill(learner->checkpointer, dimension_history_of(t, pc->name), p, pc, 0);
 }
 
-bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_container *pc, const struct oom_kill *k)
+bool dimension_kill(struct learner *learner, const struct pod *p, const struct pod_container *pc,
+                    const struct oom_kill *k)
 {
         struct target *t = p->more ? p->more->single : NULL;
         bool ignore;
@@ -183,7 +185,7 @@ bool dimension_kill(struct controller *c, const struct pod *p, const struct pod_
         struct history *h = dimension_history_of(t, pc->name);
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
-        oom_note(c, t, k);
-        checkpointer_kill(c->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
+        oom_note(learner, t, k);
+        checkpointer_kill(learner->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
         return true;
 }

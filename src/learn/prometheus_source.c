@@ -2,10 +2,10 @@
  * Usage from Prometheus as it is now, for who has no metrics-server: each cycle the newest value of each container, as
  * if a list of PodMetrics had come.
  */
-#include "controller_private.h"
+#include "learner_private.h"
 
 struct scrape {
-        struct controller *controller;
+        struct learner *learner;
         const char *ns; /* NULL: all */
         void (*done)(void *arg, const struct metrics_result *r);
         struct prometheus_fetch *fetch;
@@ -14,7 +14,7 @@ struct scrape {
 static void to_container(const struct prometheus_point *p, struct text name, struct pod_metrics_container_view *ret)
 {
         *ret = (struct pod_metrics_container_view){.name = name};
-        /* What is beyond any machine is the door's to refuse, and must fit until then. */
+        /* What is beyond any machine is the watermark's to refuse, and must fit until then. */
         double nano = p->value[CPU] * 1e9, bytes = p->value[MEMORY];
         ret->has[CPU] = p->has[CPU];
         ret->has[MEMORY] = p->has[MEMORY];
@@ -28,7 +28,7 @@ static bool same_pod(const struct prometheus_series *a, const struct prometheus_
 }
 
 /* Points of one time are in the order of namespaces and names, as the metrics API lists them. */
-static int64_t scrape_fold(struct controller *c, const struct prometheus_answer *a)
+static int64_t scrape_fold(struct learner *learner, const struct prometheus_answer *a)
 {
         struct pod_metrics_view *view = MEM_NEW(struct pod_metrics_view);
         int64_t pods = 0;
@@ -42,16 +42,16 @@ static int64_t scrape_fold(struct controller *c, const struct prometheus_answer 
                         if (view->containers < VIEW_CONTAINERS)
                                 to_container(&a->point[i], a->series[a->point[i].series].container,
                                              &view->container[view->containers++]);
-                ingest_fold(c, view, a->date);
+                ingest_fold(learner, view, a->date);
         }
         mem_free(view);
         return pods;
 }
 
-static bool anything_runs(const struct controller *c, const char *ns)
+static bool anything_runs(const struct learner *learner, const char *ns)
 {
-        for (size_t i = 0; i < c->cache.ordered; i++) {
-                const struct pod *p = c->cache.order[i];
+        for (size_t i = 0; i < learner->cache->ordered; i++) {
+                const struct pod *p = learner->cache->order[i];
                 if (p->running && p->target && (!ns || p->ns == ns))
                         return true;
         }
@@ -61,26 +61,26 @@ static bool anything_runs(const struct controller *c, const char *ns)
 static void scrape_answered(void *arg, const struct prometheus_answer *a)
 {
         struct scrape *r = arg;
-        struct controller *c = r->controller;
+        struct learner *learner = r->learner;
         struct metrics_result result = {.refused = (int64_t)a->refused, .date = a->date, .err = a->err};
-        c->scrape = NULL;
+        learner->scrape = NULL;
         if (a->err.code == 0)
-                result.pods = scrape_fold(c, a);
-        if (a->err.code == 0 && a->points == 0 && anything_runs(c, r->ns))
+                result.pods = scrape_fold(learner, a);
+        if (a->err.code == 0 && a->points == 0 && anything_runs(learner, r->ns))
                 err_set(&result.err, ERR_NOTFOUND,
                         "usage from Prometheus: it has no container's usage of the last minutes: are "
                         "--prometheus-names "
                         "and --prometheus-matchers right?");
         result.whole = result.err.code == 0;
-        r->done(c, &result);
+        r->done(learner, &result);
         mem_free(r);
 }
 
-void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
+void scrape_poll(struct learner *learner, const char *ns, int64_t deadline_ms,
                  void (*done)(void *arg, const struct metrics_result *r))
 {
-        int64_t seconds = (c->options.live.interval_ms + SECOND_MS - 1) / SECOND_MS;
-        struct wall now = {whole_second(loop_now(c->loop).wall.ms)};
+        int64_t seconds = (learner->live->interval_ms + SECOND_MS - 1) / SECOND_MS;
+        struct wall now = {whole_second(loop_now(learner->loop).wall.ms)};
         struct scrape *r = MEM_NEW(struct scrape);
         struct prometheus_slice s = {.ns = ns,
                                      .from = now,
@@ -88,16 +88,16 @@ void scrape_poll(struct controller *c, const char *ns, int64_t deadline_ms,
                                      .step_ms = seconds * SECOND_MS,
                                      .deadline_ms = deadline_ms,
                                      .points_most = SIZE_MAX};
-        *r = (struct scrape){.controller = c, .ns = ns, .done = done};
-        c->scrape = r;
-        r->fetch = prometheus_fetch(c->prometheus, &s, scrape_answered, r);
+        *r = (struct scrape){.learner = learner, .ns = ns, .done = done};
+        learner->scrape = r;
+        r->fetch = prometheus_fetch(learner->prometheus, &s, scrape_answered, r);
 }
 
-void scrape_stop(struct controller *c)
+void scrape_stop(struct learner *learner)
 {
-        if (!c->scrape)
+        if (!learner->scrape)
                 return;
-        prometheus_cancel(c->scrape->fetch);
-        mem_free(c->scrape);
-        c->scrape = NULL;
+        prometheus_cancel(learner->scrape->fetch);
+        mem_free(learner->scrape);
+        learner->scrape = NULL;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "controller_private.h"
+#include "learner_private.h"
 
 /* A kubelet notes a process' end within a second or two of what it says of it elsewhere. */
 enum { EVENTS_BYTES = 256 << 10, EVENTS_MOST = 50, SLACK_MS = 5 * SECOND_MS };
@@ -55,15 +55,15 @@ static void take_killing(struct pod_container *pc, int64_t at_ms)
         }
 }
 
-static void probe_take_event(struct controller *c, struct pod *p, const json_t *event)
+static void probe_take_event(struct learner *learner, struct pod *p, const json_t *event)
 {
         struct event_view e;
         char *text = json_dumps(event, JSON_COMPACT);
-        if (text && decode_event(text_of(text), &c->cache.scratch, &e, NULL) == 0 && is_of_pod(&e, p))
+        if (text && decode_event(text_of(text), &learner->cache->scratch, &e, NULL) == 0 && is_of_pod(&e, p))
                 for (int i = 0; i < p->containers; i++)
                         if (e.at.ms > 0 && probe_is_of(e.field, p->container[i].name))
                                 take_killing(&p->container[i], e.at.ms);
-        arena_reset(&c->cache.scratch);
+        arena_reset(&learner->cache->scratch);
         free(text);
 }
 
@@ -85,8 +85,8 @@ static void mark_answered(struct pod *p)
 static void probe_told(void *arg, const struct client_answer *answer)
 {
         struct probe_question *q = arg;
-        struct controller *c = q->controller;
-        struct pod *p = map_get(&c->cache.pods, text_of(q->pod));
+        struct learner *learner = q->learner;
+        struct pod *p = map_get(&learner->cache->pods, text_of(q->pod));
         AUTO(json_decref) json_t *list = NULL;
         size_t i;
         json_t *event;
@@ -94,25 +94,25 @@ static void probe_told(void *arg, const struct client_answer *answer)
                 p = NULL;
         if (answer->err.code == 0)
                 list = json_loadb(answer->body.p, answer->body.len, 0, NULL);
-        json_array_foreach(json_object_get(list, "items"), i, event) if (p) probe_take_event(c, p, event);
+        json_array_foreach(json_object_get(list, "items"), i, event) if (p) probe_take_event(learner, p, event);
         mem_free(q->pod);
         *q = (struct probe_question){0};
         if (p) {
                 mark_answered(p);
-                oom_probe_told(c, p);
+                oom_probe_told(learner, p);
         }
-        if (c->cache.kills) /* others wait for a place */
-                nudge(c->leadership);
+        if (learner->cache->kills) /* others wait for a place */
+                nudge(learner->leadership);
 }
 
-bool probe_ask(struct controller *c, struct pod *p)
+bool probe_ask(struct learner *learner, struct pod *p)
 {
-        struct probe_question *q = c->question;
-        while (q < c->question + PROBE_QUESTIONS && q->pod)
+        struct probe_question *q = learner->question;
+        while (q < learner->question + PROBE_QUESTIONS && q->pod)
                 q++;
-        if (q == c->question + PROBE_QUESTIONS)
+        if (q == learner->question + PROBE_QUESTIONS)
                 return false;
-        *q = (struct probe_question){.controller = c, .pod = mem_string(pod_key(p))};
+        *q = (struct probe_question){.learner = learner, .pod = mem_string(pod_key(p))};
         memcpy(q->uid, p->uid, UID_BYTES);
         AUTO(mem_free) char *path = path_of("", "v1", p->ns, "events", NULL, NULL);
         AUTO(mem_free)
@@ -121,12 +121,12 @@ bool probe_ask(struct controller *c, struct pod *p)
         AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
         struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
         mark_asked(p);
-        client_start(c->client, &call, probe_told, q);
+        client_start(learner->client, &call, probe_told, q);
         return true;
 }
 
-void probes_release(struct controller *c)
+void probes_release(struct learner *learner)
 {
         for (int i = 0; i < PROBE_QUESTIONS; i++)
-                mem_free(c->question[i].pod);
+                mem_free(learner->question[i].pod);
 }

@@ -8,12 +8,12 @@
  * A namespace whose question Prometheus refuses for good (one step of it is too large, or not understood) lets the
  * others go first, and begins anew after a back-off of its own.
  */
-#ifndef HALFLIFE_CONTROL_BACKFILL_H
-#define HALFLIFE_CONTROL_BACKFILL_H
+#ifndef HALFLIFE_LEARN_BACKFILL_H
+#define HALFLIFE_LEARN_BACKFILL_H
 
 #include "prometheus/prometheus.h"
 
-struct controller;
+struct learner;
 
 /* What telemetry tells. */
 struct backfill_counters {
@@ -24,7 +24,7 @@ struct backfill_counters {
 
 struct backfill;
 /* history_ms: so far back; step_ms: between points. The Prometheus stays the caller's. */
-struct backfill *backfill_new(struct controller *c, struct prometheus *p, int64_t history_ms, int64_t step_ms);
+struct backfill *backfill_new(struct learner *learner, struct prometheus *p, int64_t history_ms, int64_t step_ms);
 void backfill_free(struct backfill *b); /* NULL is fine */
 /* Once a cycle, after everything was settled: begins with what is due. */
 void backfill_tick(struct backfill *b);
