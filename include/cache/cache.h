@@ -505,11 +505,12 @@ struct cache {
         struct map profiles;          /* key -> struct profile */
         struct map published;         /* "ns/name" -> struct published */
         struct map targets;           /* key -> struct target */
-        struct pod *killed; /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
-        bool kills;         /* some pod may tell of one that is not counted */
-        bool ns_gone;       /* something that held a namespace went: look for those to forget */
-        bool changed;       /* links may be other than at the last settle */
-        bool turned;        /* a pod began or ended to run where targets follow */
+        struct pod *killed;     /* the pod taken in last, where it tells of a kill that is not counted; else NULL */
+        bool kills;             /* some pod may tell of one that is not counted */
+        struct mono zones_read; /* when the profiles' time zones were read last */
+        bool ns_gone;           /* something that held a namespace went: look for those to forget */
+        bool changed;           /* links may be other than at the last settle */
+        bool turned;            /* a pod began or ended to run where targets follow */
         enum resize_support { RESIZE_UNASKED, RESIZE_ABSENT, RESIZE_SERVED } resize; /* the server's pods/resize */
 
         /* of dimensions beside Workload (pod_namespace_targets.h) */
@@ -672,6 +673,9 @@ bool autoscaler_moves(const struct autoscaler_metric *m);
 void profiles_read_zones(struct cache *w); /* time zones afresh: tzdata may have come, or changed */
 struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by,
                                bool count);
+/* Which profiles' windows are open now. Once an hour, and after forget_zones, time zones are read afresh. */
+void windows_settle(struct cache *w, struct now now);
+void windows_forget_zones(struct cache *w, struct mono now);
 /* A workload as one asked about; what is no target of its own has no labels. */
 struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d);
 /* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */

@@ -14,29 +14,6 @@ enum { NUDGE_MS = 500, REPLICA_NUDGE_MS = 100, SYNC_LOOK_MS = 100, STOP_MOST_MS 
 static void cycle_begin(void *arg);
 static void decide_slice(void *arg);
 
-static struct plan_facts controller_facts_of(const struct controller *c)
-{
-        return (struct plan_facts){
-                .now = loop_now(c->loop),
-                .interval_ms = c->options.live.interval_ms,
-                .apply_never = c->options.live.apply_never,
-                .source_away = report_usage_source(c->report)->away || watch_blind(c) != NULL,
-                .budget_left = true,
-                .fuse_blown = fuse_blown(c->safety) != NULL,
-        };
-}
-
-/* The budget's word depends on what would be changed, so it is asked once that is known. */
-void decide(struct controller *c, struct target *t, struct plan *ret)
-{
-        struct plan_facts facts = controller_facts_of(c);
-        reconcile(&c->cache, t, &facts, &c->plans, ret);
-        if (ret->apply && !budget_allows(c->safety, ret)) {
-                facts.budget_left = false;
-                reconcile(&c->cache, t, &facts, &c->plans, ret);
-        }
-}
-
 /* --- totals --- */
 
 static int64_t controller_in_force(const struct plan *p, enum resource r)
@@ -134,33 +111,31 @@ static void decide_target(struct controller *c, struct target *t)
         clock_skew_mend(c->skew, t);
         if (!t->workload) {
                 snapshot_show_gone(c, t);
-                if (!t->busy && work_delete_due(c, t))
-                        work_add(c, t);
+                if (!t->busy && work_delete_due(c->applier, t))
+                        work_add(c->applier, t);
                 return;
         }
         if (!t->profile && !t->published)
                 return;
         if (t->profile)
                 adopt_policy(t);
-        apply_state_adopt(c, t);
+        external_apply_adopt(c->applier, t);
         report_admitted(c->report, t);
         canary_follow(c->safety, t);
-        decide(c, t, &plan);
+        decide(c->applier, t, &plan);
         if (!t->profile && !plan.orphaned) {
-                work_add(c, t); /* its Recommendation goes */
+                work_add(c->applier, t); /* its Recommendation goes */
                 return;
         }
         remember_weights(t, &plan);
         t->resizing = plan.resize.goes_on;
         conflict_watch(c->safety, t, &plan);
         if (guard_watch(c->safety, t, &plan))
-                decide(c, t, &plan);
+                decide(c->applier, t, &plan);
         canary_watch(c->safety, t, &plan);
         controller_tally(c, &plan);
         snapshot_show_target(c, &plan);
-        if (!t->busy && (plan.apply || plan_retunes(&plan) || plan.resize.next ||
-                         publish_needs(&plan, c->options.live.status_ms) != PUBLISH_NOTHING))
-                work_add(c, t);
+        work_consider(c->applier, &plan);
 }
 
 static void controller_settle(struct controller *c)
@@ -171,8 +146,8 @@ static void controller_settle(struct controller *c)
         workloads_free_gone(&c->cache);
         namespaces_sweep(&c->cache);
         watch_kinds(c);
-        resize_settle(c);
-        windows_settle(c);
+        resize_settle(c->applier);
+        windows_settle(&c->cache, loop_now(c->loop));
         safety_settle(c->safety);
 }
 
@@ -203,7 +178,7 @@ static void cycle_end(struct controller *c)
         watch_tick(c);
         telemetry_publish(c);
         c->stage = CYCLE_IDLE;
-        work_pump(c);
+        work_pump(c->applier);
         if (c->polled) {
                 int64_t took = (now.mono.ns - c->cycle_began.ns) / 1000000;
                 int64_t rest = c->options.live.interval_ms - took;
@@ -237,7 +212,7 @@ static void decide_slice(void *arg)
                 t = map_each(&c->cache.targets, &c->decide_at);
                 if (!t) {
                         tally_end(c);
-                        standing_publish(c);
+                        profile_status_publish(c->applier);
                         c->stage = CYCLE_PACKING;
                         if (checkpoint_due(c))
                                 pack_slice(c);
@@ -246,7 +221,7 @@ static void decide_slice(void *arg)
                         return;
                 }
                 decide_target(c, t);
-                arena_reset(&c->plans);
+                decide_end(c->applier);
         }
         loop_timer_set(c->loop, &c->slice_timer, 0, decide_slice, c);
 }
@@ -329,7 +304,7 @@ static void controller_turned(void *arg)
                 server_turned(c->server, loop_now(c->loop).mono);
         reread_settle(c);
         watch_guests(c);
-        work_pump(c); /* what waited for its back-off */
+        work_pump(c->applier); /* what waited for its back-off */
         loop_timer_set(c->loop, &c->turn_timer, SECOND_MS, controller_turned, c);
 }
 
@@ -341,7 +316,7 @@ static void lease_gained(void *arg)
         bool lost = leadership_gained(c->leadership);
         if (lost) {
                 watch_again(c);
-                standing_forget(c);
+                profile_status_forget(c->applier);
         }
         log_info(lost ? "holds the Lease again: reads everything, then writes" : "holds the Lease: writes from now on",
                  KV("lease", c->options.lease_name), KV("identity", c->options.identity));
@@ -550,13 +525,17 @@ static void database_replaced(void *arg)
 static void target_forgotten(void *arg, struct target *t)
 {
         struct controller *c = arg;
-        queue_forget(c->work, t);
+        work_forget(c->applier, t);
+}
+
+static const char *controller_blind(void *arg)
+{
+        return watch_blind(arg);
 }
 
 int controller_new(struct loop *l, struct access *a, const struct controller_options *o, struct controller **ret,
                    struct err *err)
 {
-        enum { WORK_MAX = 1 << 20, BACK_OFF_LEAST_MS = SECOND_MS, BACK_OFF_MOST_MS = 5 * MINUTE_MS };
         struct controller *c = MEM_NEW(struct controller);
         struct client_options client = {
                 .user_agent = o->user_agent,
@@ -574,7 +553,6 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
         c->client = client_new(l, a, &client);
         c->leadership = leadership_new(o->leader_elect, controller_changed, c);
         c->report = report_new(l, c->client, a, c->leadership, o->identity);
-        c->work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS);
         cache_init(&c->cache, client_field_manager(c->client), o->ns);
         c->cache.pod_labels = o->custom_listen != NULL;
         *err = (struct err){0};
@@ -601,6 +579,20 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
                 .arg = c,
         };
         c->learner = learner_new(&learn);
+        const struct applier_options apply = {
+                .loop = l,
+                .client = c->client,
+                .cache = &c->cache,
+                .live = &c->options.live,
+                .checkpointer = c->checkpointer,
+                .skew = c->skew,
+                .leadership = c->leadership,
+                .report = c->report,
+                .safety = c->safety,
+                .blind = controller_blind,
+                .arg = c,
+        };
+        c->applier = applier_new(&apply);
         if (!o->replica)
                 checkpointer_open(c->checkpointer, err);
         else if (o->learner_url && upstream_new(l, o->learner_url, o->user_agent, &c->upstream, err) == 0 &&
@@ -627,7 +619,7 @@ void controller_reconfigure(struct controller *c, const struct live_settings *li
         client_set_limits(c->client, live->api_rate, live->api_concurrency);
         if (c->server)
                 server_set_interval(c->server, live->interval_ms);
-        windows_forget_zones(c);
+        windows_forget_zones(&c->cache, loop_now(c->loop).mono);
         nudge(c->leadership);
 }
 
@@ -695,10 +687,10 @@ void controller_free(struct controller *c)
         lease_free(c->lease);
         leadership_free(c->leadership);
         client_free(c->client);
-        queue_free(c->work);
         safety_free(c->safety);
         mem_free(c->skew);
         watch_guests_forget(c);
+        applier_free(c->applier);
         learner_free(c->learner);
         cache_release(&c->cache);
         arena_release(&c->plans);

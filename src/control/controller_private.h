@@ -11,6 +11,7 @@
 #ifndef HALFLIFE_CONTROL_PRIVATE_H
 #define HALFLIFE_CONTROL_PRIVATE_H
 
+#include "apply/applier.h"
 #include "base/log.h"
 #include "base/queue.h"
 #include "cache/apply_state.h"
@@ -29,7 +30,6 @@
 #include "learn/learner.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
-#include "publish.h"
 #include "report/report.h"
 #include "safety/safety.h"
 #include "serving/upstream.h"
@@ -37,7 +37,7 @@
 #include "store/store.h"
 #include "store/transfer.h"
 
-enum { WRITES_AT_ONCE = 16, DECIDE_SLICE = 512 };
+enum { DECIDE_SLICE = 512 };
 
 struct watch {
         struct controller *controller;
@@ -70,8 +70,7 @@ enum { VERBS = 8 }; /* telemetry.c names them */
 
 struct counters {
         uint64_t requests[VERBS][CODES];
-        uint64_t cycles, applied, retuned;
-        uint64_t resizes, raises, resizes_refused;
+        uint64_t cycles;
         struct metric_seconds cycle_seconds;
         double last_cycle_seconds;
 };
@@ -84,7 +83,7 @@ struct controller {
         struct client *client;
         struct controller_options options;
         struct cache cache;
-        struct arena plans; /* of the target at hand */
+        struct arena plans; /* of a replica: rows being read */
 
         struct watch watch[WATCHES_MAX];
         int watches;
@@ -102,15 +101,10 @@ struct controller {
         size_t decide_at;
         bool polled; /* this pass follows a poll */
 
-        bool resize_asking; /* whether the server can resize pods */
-        struct mono resize_asked;
-
-        struct mono zones_read; /* when the profiles' time zones were read last */
-
         struct learner *learner;
 
         /* doing */
-        struct queue *work;
+        struct applier *applier;
         struct safety *safety;
         struct lease *lease; /* NULL: no election */
         struct leadership *leadership;
@@ -134,9 +128,6 @@ struct controller {
         int64_t next_state[STATES], next_reason[REASONS], next_saving[RESOURCES], next_in_force[RESOURCES];
 };
 
-/* controller.c */
-void decide(struct controller *c, struct target *t, struct plan *ret); /* reconcile, the budget's word included */
-
 /* watch.c */
 void watch_start(struct controller *c);
 void watch_kinds(struct controller *c);         /* watches the kinds that profiles name, and no others */
@@ -150,36 +141,6 @@ void watch_stop(struct controller *c);
 void watch_again(struct controller *c);            /* read everything again */
 uint64_t watch_unread(const struct controller *c); /* objects and events that could not be read, so far */
 void watch_tick(struct controller *c);             /* each cycle: says what cannot be read, once an hour a kind */
-
-/* work.c */
-void work_add(struct controller *c, struct target *t);
-bool work_delete_due(const struct controller *c, const struct target *t); /* its Recommendation goes now */
-void work_pump(struct controller *c);
-void work_done(struct controller *c, struct target *t, const struct err *err, int64_t retry_after_ms);
-
-/* publish.c */
-void publish_status(struct controller *c, const struct plan *p); /* head first where it has to be; ends in work_done */
-void publish_delete(struct controller *c, struct target *t);
-
-/* apply.c */
-void apply_plan(struct controller *c, const struct plan *p); /* ends in work_done */
-
-/* retune.c */
-void retune_plan(struct controller *c, const struct plan *p); /* the first autoscaler that is due; ends in work_done */
-
-/* resize.c */
-void resize_settle(struct controller *c); /* asks the server whether it can resize pods, if any wants it */
-void resize_set(struct controller *c, const struct plan *p); /* what the gates let pass is set from now on */
-void resize_pod(struct controller *c, const struct plan *p); /* the next pod that differs; ends in work_done */
-
-/* deed.c */
-void apply_state_adopt(struct controller *c, struct target *t); /* what the template tells of and we do not remember */
-
-/* standing.c */
-void standing_publish(struct controller *c);
-void standing_forget(struct controller *c);      /* another may have written since: all are due */
-void windows_settle(struct controller *c);       /* which profiles' windows are open now */
-void windows_forget_zones(struct controller *c); /* time zones are read afresh by the next settle */
 
 /* show.c: the view that a pass leaves for others */
 void snapshot_begin(struct controller *c);

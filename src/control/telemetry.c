@@ -315,11 +315,11 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
         telemetry_one(out, M_KILLS, (double)learner_counts(c->learner)->kills);
         telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)learner_counts(c->learner)->kills_not_believed);
-        telemetry_one(out, M_APPLIED, (double)c->count.applied);
-        telemetry_one(out, M_RETUNED, (double)c->count.retuned);
-        telemetry_one(out, M_RESIZES, (double)c->count.resizes);
-        telemetry_one(out, M_RESIZES_REFUSED, (double)c->count.resizes_refused);
-        telemetry_one(out, M_RAISES, (double)c->count.raises);
+        telemetry_one(out, M_APPLIED, (double)applier_counts(c->applier)->applied);
+        telemetry_one(out, M_RETUNED, (double)applier_counts(c->applier)->retuned);
+        telemetry_one(out, M_RESIZES, (double)applier_counts(c->applier)->resizes);
+        telemetry_one(out, M_RESIZES_REFUSED, (double)applier_counts(c->applier)->resizes_refused);
+        telemetry_one(out, M_RAISES, (double)applier_counts(c->applier)->raises);
         telemetry_one(out, M_CONFLICTS, (double)safety_counts(c->safety)->conflicts);
         telemetry_guards(out, c);
         telemetry_one(out, M_CHECKPOINT_BYTES, (double)stored.file_bytes);
@@ -328,7 +328,7 @@ static void write_learner(struct buf *out, const struct controller *c)
         telemetry_one(out, M_DATABASE_UP, stored.writes);
         telemetry_one(out, M_PODS, (double)c->cache.pods.count);
         telemetry_one(out, M_HISTORIES, histories_of(c));
-        telemetry_one(out, M_WORK, (double)queue_count(c->work));
+        telemetry_one(out, M_WORK, (double)work_waiting(c->applier));
         telemetry_one(out, M_LEADER, leads(c->leadership));
         telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(c->report));
 }

@@ -122,7 +122,7 @@ double crowd_publish_all(struct crowd *c)
                 written = crowd_writes(c);
                 if (mono_read().ns - begin.ns > (int64_t)PUBLISH_MOST_S * 1000000000)
                         fail("the first publishing does not end");
-        } while (written != before || written == 0 || queue_count(c->controller->work) > 0);
+        } while (written != before || written == 0 || work_waiting(c->controller->applier) > 0);
         return (double)(mono_read().ns - begin.ns) / 1e9;
 }
 

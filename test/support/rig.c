@@ -18,6 +18,28 @@ static void rig_changed(void *arg)
         c->nudged = true;
 }
 
+static const char *rig_blind(void *arg)
+{
+        (void)arg;
+        return NULL;
+}
+
+static void rig_applies(struct rig *c)
+{
+        const struct applier_options o = {
+                .loop = c->loop,
+                .cache = &c->cache,
+                .live = &c->options.live,
+                .checkpointer = c->checkpointer,
+                .skew = c->skew,
+                .leadership = c->leadership,
+                .report = c->report,
+                .safety = c->safety,
+                .blind = rig_blind,
+        };
+        c->applier = applier_new(&o);
+}
+
 static void rig_learns(struct rig *c)
 {
         static const struct prometheus_options none;
@@ -50,13 +72,14 @@ void rig_begin(struct rig *c)
         c->safety = safety_new(&(struct safety_options){c->loop, &c->cache, &c->options.live, c->checkpointer,
                                                         c->leadership, c->report});
         rig_learns(c);
+        rig_applies(c);
 }
 
 void rig_follow(struct rig *c)
 {
         leadership_free(c->leadership);
         c->leadership = leadership_new(true, rig_changed, c);
-        c->report->leadership = c->safety->leadership = c->learner->leadership = c->leadership;
+        c->report->leadership = c->safety->leadership = c->learner->leadership = c->applier->leadership = c->leadership;
 }
 
 void rig_open_database(struct rig *c, const char *path)
@@ -79,6 +102,7 @@ void rig_end(struct rig *c)
         loop_turn(c->loop, 0);
         report_free(c->report);
         leadership_free(c->leadership);
+        applier_free(c->applier);
         learner_free(c->learner);
         safety_free(c->safety);
         arena_release(&c->plans);

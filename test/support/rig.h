@@ -2,6 +2,7 @@
 #ifndef HALFLIFE_TEST_SUPPORT_RIG_H
 #define HALFLIFE_TEST_SUPPORT_RIG_H
 
+#include "apply/applier_private.h"
 #include "cache/checkpointer_private.h"
 #include "control/controller_private.h"
 #include "learn/learner_private.h"

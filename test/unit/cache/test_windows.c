@@ -32,7 +32,7 @@ static void install_zone(const char *path)
 
 static bool is_open(struct rig *c)
 {
-        windows_settle(c);
+        windows_settle(&c->cache, loop_now(c->loop));
         return ((struct profile *)map_get(&c->cache.profiles, TEXT("web/team")))->window_open;
 }
 
@@ -48,25 +48,25 @@ static void test_zone_comes_later(void **state)
         setenv("TZDIR", tmp_dir(), 1);
         shop_profile(&c.cache, 1, profile);
         const struct profile *p = map_get(&c.cache.profiles, TEXT("web/team"));
-        c.zones_read.ns = now;
+        c.cache.zones_read.ns = now;
         assert_false(is_open(&c));
         assert_non_null(p->trouble);
         install_zone(path);
-        c.zones_read.ns = now - 59 * minute;
+        c.cache.zones_read.ns = now - 59 * minute;
         assert_false(is_open(&c));
-        c.zones_read.ns = now - 60 * minute;
+        c.cache.zones_read.ns = now - 60 * minute;
         assert_true(is_open(&c));
         assert_null(p->trouble);
-        assert_true(c.zones_read.ns >= now);
+        assert_true(c.cache.zones_read.ns >= now);
         unlink(path);
-        windows_forget_zones(&c);
+        windows_forget_zones(&c.cache, loop_now(c.loop).mono);
         assert_true(is_open(&c));
         assert_null(p->trouble);
         shop_profile(&c.cache, 2, profile); /* but a profile that changes asks for what is there */
         assert_false(is_open(&c));
         assert_non_null(p->trouble);
         install_zone(path);
-        windows_forget_zones(&c);
+        windows_forget_zones(&c.cache, loop_now(c.loop).mono);
         assert_true(is_open(&c));
         rig_end(&c);
 }

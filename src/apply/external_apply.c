@@ -5,10 +5,10 @@
  */
 #include <string.h>
 
+#include "applier_private.h"
 #include "base/yaml.h"
-#include "controller_private.h"
 
-static const struct container_spec *apply_state_spec_of(const struct workload *wl, const char *container)
+static const struct container_spec *external_apply_spec_of(const struct workload *wl, const char *container)
 {
         for (int i = 0; i < wl->containers; i++)
                 if (wl->container[i].name == container)
@@ -16,19 +16,19 @@ static const struct container_spec *apply_state_spec_of(const struct workload *w
         return NULL;
 }
 
-static bool apply_state_stands(const struct workload *wl, const struct record_row *row)
+static bool external_apply_stands(const struct workload *wl, const struct record_row *row)
 {
-        const struct container_spec *spec = apply_state_spec_of(wl, row->container);
+        const struct container_spec *spec = external_apply_spec_of(wl, row->container);
         for (int r = 0; spec && r < RESOURCES; r++)
                 if (row->request[r].set && spec->request[r].set && row->request[r].value == spec->request[r].value)
                         return true;
         return false;
 }
 
-static bool apply_state_carries(const struct workload *wl)
+static bool external_apply_carries(const struct workload *wl)
 {
         for (int i = 0; i < wl->applied.rows; i++)
-                if (apply_state_stands(wl, &wl->applied.row[i]))
+                if (external_apply_stands(wl, &wl->applied.row[i]))
                         return true;
         return false;
 }
@@ -66,26 +66,26 @@ static bool same_rows(const json_t *a, const json_t *b)
         return true;
 }
 
-void apply_state_adopt(struct controller *c, struct target *t)
+void external_apply_adopt(struct applier *applier, struct target *t)
 {
         struct apply_state *d = &t->apply_state;
         const struct workload *wl = t->workload;
         if (t->busy || t->apply_state_generation == wl->generation)
                 return;
         t->apply_state_generation = wl->generation;
-        if (!apply_state_carries(wl) || in_place(t)) /* what pods are set to goes by no template */
+        if (!external_apply_carries(wl) || in_place(t)) /* what pods are set to goes by no template */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
         AUTO(json_decref) json_t *seen = applied_rows(wl);
         if (known && same_rows(known, seen))
                 return;
-        guard_deployed(t, loop_now(c->loop).wall);
-        d->changed_ms = loop_now(c->loop).wall.ms;
+        guard_deployed(t, loop_now(applier->loop).wall);
+        d->changed_ms = loop_now(applier->loop).wall.ms;
         d->digest = wl->digest;
-        target_set_applied(&c->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
+        target_set_applied(applier->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
         t->rolling = true; /* until it is seen to be done */
         log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
-        checkpointer_apply_state(c->checkpointer, t);
-        report_deployed(c->report, t);
+        checkpointer_apply_state(applier->checkpointer, t);
+        report_deployed(applier->report, t);
 }

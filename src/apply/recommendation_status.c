@@ -7,7 +7,7 @@
 #include "cache/guard_state.h"
 #include "cache/pod_canary.h"
 #include "cache/status_digest.h"
-#include "publish.h"
+#include "recommendation_status.h"
 
 static void put_time(json_t *to, const char *key, int64_t ms)
 {

@@ -10,11 +10,11 @@
 #include <cmocka.h>
 
 #include "../../support/pick.h"
+#include "apply/recommendation_status.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cache/pod_canary.h"
 #include "cache/status_digest.h"
-#include "control/publish.h"
 
 enum { PLANS = 4000, MOST = 4 };
 

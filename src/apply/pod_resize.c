@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "applier_private.h"
 #include "base/yaml.h"
 #include "cache/pod_canary.h"
-#include "controller_private.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
 
@@ -29,40 +29,40 @@ static bool lists_resize(struct text body)
 
 static void resize_discovered(void *arg, const struct client_answer *answer)
 {
-        struct controller *c = arg;
-        c->resize_asking = false;
+        struct applier *applier = arg;
+        applier->resize_asking = false;
         if (answer->err.code != 0)
                 return; /* the next cycle asks again */
         bool served = lists_resize(answer->body);
-        if (!served && c->cache.resize != RESIZE_ABSENT)
+        if (!served && applier->cache->resize != RESIZE_ABSENT)
                 log_warn("this server cannot resize pods: under InPlace only new pods get what is set; asking again "
                          "each hour");
-        c->cache.resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
-        nudge(c->leadership);
+        applier->cache->resize = served ? RESIZE_SERVED : RESIZE_ABSENT;
+        nudge(applier->leadership);
 }
 
 /* Under OnDeploy what is taken back is resized as well. */
-static bool any_resizes(struct controller *c)
+static bool any_resizes(struct applier *applier)
 {
         struct profile *p;
-        for (size_t at = 0; (p = map_each(&c->cache.profiles, &at));)
+        for (size_t at = 0; (p = map_each(&applier->cache->profiles, &at));)
                 if (p->valid && (p->spec->apply.mode == APPLY_IN_PLACE ||
                                  (p->spec->apply.mode == APPLY_ON_DEPLOY && p->spec->apply.guard.enabled)))
                         return true;
         return false;
 }
 
-void resize_settle(struct controller *c)
+void resize_settle(struct applier *applier)
 {
-        struct mono now = loop_now(c->loop).mono;
-        bool fresh = c->resize_asked.ns && now.ns - c->resize_asked.ns < (int64_t)ASK_AGAIN_MS * 1000000;
-        if (c->resize_asking || c->cache.resize == RESIZE_SERVED || (fresh && c->cache.resize == RESIZE_ABSENT) ||
-            !any_resizes(c))
+        struct mono now = loop_now(applier->loop).mono;
+        bool fresh = applier->resize_asked.ns && now.ns - applier->resize_asked.ns < (int64_t)ASK_AGAIN_MS * 1000000;
+        if (applier->resize_asking || applier->cache->resize == RESIZE_SERVED ||
+            (fresh && applier->cache->resize == RESIZE_ABSENT) || !any_resizes(applier))
                 return;
         struct call call = {.method = HTTP_GET, .path = "/api/v1", .body_max = 1 << 20};
-        c->resize_asking = true;
-        c->resize_asked = now;
-        client_start(c->client, &call, resize_discovered, c);
+        applier->resize_asking = true;
+        applier->resize_asked = now;
+        client_start(applier->client, &call, resize_discovered, applier);
 }
 
 /* --- what is set --- */
@@ -106,26 +106,26 @@ static json_t *resize_settings(const struct plan *p, char *note, size_t size)
         return list;
 }
 
-void resize_set(struct controller *c, const struct plan *p)
+void resize_set(struct applier *applier, const struct plan *p)
 {
         struct target *t = p->target;
         char note[512] = "";
         AUTO(json_decref) json_t *list = resize_settings(p, note, sizeof note);
-        char *rest = canary_rest(c->safety, p);
-        (void)budget_spend(c->safety, p);
+        char *rest = canary_rest(applier->safety, p);
+        (void)budget_spend(applier->safety, p);
         t->apply_state.changed_ms = p->now.ms;
         t->apply_state.digest = t->workload->digest;
         t->resizing = true;
-        target_set_applied(&c->cache, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
+        target_set_applied(applier->cache, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
         if (rest)
-                pod_canary_begin(&c->cache, t, rest);
+                pod_canary_begin(applier->cache, t, rest);
         canary_mark(t);
         guard_changed(t, guard_state_survey(t), p->now);
-        checkpointer_apply_state(c->checkpointer, t);
-        c->count.applied++;
-        report_event(c->report, t, false, "Applied", note);
+        checkpointer_apply_state(applier->checkpointer, t);
+        applier->count.applied++;
+        report_event(applier->report, t, false, "Applied", note);
         log_info("requests set", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name), KV("change", note),
-                 KV_INT("cycle", report_cycle(c->report)));
+                 KV_INT("cycle", report_cycle(applier->report)));
 }
 
 /* --- one pod --- */
@@ -136,7 +136,7 @@ struct wanted {
 };
 
 struct resize {
-        struct controller *controller;
+        struct applier *applier;
         struct target *target;
         char *key, *path; /* of the pod */
         uint8_t uid[UID_BYTES];
@@ -153,7 +153,7 @@ struct resize {
 static void resize_free(struct resize *z)
 {
         for (int i = 0; i < z->wants; i++)
-                intern_drop(z->controller->cache.names, z->wanted[i].container);
+                intern_drop(z->applier->cache->names, z->wanted[i].container);
         mem_free(z->wanted);
         mem_free(z->key);
         mem_free(z->path);
@@ -162,17 +162,17 @@ static void resize_free(struct resize *z)
 
 static struct pod *pod_of(const struct resize *z)
 {
-        struct pod *p = map_get(&z->controller->cache.pods, text_of(z->key));
+        struct pod *p = map_get(&z->applier->cache->pods, text_of(z->key));
         return p && memcmp(p->uid, z->uid, UID_BYTES) == 0 ? p : NULL;
 }
 
 /* The target goes on with its other pods, unless the server is away. */
 static void resize_end(struct resize *z, const struct err *err, int64_t retry_after_ms)
 {
-        struct controller *c = z->controller;
+        struct applier *applier = z->applier;
         struct target *t = z->target;
         resize_free(z);
-        work_done(c, t, err, retry_after_ms);
+        work_done(applier, t, err, retry_after_ms);
 }
 
 /* What is kept of the pod, about this setting; NULL: it is gone. */
@@ -199,7 +199,7 @@ static void resize_read(struct resize *z)
         struct call call = {.method = HTTP_GET, .path = z->path};
         z->by_subresource = false;
         z->steps++;
-        client_start(z->controller->client, &call, resize_answered, z);
+        client_start(z->applier->client, &call, resize_answered, z);
 }
 
 static int64_t again_ms(int failures)
@@ -210,13 +210,13 @@ static int64_t again_ms(int failures)
         return ms < AGAIN_MOST_MS ? ms : AGAIN_MOST_MS;
 }
 
-static void resize_deny(struct controller *c, struct target *t, const char *text)
+static void resize_deny(struct applier *applier, struct target *t, const char *text)
 {
         if (t->denied && strcmp(t->denied, text) == 0)
                 return;
         mem_free(t->denied);
         t->denied = mem_string(text);
-        report_event(c->report, t, true, "Denied", text);
+        report_event(applier->report, t, true, "Denied", text);
 }
 
 /* It is going, or gone: until the watch tells it, it is not asked for again and again. */
@@ -224,14 +224,14 @@ static void resize_missed(struct resize *z)
 {
         struct pod *p = pod_of(z);
         if (p)
-                pod_resizing(p)->again.ns = loop_now(z->controller->loop).mono.ns + (int64_t)AGAIN_LEAST_MS * 1000000;
+                pod_resizing(p)->again.ns = loop_now(z->applier->loop).mono.ns + (int64_t)AGAIN_LEAST_MS * 1000000;
         resize_end(z, &(struct err){0}, 0);
 }
 
 static void resize_put_off(struct resize *z, struct resizing *kept, const char *why)
 {
         kept->failures++;
-        kept->again.ns = loop_now(z->controller->loop).mono.ns + again_ms(kept->failures) * 1000000;
+        kept->again.ns = loop_now(z->applier->loop).mono.ns + again_ms(kept->failures) * 1000000;
         mem_free(kept->refused);
         kept->refused = mem_string(why);
 }
@@ -258,7 +258,7 @@ static void resize_stands_not(struct resize *z)
 /* Refused is the pod, by a quota, a LimitRange, an admission or a rule that is missing: the others have their turn. */
 static void resize_refused(struct resize *z, const struct client_answer *answer)
 {
-        struct controller *c = z->controller;
+        struct applier *applier = z->applier;
         struct target *t = z->target;
         struct resizing *kept = kept_of(z);
         const struct err *err = &answer->err;
@@ -272,18 +272,18 @@ static void resize_refused(struct resize *z, const struct client_answer *answer)
         }
         if (err->code == ERR_NOTFOUND) {
                 if (is_unserved(z, answer->body))
-                        c->cache.resize = RESIZE_UNASKED;
+                        applier->cache->resize = RESIZE_UNASKED;
                 resize_missed(z);
                 return;
         }
         if (kept) {
                 const char *said = strstr(err->text, "HTTP "); /* which pod and how is told beside it */
                 resize_put_off(z, kept, said ? said : err->text);
-                c->count.resizes_refused++;
-                report_refusal(c->report, &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation},
-                               err);
+                applier->count.resizes_refused++;
+                report_refusal(applier->report,
+                               &(struct refused){"Pod", t->ns, strchr(z->key, '/') + 1, t->recommendation}, err);
                 if (err->code == ERR_DENIED)
-                        resize_deny(c, t, err->text);
+                        resize_deny(applier, t, err->text);
         }
         resize_end(z, &(struct err){0}, 0);
 }
@@ -328,7 +328,7 @@ static struct resize_container *resize_containers_of(const struct resize *z, con
                                                      bool *ret_foreign)
 {
         AUTO(json_decref) json_t *pod = json_loadb(body.p, body.len, 0, NULL);
-        struct resize_container *c = arena_new(&z->controller->plans, ((size_t)v->containers + 1) * sizeof *c);
+        struct resize_container *c = arena_new(&z->applier->plans, ((size_t)v->containers + 1) * sizeof *c);
         for (int i = 0; i < v->containers; i++) {
                 const struct wanted *want = wanted_of(z, v->container[i].name);
                 c[i] = (struct resize_container){.role = v->container[i].role};
@@ -410,14 +410,14 @@ static const char *raised_note(const struct resize *z, bool ours)
         char time[WALL_TEXT_MAX];
         if (!z->raised_ms || (!ours && !z->stays_raised))
                 return NULL;
-        return arena_text(&z->controller->plans, text_of(wall_print((struct wall){z->raised_ms}, time)));
+        return arena_text(&z->applier->plans, text_of(wall_print((struct wall){z->raised_ms}, time)));
 }
 
 /* Of what the pod asks for once it is resized, what is ours. ERR_INVALID: a record of ours cannot be read. */
 static int notes_after(const struct resize *z, const struct pod_view *v, const struct resize_container *c,
                        struct notes *ret, struct err *err)
 {
-        struct arena *a = &z->controller->plans;
+        struct arena *a = &z->applier->plans;
         struct remembered *originals = arena_new(a, sizeof *originals);
         struct recorded *original = arena_new(a, ((size_t)v->containers + 1) * sizeof *original);
         struct recorded *applied = arena_new(a, ((size_t)v->containers + 1) * sizeof *applied);
@@ -445,7 +445,7 @@ static int notes_after(const struct resize *z, const struct pod_view *v, const s
 /* What is to be recorded before the requests are written: never less than what is ours as long as it is. */
 static struct notes notes_before(const struct resize *z, const struct our_annotations *ours, const struct notes *after)
 {
-        struct arena *a = &z->controller->plans;
+        struct arena *a = &z->applier->plans;
         if (after->applied)
                 return *after;
         return (struct notes){resize_kept(a, ours->original), resize_kept(a, ours->applied), raised_note(z, true)};
@@ -458,7 +458,7 @@ static void resize_send(struct resize *z, const char *subresource, json_t *patch
         AUTO(mem_free) char *path = mem_printf("%s%s", z->path, subresource);
         z->by_subresource = *subresource != '\0';
         z->steps++;
-        patch_send(z->controller->client, path, patch, false, resize_answered, z);
+        patch_send(z->applier->client, path, patch, false, resize_answered, z);
         json_decref(patch);
 }
 
@@ -469,7 +469,7 @@ static struct patch_resources patch_of(const struct resize *z, const struct pod_
         return (struct patch_resources){
                 .template_path = "",
                 .object = body,
-                .version = arena_text(&z->controller->plans, v->meta.version),
+                .version = arena_text(&z->applier->plans, v->meta.version),
                 .original = n->original,
                 .applied = n->applied,
                 .basis = n->applied ? BASIS_REQUEST : NULL,
@@ -495,7 +495,7 @@ static json_t *resize_annotations(const struct resize *z, const struct pod_view 
 static json_t *resize_requests(struct resize *z, const struct pod_view *v, struct text body,
                                const struct resize_container *c, struct err *err)
 {
-        struct arena *a = &z->controller->plans;
+        struct arena *a = &z->applier->plans;
         const struct our_annotations *ours = &v->meta.annotation;
         struct notes stand = {resize_kept(a, ours->original), resize_kept(a, ours->applied),
                               resize_kept(a, ours->raised)};
@@ -523,20 +523,20 @@ static json_t *resize_requests(struct resize *z, const struct pod_view *v, struc
 /* As soon as the server has it: what is still to be recorded may take another pass. */
 static void tell_resized(struct resize *z)
 {
-        struct controller *c = z->controller;
+        struct applier *applier = z->applier;
         struct target *t = z->target;
         z->told = true;
-        c->count.resizes++;
-        c->count.raises += z->raises;
+        applier->count.resizes++;
+        applier->count.raises += z->raises;
         mem_free(t->denied);
         t->denied = NULL;
         log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->note),
-                 KV_INT("cycle", report_cycle(c->report)));
+                 KV_INT("cycle", report_cycle(applier->report)));
         if (!z->raises)
                 return;
         AUTO(mem_free)
         char *note = mem_printf("pod %s uses more than it asks for: %s", strchr(z->key, '/') + 1, z->note);
-        report_event(c->report, t, false, "Raised", note);
+        report_event(applier->report, t, false, "Raised", note);
 }
 
 /* The pod has what it is to have, or (why not NULL) stays as it is until the next setting. */
@@ -570,7 +570,7 @@ static void pod_knows(struct resize *z, const struct pod_view *v)
                 return;
         p->ours = v->meta.annotation.applied.len > 0;
         pod_set_raised(p, v->meta.annotation.raised);
-        pod_remember(&z->controller->cache, p, v->meta.annotation.original);
+        pod_remember(z->applier->cache, p, v->meta.annotation.original);
 }
 
 /* One step: annotations before what they record, requests, and no annotations once nothing is ours. */
@@ -614,22 +614,22 @@ static void resize_step(struct resize *z, const struct pod_view *v, struct text 
 static void resize_answered(void *arg, const struct client_answer *answer)
 {
         struct resize *z = arg;
-        struct controller *c = z->controller;
-        struct pod_view *v = arena_new(&c->plans, sizeof *v);
+        struct applier *applier = z->applier;
+        struct pod_view *v = arena_new(&applier->plans, sizeof *v);
         uint8_t uid[UID_BYTES];
         struct err err = answer->err;
         if (err.code != 0) {
                 resize_refused(z, answer);
                 return;
         }
-        err.code = decode_pod(answer->body, &c->plans, v, &err);
+        err.code = decode_pod(answer->body, &applier->plans, v, &err);
         if (err.code == 0)
                 uid_bytes(v->meta.uid, uid);
         if (err.code == 0 && (memcmp(uid, z->uid, UID_BYTES) != 0 || v->meta.deleted.ms || !v->running))
                 err_set(&err, ERR_NOTFOUND, "pod '%s' is gone", z->key);
         if (err.code == 0)
                 pod_knows(z, v);
-        if (!may_write(c->leadership)) {
+        if (!may_write(applier->leadership)) {
                 resize_end(z, &(struct err){0}, 0);
         } else if (err.code == ERR_NOTFOUND) {
                 resize_missed(z);
@@ -640,7 +640,7 @@ static void resize_answered(void *arg, const struct client_answer *answer)
         } else {
                 resize_step(z, v, answer->body);
         }
-        arena_reset(&c->plans);
+        arena_reset(&applier->plans);
 }
 
 static void resize_take_wanted(struct resize *z, const struct plan *p, const struct pod *pod)
@@ -658,18 +658,18 @@ static void resize_take_wanted(struct resize *z, const struct plan *p, const str
                 }
 }
 
-void resize_pod(struct controller *c, const struct plan *p)
+void resize_pod(struct applier *applier, const struct plan *p)
 {
         const struct pod *pod = p->resize.next;
         struct resize *z = MEM_NEW(struct resize);
         *z = (struct resize){
-                .controller = c,
+                .applier = applier,
                 .target = p->target,
                 .key = mem_string(pod_key(pod)),
                 .path = path_of("", "v1", pod->ns, "pods", pod->name, NULL),
                 .raises = p->resize.raises,
                 .stays_raised = p->resize.raises || (!p->guarded && resize_is_raised(p, pod)),
-                .raised_ms = p->resize.raises ? loop_now(c->loop).wall.ms
+                .raised_ms = p->resize.raises ? loop_now(applier->loop).wall.ms
                              : pod->resizing  ? pod->resizing->raised_ms
                                               : 0,
                 .set_ms = resize_set_ms(p),

@@ -1,8 +1,8 @@
 /*
  * Plans as Recommendation objects.
  */
-#ifndef HALFLIFE_CONTROL_PUBLISH_H
-#define HALFLIFE_CONTROL_PUBLISH_H
+#ifndef HALFLIFE_APPLY_RECOMMENDATION_STATUS_H
+#define HALFLIFE_APPLY_RECOMMENDATION_STATUS_H
 
 #include <jansson.h>
 

@@ -5,12 +5,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "applier_private.h"
 #include "base/yaml.h"
-#include "controller_private.h"
 
 /* What a write under way needs at its end; targets are not freed while busy. */
 struct publishing {
-        struct controller *controller;
+        struct applier *applier;
         struct target *target;
         json_t *status; /* to be written after the head; NULL: the status is what is under way */
         uint64_t labels;
@@ -23,11 +23,11 @@ static char *path_of_recommendation(const struct target *t, const char *subresou
 
 static void publishing_end(struct publishing *p, const struct client_answer *a)
 {
-        struct controller *c = p->controller;
+        struct applier *applier = p->applier;
         struct target *t = p->target;
         json_decref(p->status);
         mem_free(p);
-        work_done(c, t, &a->err, a->retry_after_ms);
+        work_done(applier, t, &a->err, a->retry_after_ms);
 }
 
 static void status_written(void *arg, const struct client_answer *a)
@@ -36,8 +36,8 @@ static void status_written(void *arg, const struct client_answer *a)
         struct target *t = p->target;
         if (a->err.code == 0) {
                 if (t->published) /* else it was deleted meanwhile */
-                        published_set_status(&p->controller->cache, t->published, p->status);
-                t->status_ms = loop_now(p->controller->loop).wall.ms;
+                        published_set_status(p->applier->cache, t->published, p->status);
+                t->status_ms = loop_now(p->applier->loop).wall.ms;
         }
         publishing_end(p, a);
 }
@@ -50,7 +50,7 @@ static void send_status(struct publishing *p)
                                  "Recommendation", "metadata", "name", t->recommendation, "namespace", t->ns, "status",
                                  p->status);
         char *path = path_of_recommendation(t, "status");
-        apply_send(p->controller->client, path, body, status_written, p);
+        apply_send(p->applier->client, path, body, status_written, p);
         json_decref(body);
         mem_free(path);
 }
@@ -62,7 +62,7 @@ static void head_written(void *arg, const struct client_answer *a)
                 publishing_end(p, a);
                 return;
         }
-        struct cache *w = &p->controller->cache;
+        struct cache *w = p->applier->cache;
         struct target *t = p->target;
         struct client_answer said = *a;
         AUTO(mem_free) char *key = mem_printf("%s/%s", t->ns, t->recommendation);
@@ -73,7 +73,7 @@ static void head_written(void *arg, const struct client_answer *a)
         t->published = published_get(w, text_of(key));
         t->published->target = t;
         t->published->labels_written = p->labels;
-        if (may_write(p->controller->leadership)) /* the Lease may have gone meanwhile */
+        if (may_write(p->applier->leadership)) /* the Lease may have gone meanwhile */
                 send_status(p);
         else
                 publishing_end(p, a);
@@ -84,7 +84,7 @@ static void send_head(struct publishing *p)
         json_t *body = publish_build_head(p->target);
         char *path = path_of_recommendation(p->target, NULL);
         p->labels = publish_labels_digest(workload_own_labels(p->target->workload));
-        apply_send(p->controller->client, path, body, head_written, p);
+        apply_send(p->applier->client, path, body, head_written, p);
         json_decref(body);
         mem_free(path);
 }
@@ -101,7 +101,7 @@ static bool publish_worth_telling(enum reason hold)
 }
 
 /* Once, when it begins: when the condition that is about to be written says another reason than the one that stands. */
-static void publish_tell_hold(struct controller *c, const struct target *t, const struct plan *p)
+static void publish_tell_hold(struct applier *applier, const struct target *t, const struct plan *p)
 {
         const struct plan_condition *applied = plan_condition(p, "Applied");
         enum reason hold = p->orphaned ? REASON_ORPHANED : p->hold;
@@ -113,16 +113,16 @@ static void publish_tell_hold(struct controller *c, const struct target *t, cons
                     strcmp(before->condition[i].reason, applied->reason) == 0)
                         return;
         bool fails = p->resize.stuck && (p->resize.refused || p->resize.worst == RESIZE_INFEASIBLE);
-        report_event(c->report, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
+        report_event(applier->report, t, fails || hold == REASON_CONTESTED || hold == REASON_ORPHANED, applied->reason,
                      applied->message);
 }
 
-void publish_status(struct controller *c, const struct plan *plan)
+void publish_status(struct applier *applier, const struct plan *plan)
 {
-        publish_tell_hold(c, plan->target, plan);
+        publish_tell_hold(applier, plan->target, plan);
         struct publishing *p = MEM_NEW(struct publishing);
-        *p = (struct publishing){.controller = c, .target = plan->target, .status = publish_build_status(plan)};
-        if (publish_needs(plan, c->options.live.status_ms) == PUBLISH_HEAD)
+        *p = (struct publishing){.applier = applier, .target = plan->target, .status = publish_build_status(plan)};
+        if (publish_needs(plan, applier->live->status_ms) == PUBLISH_HEAD)
                 send_head(p);
         else
                 send_status(p);
@@ -139,12 +139,12 @@ static void publish_deleted(void *arg, const struct client_answer *a)
         publishing_end(p, &said);
 }
 
-void publish_delete(struct controller *c, struct target *t)
+void publish_delete(struct applier *applier, struct target *t)
 {
         struct publishing *p = MEM_NEW(struct publishing);
-        *p = (struct publishing){.controller = c, .target = t};
+        *p = (struct publishing){.applier = applier, .target = t};
         char *path = path_of_recommendation(t, NULL);
         struct call call = {.method = HTTP_DELETE, .path = path};
-        client_start(c->client, &call, publish_deleted, p);
+        client_start(applier->client, &call, publish_deleted, p);
         mem_free(path);
 }

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "applier_private.h"
 #include "base/yaml.h"
-#include "controller_private.h"
 
 struct retuning {
-        struct controller *controller;
+        struct applier *applier;
         struct target *target;
         const struct autoscaler_kind *kind;
         char *key; /* of the autoscaler */
@@ -23,17 +23,17 @@ struct retuning {
 
 static void retuning_end(struct retuning *r, const struct err *err, int64_t retry_after_ms)
 {
-        struct controller *c = r->controller;
+        struct applier *applier = r->applier;
         struct target *t = r->target;
         mem_free(r->key);
         mem_free(r->path);
         mem_free(r);
-        work_done(c, t, err, retry_after_ms);
+        work_done(applier, t, err, retry_after_ms);
 }
 
 static struct autoscaler *autoscaler_of(const struct retuning *r)
 {
-        return map_get(&r->controller->cache.autoscalers, text_of(r->key));
+        return map_get(&r->applier->cache->autoscalers, text_of(r->key));
 }
 
 /* --- the patch --- */
@@ -80,7 +80,7 @@ static void retune_deny(struct retuning *r, struct autoscaler *s, const char *wh
 {
         mem_free(s->denied);
         s->denied = mem_string(why);
-        s->denied_ms = loop_now(r->controller->loop).wall.ms;
+        s->denied_ms = loop_now(r->applier->loop).wall.ms;
         s->permitted = false;
         log_warn("an autoscaler's targets may not be changed; requests under it are left alone", KV("namespace", s->ns),
                  KV("name", s->name), KV("why", why));
@@ -96,7 +96,7 @@ static void retune_permit(struct autoscaler *s)
 static void retune_patched(void *arg, const struct client_answer *answer)
 {
         struct retuning *r = arg;
-        struct controller *c = r->controller;
+        struct applier *applier = r->applier;
         struct autoscaler *s = autoscaler_of(r);
         struct err err = answer->err;
         if (s && (err.code == ERR_DENIED || err.code == ERR_INVALID)) {
@@ -105,14 +105,16 @@ static void retune_patched(void *arg, const struct client_answer *answer)
         } else if (s && err.code == 0) {
                 retune_permit(s);
                 if (!r->asks)
-                        (void)autoscaler_answer(&c->cache, r->kind, answer->body, r->events, &err);
+                        (void)autoscaler_answer(applier->cache, r->kind, answer->body, r->events, &err);
         }
         if (answer->err.code == 0 && !r->asks && r->moves) {
-                c->count.retuned++;
+                applier->count.retuned++;
                 if (r->first || r->last)
-                        report_event(c->report, r->target, false, r->first ? "Retuned" : "TargetRestored", r->note);
+                        report_event(applier->report, r->target, false, r->first ? "Retuned" : "TargetRestored",
+                                     r->note);
                 log_info("an autoscaler's targets changed", KV("namespace", r->target->ns), KV("kind", r->target->kind),
-                         KV("name", r->target->name), KV("change", r->note), KV_INT("cycle", report_cycle(c->report)));
+                         KV("name", r->target->name), KV("change", r->note),
+                         KV_INT("cycle", report_cycle(applier->report)));
         }
         retuning_end(r, &err, answer->retry_after_ms);
 }
@@ -121,7 +123,7 @@ static void retune_patched(void *arg, const struct client_answer *answer)
 static void retune_fetched(void *arg, const struct client_answer *answer)
 {
         struct retuning *r = arg;
-        struct controller *c = r->controller;
+        struct applier *applier = r->applier;
         struct err err = answer->err;
         struct object_view view = {0};
         struct plan plan = {0};
@@ -133,40 +135,41 @@ static void retune_fetched(void *arg, const struct client_answer *answer)
         if (err.code == 0 && !r->target->workload)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", r->target->kind, r->target->name);
         if (err.code == 0)
-                err.code = autoscaler_answer(&c->cache, r->kind, answer->body, r->events, &err);
+                err.code = autoscaler_answer(applier->cache, r->kind, answer->body, r->events, &err);
         if (err.code == 0)
-                err.code = decode_object(answer->body, &c->plans, &view, &err);
+                err.code = decode_object(answer->body, &applier->plans, &view, &err);
         if (err.code != 0) {
                 retuning_end(r, &err, answer->retry_after_ms);
                 return;
         }
-        decide(c, r->target, &plan);
+        decide(applier, r->target, &plan);
         const struct plan_autoscaler *due = plan_retunes(&plan);
-        if (!due || due->of != autoscaler_of(r) || !may_write(c->leadership)) {
+        if (!due || due->of != autoscaler_of(r) || !may_write(applier->leadership)) {
                 retuning_end(r, &err, 0);
                 return;
         }
         r->asks = due->hold == AUTOSCALER_ASKING;
-        AUTO(json_decref) json_t *patch = retune_build(r, due, answer->body, arena_text(&c->plans, view.version), &err);
+        AUTO(json_decref)
+        json_t *patch = retune_build(r, due, answer->body, arena_text(&applier->plans, view.version), &err);
         if (patch && json_array_size(patch) == 0)
                 err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", due->of->kind->word,
                         due->of->name);
         if (err.code != 0)
                 retuning_end(r, &err, 0);
         else
-                patch_send(c->client, r->path, patch, r->asks, retune_patched, r);
-        arena_reset(&c->plans);
+                patch_send(applier->client, r->path, patch, r->asks, retune_patched, r);
+        arena_reset(&applier->plans);
 }
 
-void retune_plan(struct controller *c, const struct plan *p)
+void retune_plan(struct applier *applier, const struct plan *p)
 {
         const struct autoscaler *s = plan_retunes(p)->of;
         struct retuning *r = MEM_NEW(struct retuning);
-        r->controller = c;
+        r->applier = applier;
         r->target = p->target;
         r->key = mem_string(s->key);
         r->events = s->events;
         r->kind = s->kind;
         r->path = path_of(s->kind->group, s->kind->version, s->ns, s->kind->plural, s->name, NULL);
-        client_start(c->client, &(struct call){.method = HTTP_GET, .path = r->path}, retune_fetched, r);
+        client_start(applier->client, &(struct call){.method = HTTP_GET, .path = r->path}, retune_fetched, r);
 }

@@ -5,11 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "applier_private.h"
 #include "base/yaml.h"
-#include "controller_private.h"
 
 struct applying {
-        struct controller *controller;
+        struct applier *applier;
         struct target *target;
         char *path;
         const char *template_path;
@@ -41,10 +41,10 @@ static void applying_free(struct applying *a)
 
 static void applying_end(struct applying *a, const struct err *err, int64_t retry_after_ms)
 {
-        struct controller *c = a->controller;
+        struct applier *applier = a->applier;
         struct target *t = a->target;
         applying_free(a);
-        work_done(c, t, err, retry_after_ms);
+        work_done(applier, t, err, retry_after_ms);
 }
 
 /* --- annotations --- */
@@ -152,14 +152,14 @@ static void apply_collect(struct applying *a, const struct plan *p)
 static json_t *apply_build(struct applying *a, const struct plan *p, struct text object, const char *version,
                            struct err *err)
 {
-        struct patch_container *pc = arena_new(&a->controller->plans, sizeof *pc * (size_t)(a->sents + 1));
+        struct patch_container *pc = arena_new(&a->applier->plans, sizeof *pc * (size_t)(a->sents + 1));
         for (int i = 0; i < a->sents; i++) {
                 pc[i].name = a->sent[i].container;
                 memcpy(pc[i].write, a->sent[i].write, sizeof pc[i].write);
                 memcpy(pc[i].to, a->sent[i].to, sizeof pc[i].to);
         }
-        AUTO(mem_free) char *original = annotation_original(p, &a->controller->plans);
-        AUTO(mem_free) char *applied = annotation_applied(p, &a->controller->plans);
+        AUTO(mem_free) char *original = annotation_original(p, &a->applier->plans);
+        AUTO(mem_free) char *applied = annotation_applied(p, &a->applier->plans);
         struct patch_resources want = {
                 .template_path = p->target->workload->kind->template_path,
                 .object = object,
@@ -233,12 +233,12 @@ static void apply_remember(struct applying *a, struct text answer, const char *a
 {
         struct target *t = a->target;
         struct apply_state *d = &t->apply_state;
-        d->changed_ms = loop_now(a->controller->loop).wall.ms;
+        d->changed_ms = loop_now(a->applier->loop).wall.ms;
         d->digest = template_fingerprint(answer, a->template_path);
-        target_set_admitted(&a->controller->cache, t, admitted);
-        target_set_applied(&a->controller->cache, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
-        guard_changed(t, STEAL(&a->before), loop_now(a->controller->loop).wall);
-        a->controller->count.applied++;
+        target_set_admitted(a->applier->cache, t, admitted);
+        target_set_applied(a->applier->cache, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
+        guard_changed(t, STEAL(&a->before), loop_now(a->applier->loop).wall);
+        a->applier->count.applied++;
 }
 
 /* What was forbidden is told once, for as long as it is the same: is it new? */
@@ -255,16 +255,16 @@ static void apply_refused(struct applying *a, const struct client_answer *answer
 {
         struct target *t = a->target;
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
-                budget_refund(a->controller->safety, t, a->payer, a->cost);
+                budget_refund(a->applier->safety, t, a->payer, a->cost);
         if (answer->err.code == ERR_DENIED && apply_denied(t, answer->err.text))
-                report_event(a->controller->report, t, true, "Denied", answer->err.text);
+                report_event(a->applier->report, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
 
 static void apply_patched(void *arg, const struct client_answer *answer)
 {
         struct applying *a = arg;
-        struct controller *c = a->controller;
+        struct applier *applier = a->applier;
         struct target *t = a->target;
         if (answer->err.code != 0) {
                 apply_refused(a, answer);
@@ -273,24 +273,25 @@ static void apply_patched(void *arg, const struct client_answer *answer)
         char changed[256] = "";
         struct err err = {0};
         struct workload *wl = t->workload;
-        struct workload_view *view = arena_new(&c->plans, sizeof *view);
+        struct workload_view *view = arena_new(&applier->plans, sizeof *view);
         AUTO(mem_free) char *admitted = NULL;
-        if (decode_workload(answer->body, a->template_path, c->cache.field_manager, &c->plans, view, &err) == 0)
+        if (decode_workload(answer->body, a->template_path, applier->cache->field_manager, &applier->plans, view,
+                            &err) == 0)
                 admitted = find_changed(a, view, changed, sizeof changed);
-        arena_reset(&c->plans);
+        arena_reset(&applier->plans);
         if (wl)
-                (void)workload_answer(&c->cache, wl->kind, answer->body, wl->epoch, a->events, &err);
+                (void)workload_answer(applier->cache, wl->kind, answer->body, wl->epoch, a->events, &err);
         apply_remember(a, answer->body, admitted);
         (void)apply_denied(t, NULL);
         if (changed[0]) {
-                conflict_changed(c->safety, t, changed);
-                report_event(c->report, t, true, "Contested", changed);
+                conflict_changed(applier->safety, t, changed);
+                report_event(applier->report, t, true, "Contested", changed);
         } else {
-                checkpointer_apply_state(c->checkpointer, t);
-                report_event(c->report, t, false, "Applied", a->note);
+                checkpointer_apply_state(applier->checkpointer, t);
+                report_event(applier->report, t, false, "Applied", a->note);
         }
         log_info("requests changed", KV("namespace", t->ns), KV("kind", t->kind), KV("name", t->name),
-                 KV("change", a->note), KV_INT("cycle", report_cycle(c->report)));
+                 KV("change", a->note), KV_INT("cycle", report_cycle(applier->report)));
         applying_end(a, &(struct err){0}, 0);
 }
 
@@ -298,34 +299,34 @@ static void apply_patched(void *arg, const struct client_answer *answer)
 static void apply_fetched(void *arg, const struct client_answer *answer)
 {
         struct applying *a = arg;
-        struct controller *c = a->controller;
+        struct applier *applier = a->applier;
         struct target *t = a->target;
         struct err err = answer->err;
         struct object_view view = {0};
         if (err.code == 0 && !t->workload)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' is gone", t->kind, t->name);
         if (err.code == 0)
-                err.code = workload_answer(&c->cache, t->workload->kind, answer->body, t->workload->epoch, a->events,
-                                           &err);
+                err.code = workload_answer(applier->cache, t->workload->kind, answer->body, t->workload->epoch,
+                                           a->events, &err);
         if (err.code == 0 && t->workload->gone)
                 err_set(&err, ERR_NOTFOUND, "%s '%s' was deleted and made again", t->kind, t->name);
         if (err.code == 0)
-                err.code = decode_object(answer->body, &c->plans, &view, &err);
+                err.code = decode_object(answer->body, &applier->plans, &view, &err);
         if (err.code != 0) {
                 applying_end(a, &err, answer->retry_after_ms);
                 return;
         }
         struct plan plan;
-        decide(c, t, &plan);
-        conflict_watch(c->safety, t, &plan); /* put back by somebody, and read here before the watch tells it */
+        decide(applier, t, &plan);
+        conflict_watch(applier->safety, t, &plan); /* put back by somebody, and read here before the watch tells it */
         if (t->apply_state.contested_ms > plan.now.ms && !plan.contested)
-                decide(c, t, &plan);
-        if (!plan.apply || plan_retunes(&plan) || !may_write(c->leadership)) {
+                decide(applier, t, &plan);
+        if (!plan.apply || plan_retunes(&plan) || !may_write(applier->leadership)) {
                 applying_end(a, &(struct err){0}, 0);
                 return;
         }
         apply_collect(a, &plan);
-        json_t *patch = apply_build(a, &plan, answer->body, arena_text(&c->plans, view.version), &err);
+        json_t *patch = apply_build(a, &plan, answer->body, arena_text(&applier->plans, view.version), &err);
         if (patch && json_array_size(patch) == 0)
                 err_set(&err, ERR_STALE, "the patch of %s '%s' would change nothing", t->kind, t->name);
         if (err.code != 0) {
@@ -334,22 +335,22 @@ static void apply_fetched(void *arg, const struct client_answer *answer)
                 return;
         }
         a->payer = mem_string(t->profile ? t->profile->key : "");
-        a->cost = budget_spend(c->safety, &plan);
+        a->cost = budget_spend(applier->safety, &plan);
         a->before = guard_state_survey(t);
-        patch_send(c->client, a->path, patch, false, apply_patched, a);
+        patch_send(applier->client, a->path, patch, false, apply_patched, a);
         json_decref(patch);
-        arena_reset(&c->plans);
+        arena_reset(&applier->plans);
 }
 
-void apply_plan(struct controller *c, const struct plan *p)
+void apply_plan(struct applier *applier, const struct plan *p)
 {
         const struct target *t = p->target;
         struct applying *a = MEM_NEW(struct applying);
-        a->controller = c;
+        a->applier = applier;
         a->target = p->target;
         a->events = t->workload->events;
         a->template_path = t->workload->kind->template_path;
         a->path = path_of(t->group, t->version, t->ns, t->workload->kind->plural, t->name, NULL);
         struct call call = {.method = HTTP_GET, .path = a->path};
-        client_start(c->client, &call, apply_fetched, a);
+        client_start(applier->client, &call, apply_fetched, a);
 }

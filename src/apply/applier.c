@@ -1,0 +1,64 @@
+#include "applier_private.h"
+
+struct applier *applier_new(const struct applier_options *o)
+{
+        enum { WORK_MAX = 1 << 20, BACK_OFF_LEAST_MS = SECOND_MS, BACK_OFF_MOST_MS = 5 * MINUTE_MS };
+        struct applier *applier = MEM_NEW(struct applier);
+        *applier = (struct applier){
+                .loop = o->loop,
+                .client = o->client,
+                .cache = o->cache,
+                .live = o->live,
+                .checkpointer = o->checkpointer,
+                .skew = o->skew,
+                .leadership = o->leadership,
+                .report = o->report,
+                .safety = o->safety,
+                .options = *o,
+                .work = queue_new(WORK_MAX, BACK_OFF_LEAST_MS, BACK_OFF_MOST_MS),
+        };
+        return applier;
+}
+
+void applier_free(struct applier *applier)
+{
+        if (!applier)
+                return;
+        queue_free(applier->work);
+        arena_release(&applier->plans);
+        mem_free(applier);
+}
+
+static struct plan_facts applier_facts_of(const struct applier *applier)
+{
+        const struct applier_options *o = &applier->options;
+        return (struct plan_facts){
+                .now = loop_now(applier->loop),
+                .interval_ms = applier->live->interval_ms,
+                .apply_never = applier->live->apply_never,
+                .source_away = report_usage_source(applier->report)->away || o->blind(o->arg) != NULL,
+                .budget_left = true,
+                .fuse_blown = fuse_blown(applier->safety) != NULL,
+        };
+}
+
+/* The budget's word depends on what would be changed, so it is asked once that is known. */
+void decide(struct applier *applier, struct target *t, struct plan *ret)
+{
+        struct plan_facts facts = applier_facts_of(applier);
+        reconcile(applier->cache, t, &facts, &applier->plans, ret);
+        if (ret->apply && !budget_allows(applier->safety, ret)) {
+                facts.budget_left = false;
+                reconcile(applier->cache, t, &facts, &applier->plans, ret);
+        }
+}
+
+void decide_end(struct applier *applier)
+{
+        arena_reset(&applier->plans);
+}
+
+const struct applier_counts *applier_counts(const struct applier *applier)
+{
+        return &applier->count;
+}
