@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "../test/support/crowd.h"
-#include "control/controller_private.h"
+#include "control/parts.h"
 #include "line.h"
 
 enum { CONTAINERS = 100000, WARM = 3, CYCLES = 10, INTERVAL_MS = 2500 };
@@ -46,14 +46,14 @@ static int by_value(const void *a, const void *b)
 
 static void steady(struct crowd *crowd)
 {
-        const struct controller *c = crowd->controller;
+        const struct parts *c = controller_parts(crowd->controller);
         double took[CYCLES], wall[CYCLES];
         uint64_t samples = learner_counts(c->learner)->samples[SAMPLE_ACCEPTED], writes = crowd_writes(crowd);
         for (int i = 0; i < CYCLES; i++) {
                 double begin = thread_seconds();
                 crowd_next_cycle(crowd);
                 took[i] = thread_seconds() - begin;
-                wall[i] = c->count.last_cycle_seconds;
+                wall[i] = c->pass.last_cycle_seconds;
         }
         qsort(took, CYCLES, sizeof took[0], by_value);
         qsort(wall, CYCLES, sizeof wall[0], by_value);

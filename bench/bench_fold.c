@@ -57,9 +57,10 @@ static void workload_add(struct cache *w, struct watched_kind *kind, int i, stru
 static void pod_add(struct cache *w, int i, struct item *item, struct buf *json)
 {
         int workload = i / REPLICAS;
-        snprintf(item->ns, sizeof item->ns, "size-%07d", workload / PER_NAMESPACE);
-        snprintf(item->name, sizeof item->name, "checkout-service-%07d-7c9bd5f6d4-%08x%d", workload, (unsigned)workload,
-                 i % REPLICAS);
+        if (snprintf(item->ns, sizeof item->ns, "size-%07d", workload / PER_NAMESPACE) >= (int)sizeof item->ns ||
+            snprintf(item->name, sizeof item->name, "checkout-service-%07d-7c9bd5f6d4-%08x%d", workload,
+                     (unsigned)workload, i % REPLICAS) >= (int)sizeof item->name)
+                fail("a name is too long");
         buf_reset(json);
         buf_printf(json,
                    "{\"metadata\":{\"name\":\"%s\",\"namespace\":\"%s\",\"uid\":\"5eed0003-0000-4000-8000-%012x\","
@@ -141,9 +142,10 @@ static void measure(void *arg)
 int main(void)
 {
         struct rig c;
+        struct loop_timer begin = {0};
         rig_begin(&c);
-        loop_timer_set(c.loop, &c.cycle_timer, 0, measure, &c);
-        while (c.cycle_timer.place)
+        loop_timer_set(c.loop, &begin, 0, measure, &c);
+        while (begin.place)
                 loop_turn(c.loop, 10);
         rig_end(&c);
         return 0;

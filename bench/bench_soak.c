@@ -13,7 +13,7 @@
 #include "../test/fake/apiserver.h"
 #include "../test/support/tmp.h"
 #include "base/mem.h"
-#include "control/controller_private.h"
+#include "control/parts.h"
 #include "line.h"
 
 enum { CYCLES = 10000, CHANGE_EVERY = 5, STANDING = 40, LIFE = 8, INTERVAL_MS = 5 };
@@ -160,7 +160,7 @@ static void end(struct soak *s)
 /* Turn until so many cycles have ended, the cluster changing meanwhile. */
 static void run_until(struct soak *s, uint64_t cycles)
 {
-        uint64_t *now = &s->controller->count.cycles;
+        const uint64_t *now = &controller_parts(s->controller)->pass.cycles;
         while (*now < cycles) {
                 uint64_t before = *now;
                 loop_turn(s->loop, 100);
@@ -189,8 +189,9 @@ int main(int argc, char **argv)
         double early = resident();
         run_until(&s, cycles);
         double late = resident();
-        bench_line("soak cycles", (double)s.controller->count.cycles, "", "");
-        bench_line("soak templates patched", (double)applier_counts(s.controller->applier)->applied, "", "");
+        bench_line("soak cycles", (double)controller_parts(s.controller)->pass.cycles, "", "");
+        bench_line("soak templates patched", (double)applier_counts(controller_parts(s.controller)->applier)->applied,
+                   "", "");
         bench_line("soak memory after a tenth of them", early / 1e6, "MB", "");
         bench_line("soak memory after all", late / 1e6, "MB", "");
         bench_line("soak growth", late / early, "", "<= 1.05");

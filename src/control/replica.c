@@ -1,74 +1,112 @@
 #include "replica.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "controller_private.h"
-#include "serving/snapshot_build.h"
+#include "informers.h"
+#include "parts.h"
+#include "telemetry.h"
 
-enum { SYNC_LOOK_MS = 100, PASS_SHARE = 4 /* times a pass is left to the rest */, PASS_REST_MOST_MS = 250 };
+enum {
+        NUDGE_MS = 100,
+        SYNC_LOOK_MS = 100,
+        PASS_SHARE = 4 /* times a pass is left to the rest */,
+        PASS_REST_MOST_MS = 250
+};
 
-/* --- what cannot be seen --- */
-
-/* What is shown is as it was when the API server could last be asked. */
-static void look_at_source(struct controller *c)
-{
-        const struct watch *away = NULL;
-        for (int i = 0; i < c->watches && !away; i++)
-                if (c->watch[i].health.trouble[0] && c->watch[i].health.trouble_code == ERR_RETRY)
-                        away = &c->watch[i];
-        report_usage_stands(c->report, away ? away->health.trouble : NULL);
-}
+struct replica {
+        struct parts *parts;
+        struct loop_timer cycle_timer, nudge_timer;
+        int64_t rest_ms;      /* no pass before so long after the last, so that the rest gets on */
+        struct arena scratch; /* rows being read */
+};
 
 /* --- rows --- */
 
-static void show_rows(struct controller *c)
+static void show_rows(struct replica *r)
 {
-        const struct snapshot *v = c->next_view;
-        snapshot_add_recommendations(&c->cache, &c->plans, c->next_view);
-        arena_reset(&c->plans);
-        memset(c->by_state, 0, sizeof c->by_state);
-        memset(c->saving, 0, sizeof c->saving);
-        for (size_t i = 0; i < v->targets; i++) {
-                c->by_state[v->target[i]->state]++;
+        struct pass_state *pass = &r->parts->pass;
+        const struct snapshot *v = snapshot_show_published(r->parts->snapshots, &r->scratch);
+        arena_reset(&r->scratch);
+        memset(pass->by_state, 0, sizeof pass->by_state);
+        memset(pass->saving, 0, sizeof pass->saving);
+        for (size_t i = 0; v && i < v->targets; i++) {
+                pass->by_state[v->target[i]->state]++;
                 bool counts = snapshot_dimension(v->target[i]) == DIMENSION_WORKLOAD;
                 for (enum resource k = CPU; counts && k < RESOURCES; k++)
-                        c->saving[k] = add_saturated(c->saving[k], v->target[i]->saving[k]);
+                        pass->saving[k] = add_saturated(pass->saving[k], v->target[i]->saving[k]);
         }
 }
 
 /* --- passes --- */
 
-void replica_pass(void *arg)
+static void replica_pass(void *arg)
 {
-        struct controller *c = arg;
+        struct replica *r = arg;
+        struct parts *p = r->parts;
         struct mono began = mono_read();
         char waiting[256];
-        if (leadership_stops(c->leadership))
+        if (leadership_stops(p->leadership))
                 return;
-        c->nudged = false;
-        if (!c->synced) {
-                c->synced = watch_synced(c, waiting, sizeof waiting);
-                if (c->synced)
-                        log_info("caches synced", KV_INT("recommendations", c->cache.published.count));
+        if (!p->pass.synced) {
+                p->pass.synced = informers_synced(p->informers, waiting, sizeof waiting);
+                if (p->pass.synced)
+                        log_info("caches synced", KV_INT("recommendations", p->cache.published.count));
         }
-        namespaces_sweep(&c->cache);
-        look_at_source(c);
-        snapshot_begin(c);
-        show_rows(c);
-        telemetry_publish(c);
-        c->count.last_cycle_seconds = (double)(mono_read().ns - began.ns) / 1e9;
-        int64_t rest_ms = (int64_t)(c->count.last_cycle_seconds * 1000 * PASS_SHARE);
-        c->pass_ms = rest_ms < PASS_REST_MOST_MS ? rest_ms : PASS_REST_MOST_MS;
+        namespaces_sweep(&p->cache);
+        /* What is shown is as it was when the API server could last be asked. */
+        report_usage_stands(p->report, informers_unanswered(p->informers));
+        snapshot_begin(p->snapshots, p->server != NULL);
+        show_rows(r);
+        telemetry_publish(p->telemetry);
+        p->pass.last_cycle_seconds = (double)(mono_read().ns - began.ns) / 1e9;
+        int64_t rest_ms = (int64_t)(p->pass.last_cycle_seconds * 1000 * PASS_SHARE);
+        r->rest_ms = rest_ms < PASS_REST_MOST_MS ? rest_ms : PASS_REST_MOST_MS;
 }
 
-void replica_cycle(void *arg)
+static void replica_cycle(void *arg)
 {
-        struct controller *c = arg;
-        if (leadership_stops(c->leadership))
+        struct replica *r = arg;
+        struct parts *p = r->parts;
+        if (leadership_stops(p->leadership))
                 return;
-        watch_tick(c);
-        replica_pass(c);
-        loop_timer_set(c->loop, &c->cycle_timer, c->synced ? c->options.live.interval_ms : SYNC_LOOK_MS, replica_cycle,
-                       c);
+        informers_tick(p->informers);
+        replica_pass(r);
+        loop_timer_set(p->loop, &r->cycle_timer, p->pass.synced ? p->options.live.interval_ms : SYNC_LOOK_MS,
+                       replica_cycle, r);
+}
+
+void replica_changed(struct replica *r)
+{
+        if (!r->nudge_timer.place)
+                loop_timer_set(r->parts->loop, &r->nudge_timer, r->rest_ms > NUDGE_MS ? r->rest_ms : NUDGE_MS,
+                               replica_pass, r);
+}
+
+/* --- from start to stop --- */
+
+struct replica *replica_new(struct parts *parts)
+{
+        struct replica *r = MEM_NEW(struct replica);
+        r->parts = parts;
+        return r;
+}
+
+void replica_start(struct replica *r)
+{
+        loop_timer_set(r->parts->loop, &r->cycle_timer, 0, replica_cycle, r);
+}
+
+void replica_stop(struct replica *r)
+{
+        loop_timer_stop(r->parts->loop, &r->cycle_timer);
+        loop_timer_stop(r->parts->loop, &r->nudge_timer);
+}
+
+void replica_free(struct replica *r)
+{
+        if (!r)
+                return;
+        replica_stop(r);
+        arena_release(&r->scratch);
+        mem_free(r);
 }

@@ -5,8 +5,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "controller_private.h"
+#include "informers.h"
+#include "parts.h"
 #include "serving/utilization.h"
+#include "telemetry.h"
 
 enum metric_id {
         M_SAMPLES,
@@ -162,6 +164,21 @@ static const struct metric metrics[METRICS] = {
         [M_MEMORY] = {"process_resident_memory_bytes", "Resident memory of the process.", METRIC_GAUGE},
 };
 
+enum { CODE_NONE, CODE_2XX, CODE_3XX, CODE_4XX, CODE_409, CODE_429, CODE_5XX, CODES };
+enum { VERBS = 8, FIRST_WRITE = 3 };
+
+struct telemetry {
+        const struct parts *parts;
+        uint64_t requests[VERBS][CODES];
+};
+
+struct telemetry *telemetry_new(const struct parts *parts)
+{
+        struct telemetry *all = MEM_NEW(struct telemetry);
+        all->parts = parts;
+        return all;
+}
+
 static const char *const verbs[VERBS] = {"get", "list", "watch", "create", "update", "patch", "apply", "delete"};
 static const char *const codes[CODES] = {"none", "2xx", "3xx", "4xx", "409", "429", "5xx"};
 
@@ -178,14 +195,23 @@ static int telemetry_code_of(int status)
                                : CODE_NONE;
 }
 
-void telemetry_observe(void *arg, const char *verb, const char *path, int status, int64_t took_ms, const char *id)
+void telemetry_observe(struct telemetry *all, const char *verb, const char *path, int status, int64_t took_ms,
+                       const char *id)
 {
-        struct controller *c = arg;
         for (int v = 0; v < VERBS; v++)
                 if (strcmp(verb, verbs[v]) == 0)
-                        c->count.requests[v][telemetry_code_of(status)]++;
+                        all->requests[v][telemetry_code_of(status)]++;
         log_debug("request", KV("id", id), KV("verb", verb), KV("path", path), KV_INT("status", status),
                   KV_INT("ms", took_ms));
+}
+
+uint64_t telemetry_writes(const struct telemetry *all)
+{
+        uint64_t sum = 0;
+        for (int v = FIRST_WRITE; v < VERBS; v++)
+                for (int k = 0; k < CODES; k++)
+                        sum += all->requests[v][k];
+        return sum;
 }
 
 static double resident_bytes(void)
@@ -212,44 +238,46 @@ static void telemetry_labelled(struct buf *out, enum metric_id id, const char *k
         metric_sample(out, &metrics[id], metric_label(key, value, label, sizeof label), amount);
 }
 
-static void telemetry_requests(struct buf *out, const struct controller *c)
+static void telemetry_requests(struct buf *out, const struct telemetry *all)
 {
+        const uint64_t(*requests)[CODES] = all->requests;
         metric_family(out, &metrics[M_REQUESTS]);
         for (int v = 0; v < VERBS; v++)
                 for (int k = 0; k < CODES; k++) {
                         char labels[64];
-                        if (!c->count.requests[v][k])
+                        if (!requests[v][k])
                                 continue;
                         snprintf(labels, sizeof labels, "verb=\"%s\",code=\"%s\"", verbs[v], codes[k]);
-                        metric_sample(out, &metrics[M_REQUESTS], labels, (double)c->count.requests[v][k]);
+                        metric_sample(out, &metrics[M_REQUESTS], labels, (double)requests[v][k]);
                 }
 }
 
-static void telemetry_states(struct buf *out, const struct controller *c)
+static void telemetry_states(struct buf *out, const struct parts *p)
 {
         metric_family(out, &metrics[M_TARGETS]);
         for (int s = 0; s < STATES; s++)
-                telemetry_labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)c->by_state[s]);
+                telemetry_labelled(out, M_TARGETS, "state", state_name((enum state)s), (double)p->pass.by_state[s]);
 }
 
-static void telemetry_learning(struct buf *out, const struct controller *c)
+static void telemetry_learning(struct buf *out, const struct parts *p)
 {
         metric_family(out, &metrics[M_SAMPLES]);
         for (int v = 0; v < SAMPLE_VERDICTS; v++)
                 telemetry_labelled(out, M_SAMPLES, "result", sample_verdict_name((enum sample_verdict)v),
-                                   (double)learner_counts(c->learner)->samples[v]);
+                                   (double)learner_counts(p->learner)->samples[v]);
         metric_family(out, &metrics[M_HELD]);
         for (int r = 1; r < REASONS; r++)
-                if (c->by_reason[r])
-                        telemetry_labelled(out, M_HELD, "reason", reason_name((enum reason)r), (double)c->by_reason[r]);
+                if (p->pass.by_reason[r])
+                        telemetry_labelled(out, M_HELD, "reason", reason_name((enum reason)r),
+                                           (double)p->pass.by_reason[r]);
 }
 
-static void telemetry_guards(struct buf *out, const struct controller *c)
+static void telemetry_guards(struct buf *out, const struct parts *p)
 {
         metric_family(out, &metrics[M_GUARDS]);
         for (int g = GUARD_NONE + 1; g < GUARD_CAUSES; g++)
                 telemetry_labelled(out, M_GUARDS, "cause", guard_cause_name((enum guard_cause)g),
-                                   (double)safety_counts(c->safety)->guards[g]);
+                                   (double)safety_counts(p->safety)->guards[g]);
 }
 
 static void telemetry_seconds(struct buf *out, enum metric_id id, const struct metric_seconds *s)
@@ -258,19 +286,19 @@ static void telemetry_seconds(struct buf *out, enum metric_id id, const struct m
         metric_seconds_sample(out, &metrics[id], NULL, s);
 }
 
-static double histories_of(const struct controller *c)
+static double histories_of(const struct parts *p)
 {
         double count = 0;
         const struct target *t;
-        for (size_t at = 0; (t = map_each(&c->cache.targets, &at));)
+        for (size_t at = 0; (t = map_each(&p->cache.targets, &at));)
                 for (const struct history *h = t->histories; h; h = h->next)
                         count++;
         return count;
 }
 
-static void telemetry_door(struct buf *out, const struct controller *c)
+static void telemetry_door(struct buf *out, const struct parts *p)
 {
-        const struct server_counts n = server_counts(c->server);
+        const struct server_counts n = server_counts(p->server);
         metric_family(out, &metrics[M_HTTP_ANSWERS]);
         for (int digit = 2; digit < 6; digit++)
                 telemetry_labelled(out, M_HTTP_ANSWERS, "code",
@@ -283,7 +311,7 @@ static void telemetry_door(struct buf *out, const struct controller *c)
         metric_family(out, &metrics[M_ADMISSIONS]);
         for (int r = 0; r < ADMISSION_RESULTS; r++)
                 telemetry_labelled(out, M_ADMISSIONS, "result", admission_result_name((enum admission_result)r),
-                                   (double)inquiries_admitted(c->inquiries, (enum admission_result)r));
+                                   (double)loop_calls_admitted(p->calls, (enum admission_result)r));
 }
 
 static void telemetry_backfilled(struct buf *out, const struct backfill *b)
@@ -298,39 +326,39 @@ static void telemetry_backfilled(struct buf *out, const struct backfill *b)
 }
 
 /* What only one who learns and writes has to tell. */
-static void write_learner(struct buf *out, const struct controller *c)
+static void write_learner(struct buf *out, const struct parts *p)
 {
-        const struct checkpointer_state stored = checkpointer_state(c->checkpointer);
-        telemetry_learning(out, c);
-        telemetry_seconds(out, M_CYCLE_SECONDS, &c->count.cycle_seconds);
+        const struct checkpointer_state stored = checkpointer_state(p->checkpointer);
+        telemetry_learning(out, p);
+        telemetry_seconds(out, M_CYCLE_SECONDS, &p->pass.cycle_seconds);
         telemetry_seconds(out, M_CHECKPOINT_SECONDS, stored.seconds);
-        telemetry_one(out, M_UNKNOWN, (double)learner_counts(c->learner)->unknown_pods);
-        telemetry_one(out, M_UNREAD, (double)learner_counts(c->learner)->unread_items);
-        telemetry_one(out, M_CYCLES, (double)c->count.cycles);
-        telemetry_one(out, M_POLLS_FAILED, (double)learner_counts(c->learner)->polls_failed);
-        telemetry_one(out, M_SOURCE_UP, !report_usage_source(c->report)->away);
-        if (learner_backfills(c->learner))
-                telemetry_backfilled(out, learner_backfills(c->learner));
-        telemetry_one(out, M_SAVED_CPU, (double)c->in_force[CPU] / 1e3);
-        telemetry_one(out, M_SAVED_MEMORY, (double)c->in_force[MEMORY]);
-        telemetry_one(out, M_KILLS, (double)learner_counts(c->learner)->kills);
-        telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)learner_counts(c->learner)->kills_not_believed);
-        telemetry_one(out, M_APPLIED, (double)applier_counts(c->applier)->applied);
-        telemetry_one(out, M_RETUNED, (double)applier_counts(c->applier)->retuned);
-        telemetry_one(out, M_RESIZES, (double)applier_counts(c->applier)->resizes);
-        telemetry_one(out, M_RESIZES_REFUSED, (double)applier_counts(c->applier)->resizes_refused);
-        telemetry_one(out, M_RAISES, (double)applier_counts(c->applier)->raises);
-        telemetry_one(out, M_CONFLICTS, (double)safety_counts(c->safety)->conflicts);
-        telemetry_guards(out, c);
+        telemetry_one(out, M_UNKNOWN, (double)learner_counts(p->learner)->unknown_pods);
+        telemetry_one(out, M_UNREAD, (double)learner_counts(p->learner)->unread_items);
+        telemetry_one(out, M_CYCLES, (double)p->pass.cycles);
+        telemetry_one(out, M_POLLS_FAILED, (double)learner_counts(p->learner)->polls_failed);
+        telemetry_one(out, M_SOURCE_UP, !report_usage_source(p->report)->away);
+        if (learner_backfills(p->learner))
+                telemetry_backfilled(out, learner_backfills(p->learner));
+        telemetry_one(out, M_SAVED_CPU, (double)p->pass.in_force[CPU] / 1e3);
+        telemetry_one(out, M_SAVED_MEMORY, (double)p->pass.in_force[MEMORY]);
+        telemetry_one(out, M_KILLS, (double)learner_counts(p->learner)->kills);
+        telemetry_one(out, M_KILLS_NOT_BELIEVED, (double)learner_counts(p->learner)->kills_not_believed);
+        telemetry_one(out, M_APPLIED, (double)applier_counts(p->applier)->applied);
+        telemetry_one(out, M_RETUNED, (double)applier_counts(p->applier)->retuned);
+        telemetry_one(out, M_RESIZES, (double)applier_counts(p->applier)->resizes);
+        telemetry_one(out, M_RESIZES_REFUSED, (double)applier_counts(p->applier)->resizes_refused);
+        telemetry_one(out, M_RAISES, (double)applier_counts(p->applier)->raises);
+        telemetry_one(out, M_CONFLICTS, (double)safety_counts(p->safety)->conflicts);
+        telemetry_guards(out, p);
         telemetry_one(out, M_CHECKPOINT_BYTES, (double)stored.file_bytes);
         telemetry_one(out, M_CHECKPOINT_ERRORS, (double)stored.errors);
-        telemetry_one(out, M_FUSE_BLOWN, fuse_blown(c->safety) != NULL);
+        telemetry_one(out, M_FUSE_BLOWN, fuse_blown(p->safety) != NULL);
         telemetry_one(out, M_DATABASE_UP, stored.writes);
-        telemetry_one(out, M_PODS, (double)c->cache.pods.count);
-        telemetry_one(out, M_HISTORIES, histories_of(c));
-        telemetry_one(out, M_WORK, (double)work_waiting(c->applier));
-        telemetry_one(out, M_LEADER, leads(c->leadership));
-        telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(c->report));
+        telemetry_one(out, M_PODS, (double)p->cache.pods.count);
+        telemetry_one(out, M_HISTORIES, histories_of(p));
+        telemetry_one(out, M_WORK, (double)work_waiting(p->applier));
+        telemetry_one(out, M_LEADER, leads(p->leadership));
+        telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(p->report));
 }
 
 static void telemetry_utilizations(struct buf *out, const struct snapshot *v)
@@ -340,10 +368,10 @@ static void telemetry_utilizations(struct buf *out, const struct snapshot *v)
         telemetry_one(out, M_PODS_LEFT_OUT, (double)utilization_left_out(v));
 }
 
-static void custom_metrics(struct buf *out, const struct controller *c)
+static void custom_metrics(struct buf *out, const struct parts *p)
 {
         uint64_t answers[6];
-        custom_metrics_server_counts(c->custom_metrics_server, answers);
+        custom_metrics_server_counts(p->custom_metrics_server, answers);
         metric_family(out, &metrics[M_CUSTOM_ANSWERS]);
         for (int digit = 2; digit < 6; digit++)
                 telemetry_labelled(out, M_CUSTOM_ANSWERS, "code",
@@ -351,47 +379,48 @@ static void custom_metrics(struct buf *out, const struct controller *c)
                                    (double)answers[digit]);
 }
 
-static void telemetry_write_all(struct buf *out, const struct controller *c, const struct snapshot *v)
+static void telemetry_write_all(struct buf *out, const struct parts *p, const struct snapshot *v)
 {
-        if (!c->options.replica) {
-                write_learner(out, c);
+        if (!p->options.replica) {
+                write_learner(out, p);
                 telemetry_utilizations(out, v);
         }
-        telemetry_states(out, c);
-        telemetry_requests(out, c);
-        telemetry_one(out, M_UNREAD_OBJECTS, (double)watch_unread(c));
-        telemetry_one(out, M_SAVING_CPU, (double)c->saving[CPU] / 1e3);
-        telemetry_one(out, M_SAVING_MEMORY, (double)c->saving[MEMORY]);
-        telemetry_one(out, M_WATCH_FAILED, report_failing_watches(c->report));
-        if (c->options.serve_listen)
-                telemetry_door(out, c);
-        if (c->options.custom_listen)
-                custom_metrics(out, c);
-        if (c->webhook)
-                telemetry_one(out, M_CERTIFICATE, (double)webhook_expires_s(c->webhook));
+        telemetry_states(out, p);
+        telemetry_requests(out, p->telemetry);
+        telemetry_one(out, M_UNREAD_OBJECTS, (double)informers_unread(p->informers));
+        telemetry_one(out, M_SAVING_CPU, (double)p->pass.saving[CPU] / 1e3);
+        telemetry_one(out, M_SAVING_MEMORY, (double)p->pass.saving[MEMORY]);
+        telemetry_one(out, M_WATCH_FAILED, report_failing_watches(p->report));
+        if (p->options.serve_listen)
+                telemetry_door(out, p);
+        if (p->options.custom_listen)
+                custom_metrics(out, p);
+        if (p->webhook)
+                telemetry_one(out, M_CERTIFICATE, (double)webhook_expires_s(p->webhook));
         telemetry_one(out, M_MEMORY, resident_bytes());
 }
 
-void telemetry_publish(struct controller *c)
+void telemetry_publish(struct telemetry *all)
 {
+        const struct parts *p = all->parts;
         enum { TEXT_MAX = 8 << 20 };
-        if (!c->server)
+        if (!p->server)
                 return;
         char waiting[256];
         struct buf out;
-        struct snapshot *v = snapshot_end(c);
+        struct snapshot *v = snapshot_end(p->snapshots);
         buf_init(&out, TEXT_MAX);
-        telemetry_write_all(&out, c, v);
+        telemetry_write_all(&out, p, v);
         v->metrics_len = out.len;
         v->metrics = arena_text(&v->arena, buf_text(&out));
         buf_release(&out);
-        v->ready = c->synced && (!c->webhook || webhook_expires_s(c->webhook) > 0);
+        v->ready = p->pass.synced && (!p->webhook || webhook_expires_s(p->webhook) > 0);
         if (!v->ready) {
-                if (watch_synced(c, waiting, sizeof waiting))
-                        snprintf(waiting, sizeof waiting, "%s", c->synced ? "a certificate" : "the first cycle");
+                if (informers_synced(p->informers, waiting, sizeof waiting))
+                        snprintf(waiting, sizeof waiting, "%s", p->pass.synced ? "a certificate" : "the first cycle");
                 v->waiting_for = arena_text(&v->arena, text_of(waiting));
         }
-        server_publish(c->server, v);
+        server_publish(p->server, v);
 }
 
 void telemetry_print_markdown(FILE *to)

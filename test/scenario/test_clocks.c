@@ -13,7 +13,7 @@
 
 #include "../support/story.h"
 #include "../support/tmp.h"
-#include "control/controller_private.h"
+#include "control/parts.h"
 
 #define LIMITED "[{name: app, resources: {requests: {cpu: '1', memory: 1Gi}, limits: {cpu: '2', memory: 2Gi}}}]"
 #define REQUEST "spec.template.spec.containers[app].resources.requests.cpu"
@@ -99,15 +99,16 @@ static void check(struct stage *s, const char *path, const char *field, const ch
 /* So many cycles, in each of which both pods' samples are accepted, and none is refused. */
 static void cycles_learn(struct stage *s, int more)
 {
-        uint64_t cycles = s->c->count.cycles + (uint64_t)more + 1,
-                 accepted = learner_counts(s->c->learner)->samples[SAMPLE_ACCEPTED];
+        uint64_t cycles = controller_parts(s->c)->pass.cycles + (uint64_t)more + 1,
+                 accepted = learner_counts(controller_parts(s->c)->learner)->samples[SAMPLE_ACCEPTED];
         int64_t until = mono_read().ns + LONG_MS * INT64_C(1000000);
-        while (s->c->count.cycles < cycles && mono_read().ns < until)
+        while (controller_parts(s->c)->pass.cycles < cycles && mono_read().ns < until)
                 loop_turn(s->loop, 20);
-        assert_true(s->c->count.cycles >= cycles);
-        assert_true(learner_counts(s->c->learner)->samples[SAMPLE_ACCEPTED] >= accepted + 2 * (uint64_t)(more - 1));
-        assert_int_equal(learner_counts(s->c->learner)->samples[SAMPLE_FUTURE], 0);
-        assert_int_equal(learner_counts(s->c->learner)->samples[SAMPLE_REORDERED], 0);
+        assert_true(controller_parts(s->c)->pass.cycles >= cycles);
+        assert_true(learner_counts(controller_parts(s->c)->learner)->samples[SAMPLE_ACCEPTED] >=
+                    accepted + 2 * (uint64_t)(more - 1));
+        assert_int_equal(learner_counts(controller_parts(s->c)->learner)->samples[SAMPLE_FUTURE], 0);
+        assert_int_equal(learner_counts(controller_parts(s->c)->learner)->samples[SAMPLE_REORDERED], 0);
 }
 
 static void changed_once(struct stage *s)
@@ -130,21 +131,22 @@ static void test_steps(void **state)
 
         stepped_s = -3600; /* waits go on, and nothing is lost */
         cycles_learn(&s, 4);
-        assert_true(clock_skew_is_apart(s.c->skew));
+        assert_true(clock_skew_is_apart(controller_parts(s.c)->skew));
         check(&s, REC, "status.state", "Ready");
         check(&s, REC, "status.conditions[Applied].reason", "Cooldown");
         changed_once(&s);
         stepped_s = 0;
         cycles_learn(&s, 2);
-        assert_false(clock_skew_is_apart(s.c->skew));
+        assert_false(clock_skew_is_apart(controller_parts(s.c)->skew));
 
         stepped_s = year_s; /* a sample of a year ago is none for the present: nothing is changed, nothing forgotten */
         await(&s, REC, "status.state", "Stale");
         cycles_learn(&s, 4);
-        assert_true(clock_skew_is_apart(s.c->skew));
+        assert_true(clock_skew_is_apart(controller_parts(s.c)->skew));
         check(&s, OLD, "spec.targetRef.name", "old");
-        assert_true(
-                target_get(&s.c->cache, TEXT("stepping"), TEXT("apps"), TEXT("Deployment"), TEXT("old"))->histories);
+        assert_true(target_get(&controller_parts(s.c)->cache, TEXT("stepping"), TEXT("apps"), TEXT("Deployment"),
+                               TEXT("old"))
+                            ->histories);
         changed_once(&s);
 
         stepped_s = 0;

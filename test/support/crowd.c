@@ -8,7 +8,9 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "control/controller_private.h"
+#include "control/cycle.h"
+#include "control/parts.h"
+#include "control/telemetry.h"
 #include "tmp.h"
 
 enum { PUBLISH_MOST_S = 600 };
@@ -92,23 +94,19 @@ void crowd_end(struct crowd *c)
 
 const char *crowd_door(const struct crowd *c)
 {
-        return server_rest_address(c->controller->server);
+        return server_rest_address(controller_parts(c->controller)->server);
 }
 
 uint64_t crowd_writes(const struct crowd *c)
 {
-        enum { FIRST_WRITE = 3 }; /* after get, list, watch: telemetry.c's order */
-        uint64_t sum = 0;
-        for (int v = FIRST_WRITE; v < VERBS; v++)
-                for (int k = 0; k < CODES; k++)
-                        sum += c->controller->count.requests[v][k];
-        return sum;
+        return telemetry_writes(controller_parts(c->controller)->telemetry);
 }
 
 void crowd_next_cycle(struct crowd *c)
 {
-        uint64_t now = c->controller->count.cycles;
-        while (c->controller->count.cycles == now || c->controller->stage != CYCLE_IDLE)
+        const struct parts *p = controller_parts(c->controller);
+        uint64_t now = p->pass.cycles;
+        while (p->pass.cycles == now || !cycle_is_idle(p->cycle))
                 loop_turn(c->loop, 100);
 }
 
@@ -122,7 +120,7 @@ double crowd_publish_all(struct crowd *c)
                 written = crowd_writes(c);
                 if (mono_read().ns - begin.ns > (int64_t)PUBLISH_MOST_S * 1000000000)
                         fail("the first publishing does not end");
-        } while (written != before || written == 0 || work_waiting(c->controller->applier) > 0);
+        } while (written != before || written == 0 || work_waiting(controller_parts(c->controller)->applier) > 0);
         return (double)(mono_read().ns - begin.ns) / 1e9;
 }
 

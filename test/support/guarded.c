@@ -16,7 +16,7 @@ void guarded_set(struct guarded *s, enum apply_mode mode, int pods, int64_t crea
                               .plan = {.target = &s->t, .carries = true}};
         rig_begin(&s->c);
         rig_follow(&s->c);
-        s->c.options.live.fuse_guards = 9;
+        s->c.live.fuse_guards = 9;
         s->spec.apply.mode = mode;
         s->spec.apply.guard = (struct guard_policy){.enabled = true, .restarts = 2, .watch_ms = HOUR_MS};
         for (int i = 0; i < pods; i++)

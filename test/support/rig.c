@@ -29,7 +29,7 @@ static void rig_applies(struct rig *c)
         const struct applier_options o = {
                 .loop = c->loop,
                 .cache = &c->cache,
-                .live = &c->options.live,
+                .live = &c->live,
                 .checkpointer = c->checkpointer,
                 .skew = c->skew,
                 .leadership = c->leadership,
@@ -46,7 +46,7 @@ static void rig_learns(struct rig *c)
         const struct learner_options o = {
                 .loop = c->loop,
                 .cache = &c->cache,
-                .live = &c->options.live,
+                .live = &c->live,
                 .checkpointer = c->checkpointer,
                 .skew = c->skew,
                 .leadership = c->leadership,
@@ -68,9 +68,9 @@ void rig_begin(struct rig *c)
         c->leadership = leadership_new(false, rig_changed, c);
         c->report = report_new(c->loop, NULL, NULL, c->leadership, "rig");
         c->skew = clock_skew_new(c->loop);
-        c->checkpointer = checkpointer_new(c->loop, &c->cache, c->skew, &c->options.live, NULL, &callbacks);
-        c->safety = safety_new(&(struct safety_options){c->loop, &c->cache, &c->options.live, c->checkpointer,
-                                                        c->leadership, c->report});
+        c->checkpointer = checkpointer_new(c->loop, &c->cache, c->skew, &c->live, NULL, &callbacks);
+        c->safety = safety_new(
+                &(struct safety_options){c->loop, &c->cache, &c->live, c->checkpointer, c->leadership, c->report});
         rig_learns(c);
         rig_applies(c);
 }

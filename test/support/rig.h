@@ -4,12 +4,24 @@
 
 #include "apply/applier_private.h"
 #include "cache/checkpointer_private.h"
-#include "control/controller_private.h"
 #include "learn/learner_private.h"
 #include "report/report_private.h"
 #include "safety/safety_private.h"
 
-#define rig controller
+struct rig {
+        struct loop *loop;
+        struct cache cache;
+        struct live_settings live;
+        struct leadership *leadership;
+        struct report *report;
+        struct clock_skew *skew;
+        struct checkpointer *checkpointer;
+        struct safety *safety;
+        struct learner *learner;
+        struct applier *applier;
+        struct arena plans; /* for tests that plan by themselves */
+        bool nudged;        /* a pass was asked for */
+};
 
 /* A loop, an empty cache, no database. It may write: who tests writes says what becomes of them. */
 void rig_begin(struct rig *c);

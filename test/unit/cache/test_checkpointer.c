@@ -21,7 +21,7 @@ static const int64_t retention_ms = 336 * (int64_t)HOUR_MS;
 static void life_begin(struct rig *c, const char *path)
 {
         rig_begin(c);
-        c->options.live.retention_ms = retention_ms;
+        c->live.retention_ms = retention_ms;
         rig_open_database(c, path);
         assert_non_null(c->checkpointer->store);
         shop_profile(&c->cache, 1, profile);

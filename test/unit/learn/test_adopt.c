@@ -60,7 +60,6 @@ static void test_joined(void **state)
                 bool kept = old->histories && old->histories->usage.samples == 1;
                 if (strcmp(answer, row[i].answer) != 0 || kept != (i > 0))
                         fail_msg("%s: %s, the old one is %s", row[i].what, answer, kept ? "kept" : "gone");
-                loop_timer_stop(c.loop, &c.nudge_timer);
                 rig_end(&c);
         }
 }

@@ -16,7 +16,7 @@ enum { SAMPLES = 120 };
 static void open_world(struct rig *c)
 {
         rig_begin(c);
-        c->options.live.interval_ms = MINUTE_MS;
+        c->live.interval_ms = MINUTE_MS;
         struct err err = {0};
         assert_int_equal(ns_upsert(&c->cache,
                                    TEXT("{\"metadata\":{\"name\":\"web\",\"uid\":\"n\",\"labels\":{\"team\":\"a\"}}}"),

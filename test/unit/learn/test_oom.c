@@ -58,8 +58,8 @@ static void only_one_is_evicted(void **state)
         (void)state;
         struct rig c;
         rig_begin(&c);
-        c.options.live.retention_ms = DAY_MS;
-        c.options.live.interval_ms = MINUTE_MS;
+        c.live.retention_ms = DAY_MS;
+        c.live.interval_ms = MINUTE_MS;
         struct err err = {0};
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
@@ -82,8 +82,8 @@ static void told_by_a_clock_ahead(void **state)
         (void)state;
         struct rig c;
         rig_begin(&c);
-        c.options.live.retention_ms = DAY_MS;
-        c.options.live.interval_ms = MINUTE_MS;
+        c.live.retention_ms = DAY_MS;
+        c.live.interval_ms = MINUTE_MS;
         int64_t now = loop_now(c.loop).wall.ms;
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
@@ -176,8 +176,8 @@ static void the_node_tells(void **state)
         for (size_t i = 0; i < sizeof judged / sizeof *judged; i++) {
                 struct rig c;
                 rig_begin(&c);
-                c.options.live.retention_ms = INT64_MAX / 4;
-                c.options.live.interval_ms = MINUTE_MS;
+                c.live.retention_ms = INT64_MAX / 4;
+                c.live.interval_ms = MINUTE_MS;
                 struct err err = {0};
                 shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.cache, "{}");
@@ -235,8 +235,8 @@ static void beside_one_that_is_down(void **state)
         for (size_t i = 0; i < sizeof was / sizeof *was; i++) {
                 struct rig c;
                 rig_begin(&c);
-                c.options.live.retention_ms = INT64_MAX / 4;
-                c.options.live.interval_ms = MINUTE_MS;
+                c.live.retention_ms = INT64_MAX / 4;
+                c.live.interval_ms = MINUTE_MS;
                 shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.cache, "{}");
                 assert_int_equal(node_upsert(&c.cache, TEXT(NODE), 1, &(struct err){0}), 0);
@@ -261,8 +261,8 @@ static void count_one(const char *pod, uint64_t kills)
 {
         struct rig c;
         rig_begin(&c);
-        c.options.live.retention_ms = INT64_MAX / 4;
-        c.options.live.interval_ms = MINUTE_MS;
+        c.live.retention_ms = INT64_MAX / 4;
+        c.live.interval_ms = MINUTE_MS;
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
         take(&c.cache, pod);
@@ -290,8 +290,8 @@ static void facts_are_of_the_first_look(void **state)
         (void)state;
         struct rig c;
         rig_begin(&c);
-        c.options.live.retention_ms = INT64_MAX / 4;
-        c.options.live.interval_ms = MINUTE_MS;
+        c.live.retention_ms = INT64_MAX / 4;
+        c.live.interval_ms = MINUTE_MS;
         static const char killed[] = POD("web-1", OWNED, "1Gi", KILLED("137"));
         shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c.cache, "{}");
@@ -343,8 +343,8 @@ static void facts_go_with_the_process(void **state)
 static void one_pod(struct rig *c, const char *json)
 {
         rig_begin(c);
-        c->options.live.retention_ms = DAY_MS;
-        c->options.live.interval_ms = MINUTE_MS;
+        c->live.retention_ms = DAY_MS;
+        c->live.interval_ms = MINUTE_MS;
         shop_profile(&c->cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
         shop_deployment(&c->cache, "{}");
         take(&c->cache, json);
@@ -358,7 +358,7 @@ static void deleted_while_an_answer_is_awaited(void **state)
         struct rig c;
         one_pod(&c, POD("web-1", OWNED, "1Gi", DEAD_AT("\"2026-07-01T10:00:00Z\"")));
         struct pod *p = map_get(&c.cache.pods, TEXT("web/web-1"));
-        c.options.live.retention_ms = INT64_MAX / 4;
+        c.live.retention_ms = INT64_MAX / 4;
         p->container[0].probed = true;
         p->probes_asked = true;
         oom_count(c.learner);
@@ -505,8 +505,8 @@ static void stopped_by_the_kubelet(void **state)
         for (size_t i = 0; i < sizeof stopped / sizeof *stopped; i++) {
                 struct rig c;
                 rig_begin(&c);
-                c.options.live.retention_ms = INT64_MAX / 4;
-                c.options.live.interval_ms = MINUTE_MS;
+                c.live.retention_ms = INT64_MAX / 4;
+                c.live.interval_ms = MINUTE_MS;
                 shop_profile(&c.cache, 1, "{\"resources\":{\"memory\":{\"enabled\":true}}}");
                 shop_deployment(&c.cache, "{}");
                 AUTO(mem_free) char *pod = mem_printf(POD("web-1", OWNED, "1Gi", "%s"), stopped[i].status);

@@ -49,7 +49,7 @@ static int tear_down(void **state)
 static void test_a_refused_change_costs_nothing(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.live.budget_cores_per_hour = 1000;
+        f->c.live.budget_cores_per_hour = 1000;
         for (int n = 0; n < 100; n++) {
                 assert_true(budget_allows(f->c.safety, &f->plan));
                 int64_t cost = budget_spend(f->c.safety, &f->plan);
@@ -82,7 +82,7 @@ static void test_sums_end(void **state)
         for (int n = 0; n < 3; n++)
                 assert_int_equal(budget_spend(f->c.safety, &f->plan), INT64_MAX);
         assert_int_equal(f->c.safety->spent_millicores, INT64_MAX);
-        f->c.options.live.budget_cores_per_hour = 1000;
+        f->c.live.budget_cores_per_hour = 1000;
         assert_false(budget_allows(f->c.safety, &f->plan));
 }
 
@@ -123,7 +123,7 @@ static void test_a_patch_under_way_counts(void **state)
 static void test_spent_in_the_future(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.live.budget_cores_per_hour = 1000;
+        f->c.live.budget_cores_per_hour = 1000;
         f->plan.now.ms += 365 * (int64_t)DAY_MS;
         (void)budget_spend(f->c.safety, &f->plan);
         budget_settle(f->c.safety);

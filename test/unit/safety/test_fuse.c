@@ -20,7 +20,7 @@ static int set_up(void **state)
         struct fixture *f = MEM_NEW(struct fixture);
         rig_begin(&f->c);
         rig_follow(&f->c);
-        f->c.options.live.fuse_guards = 3;
+        f->c.live.fuse_guards = 3;
         f->target =
                 (struct target){.ns = "shop", .group = "apps", .version = "v1", .kind = "Deployment", .name = "web"};
         *state = f;
@@ -103,7 +103,7 @@ static void test_the_newest_are_named(void **state)
         static const char *const names[] = {"a", "b", "c", "d", "e", "f"};
         struct fixture *f = *state;
         for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-                f->c.options.live.fuse_guards = row[i].guards - 1;
+                f->c.live.fuse_guards = row[i].guards - 1;
                 for (int n = 0; n < row[i].guards; n++)
                         count_of(f, names[n]);
                 assert_string_equal(f->c.safety->fuse.blown + strlen("2026-11-22T02:00:00Z"), row[i].want);
@@ -116,7 +116,7 @@ static void test_the_oldest_are_forgotten(void **state)
 {
         struct fixture *f = *state;
         const struct fuse *fuse = &f->c.safety->fuse;
-        f->c.options.live.fuse_guards = FUSE_GUARDS_MOST;
+        f->c.live.fuse_guards = FUSE_GUARDS_MOST;
         count_of(f, "a");
         f->c.safety->fuse.at_ms[0] -= HOUR_MS;
         count_of(f, "b");
@@ -139,7 +139,7 @@ static void test_the_oldest_are_forgotten(void **state)
 static void test_the_setting_resets_it(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.live.fuse_guards = 1;
+        f->c.live.fuse_guards = 1;
         fuse_count(f->c.safety, &f->target, false);
         fuse_count(f->c.safety, &f->target, false);
         assert_non_null(f->c.safety->fuse.blown);
@@ -147,7 +147,7 @@ static void test_the_setting_resets_it(void **state)
         assert_non_null(f->c.safety->fuse.blown);
         AUTO(mem_free) char *said = mem_string(f->c.safety->fuse.blown);
         assert_null(fuse_noted(f->c.safety, "uid", said));
-        f->c.options.live.fuse_guards = 0;
+        f->c.live.fuse_guards = 0;
         fuse_settle(f->c.safety);
         assert_null(f->c.safety->fuse.blown);
         assert_int_equal(f->c.safety->fuse.guards, 0);
@@ -176,7 +176,7 @@ static void test_who_comes_after_takes_it(void **state)
 static void test_a_lease_that_said_otherwise_is_told(void **state)
 {
         struct fixture *f = *state;
-        f->c.options.live.fuse_guards = 1;
+        f->c.live.fuse_guards = 1;
         assert_null(fuse_noted(f->c.safety, "uid", "reset 2025-11-21T04:40:00Z"));
         count_of(f, "a");
         count_of(f, "b");
@@ -196,7 +196,7 @@ static void test_guards_ahead_pass(void **state)
                 fuse_count(f->c.safety, &f->target, false);
         for (int i = 0; i < 3; i++)
                 f->c.safety->fuse.at_ms[i] += 365 * (int64_t)DAY_MS; /* as of a clock that is set right by now */
-        f->c.options.live.fuse_guards = 4;
+        f->c.live.fuse_guards = 4;
         fuse_count(f->c.safety, &f->target, false);
         assert_int_equal(f->c.safety->fuse.guards, 4);
         for (int i = 0; i < 4; i++)
@@ -213,7 +213,7 @@ static void test_a_reset_is_for_once(void **state)
         static const char ahead[] = "reset 2126-01-01T00:00:00Z";
         struct fixture *f = *state;
         assert_memory_equal(fuse_noted(f->c.safety, "uid", ahead), "reset 202", 9); /* whole: it is dated */
-        f->c.options.live.fuse_guards = 1;
+        f->c.live.fuse_guards = 1;
         fuse_count(f->c.safety, &f->target, false);
         fuse_count(f->c.safety, &f->target, false);
         assert_non_null(f->c.safety->fuse.blown);

@@ -348,8 +348,8 @@ static void test_turned_off(void **state)
 static void life_begin(struct guarded *s, const char *path)
 {
         begin(s, APPLY_IN_PLACE);
-        s->c.options.live.retention_ms = DAY_MS;
-        s->c.options.live.fuse_guards = 0;
+        s->c.live.retention_ms = DAY_MS;
+        s->c.live.fuse_guards = 0;
         rig_open_database(&s->c, path);
         assert_non_null(s->c.checkpointer->store);
         struct target *t = target_get(&s->c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("shop"));

@@ -7,23 +7,31 @@
 /* after its needs */
 #include <cmocka.h>
 
-#include "../../support/rig.h"
+#include "control/informers_private.h"
 
-/* Two guests that are known, of which discovery is asked; one was found. */
-static void begin(struct rig *c)
+struct fixture {
+        struct loop *loop;
+        struct parts parts;
+        struct informers all;
+};
+
+/* Two kinds of others that are known, of which discovery is asked; one was found. */
+static void begin(struct fixture *f)
 {
-        rig_begin(c);
-        c->watches = 1;
-        c->watch[0] = (struct watch){
-                .controller = c, .health.what = "verticalpodautoscalers", .guest = true, .needed_to_apply = true};
-        c->guest[0] = (struct guest){.watch = &c->watch[0], .known = true, .asking = c};
-        c->guest[1] = (struct guest){.known = true, .asking = c};
+        *f = (struct fixture){.loop = loop_new()};
+        f->parts.loop = f->loop;
+        f->all.parts = &f->parts;
+        f->all.watches = 1;
+        f->all.watch[0] = (struct watch){
+                .all = &f->all, .health.what = "verticalpodautoscalers", .foreign = true, .needed_to_apply = true};
+        f->all.foreign[0] = (struct foreign_kind){.watch = &f->all.watch[0], .known = true, .asking = f};
+        f->all.foreign[1] = (struct foreign_kind){.known = true, .asking = f};
 }
 
-static void fails_by(struct rig *c, int code)
+static void fails_by(struct informers *all, int code)
 {
-        snprintf(c->watch[0].health.trouble, sizeof c->watch[0].health.trouble, "%s", code ? "it fails" : "");
-        c->watch[0].health.trouble_code = code;
+        snprintf(all->watch[0].health.trouble, sizeof all->watch[0].health.trouble, "%s", code ? "it fails" : "");
+        all->watch[0].health.trouble_code = code;
 }
 
 /* A path that is not there any more may be of another version: until discovery has said so nothing is known. */
@@ -43,17 +51,17 @@ static void test_removed_by_discovery(void **state)
                 {"it came back", 0, false, false},
                 {"its path went again", ERR_NOTFOUND, false, true},
         };
-        struct rig c;
+        struct fixture f;
         (void)state;
-        begin(&c);
+        begin(&f);
         for (size_t i = 0; i < sizeof step / sizeof step[0]; i++) {
-                fails_by(&c, step[i].code);
-                c.guest[0].removed |= step[i].removed;
-                watch_guests(&c);
-                if ((watch_blind(&c) != NULL) != step[i].blind)
+                fails_by(&f.all, step[i].code);
+                f.all.foreign[0].removed |= step[i].removed;
+                informers_foreign(&f.all);
+                if ((informers_blind(&f.all) != NULL) != step[i].blind)
                         fail_msg("%s: it is %s", step[i].what, step[i].blind ? "taken for known" : "not known");
         }
-        rig_end(&c);
+        loop_free(f.loop);
 }
 
 int main(void)

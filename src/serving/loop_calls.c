@@ -1,23 +1,22 @@
-/*
- * What the server's threads ask of the loop: who may, what was learned, who owns a pod's owner. They leave their
- * questions in a box; the loop empties it and answers, at once or when the API server has.
- */
+#include "serving/loop_calls.h"
+
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "controller_private.h"
+#include "base/log.h"
 #include "kube/review.h"
+#include "learn/learner.h"
 #include "serving/owner_lookup.h"
 
 _Static_assert((int)LEARNED_SOURCES == (int)TRANSFER_SOURCES, "all of them are told");
 enum { SELF_AGAIN_MS = 30 * SECOND_MS };
 
-struct inquiry {
-        struct inquiry *before, *next;
-        struct inquiries *all;
-        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_LEARNER, ASKS_OWNER } what;
+struct loop_call {
+        struct loop_call *before, *next;
+        struct loop_calls *all;
+        enum { ASKS_REVIEW, ASKS_LEARNED, ASKS_UPSTREAM, ASKS_OWNER } what;
         struct auth_key key;
         uint64_t ticket;
         char *token, *verb, *ns, *group, *kind, *name;
@@ -25,20 +24,21 @@ struct inquiry {
         struct upstream_call *asked;
 };
 
-struct inquiries {
-        struct controller *controller;
-        struct inquiry *under_way; /* at the API server; the loop's */
-        struct owner_lookup *kin;
+struct loop_calls {
+        struct loop_calls_options o;
+        struct server *server;
+        struct loop_call *under_way; /* at the API server; the loop's */
+        struct owner_lookup *owners;
         bool away;           /* told that callers cannot be told apart */
         struct review *self; /* under way */
         struct loop_timer self_again;
 
         pthread_mutex_t lock; /* of the box */
-        struct inquiry *box, **end;
+        struct loop_call *box, **end;
         _Atomic uint64_t admitted[ADMISSION_RESULTS];
 };
 
-static void inquiry_free(struct inquiry *q)
+static void loop_call_free(struct loop_call *q)
 {
         char *const text[] = {q->token, q->verb, q->ns, q->group, q->kind, q->name};
         if (q->token)
@@ -52,9 +52,9 @@ static void inquiry_free(struct inquiry *q)
 
 static void open_box(void *arg);
 
-static void drop_in(struct inquiries *all, const struct inquiry *q)
+static void drop_in(struct loop_calls *all, const struct loop_call *q)
 {
-        struct inquiry *copy = MEM_NEW(struct inquiry);
+        struct loop_call *copy = MEM_NEW(struct loop_call);
         *copy = *q;
         copy->all = all;
         pthread_mutex_lock(&all->lock);
@@ -63,50 +63,50 @@ static void drop_in(struct inquiries *all, const struct inquiry *q)
         all->end = &copy->next;
         pthread_mutex_unlock(&all->lock);
         if (first)
-                loop_post(all->controller->loop, open_box, all);
+                loop_post(all->o.loop, open_box, all);
 }
 
 static void on_review(void *arg, const struct server_question *q)
 {
-        drop_in(arg, &(struct inquiry){.what = ASKS_REVIEW,
-                                       .key = q->key,
-                                       .token = mem_string(q->token),
-                                       .verb = mem_string(q->verb),
-                                       .ns = mem_string(q->ns),
-                                       .name = mem_string(q->name)});
+        drop_in(arg, &(struct loop_call){.what = ASKS_REVIEW,
+                                         .key = q->key,
+                                         .token = mem_string(q->token),
+                                         .verb = mem_string(q->verb),
+                                         .ns = mem_string(q->ns),
+                                         .name = mem_string(q->name)});
 }
 
 static void on_recall(void *arg, const struct server_usage_request *w)
 {
-        drop_in(arg, &(struct inquiry){.what = ASKS_LEARNED,
-                                       .ticket = w->ticket,
-                                       .ns = mem_string(w->ns),
-                                       .group = mem_string(w->group),
-                                       .kind = mem_string(w->kind),
-                                       .name = mem_string(w->name)});
+        drop_in(arg, &(struct loop_call){.what = ASKS_LEARNED,
+                                         .ticket = w->ticket,
+                                         .ns = mem_string(w->ns),
+                                         .group = mem_string(w->group),
+                                         .kind = mem_string(w->kind),
+                                         .name = mem_string(w->name)});
 }
 
 static void on_relay(void *arg, const struct server_proxy_request *e)
 {
-        drop_in(arg, &(struct inquiry){.what = ASKS_LEARNER,
-                                       .ticket = e->ticket,
-                                       .token = mem_string(e->token),
-                                       .name = mem_string(e->path_query)});
+        drop_in(arg, &(struct loop_call){.what = ASKS_UPSTREAM,
+                                         .ticket = e->ticket,
+                                         .token = mem_string(e->token),
+                                         .name = mem_string(e->path_query)});
 }
 
 static void on_find_owner(void *arg, const struct server_owner_lookup *k)
 {
-        drop_in(arg, &(struct inquiry){.what = ASKS_OWNER,
-                                       .ticket = k->ticket,
-                                       .ns = mem_string(k->ns),
-                                       .group = mem_string(k->api_version),
-                                       .kind = mem_string(k->kind),
-                                       .name = mem_string(k->name)});
+        drop_in(arg, &(struct loop_call){.what = ASKS_OWNER,
+                                         .ticket = k->ticket,
+                                         .ns = mem_string(k->ns),
+                                         .group = mem_string(k->api_version),
+                                         .kind = mem_string(k->kind),
+                                         .name = mem_string(k->name)});
 }
 
 static void on_admitted(void *arg, enum admission_result r)
 {
-        struct inquiries *all = arg;
+        struct loop_calls *all = arg;
         atomic_fetch_add(&all->admitted[r], 1);
 }
 
@@ -116,7 +116,7 @@ static void on_trouble(void *arg, const struct err *why)
         log_warn("certificate refused, the old one is kept", KV("error", why->text));
 }
 
-static void inquiry_on_renewed(void *arg, const char *cert_file)
+static void loop_call_on_renewed(void *arg, const char *cert_file)
 {
         (void)arg;
         log_info("certificate read again", KV("file", cert_file));
@@ -124,9 +124,9 @@ static void inquiry_on_renewed(void *arg, const char *cert_file)
 
 /* --- at the API server --- */
 
-static void set_out(struct inquiry *q)
+static void set_out(struct loop_call *q)
 {
-        struct inquiries *all = q->all;
+        struct loop_calls *all = q->all;
         q->before = NULL;
         q->next = all->under_way;
         if (q->next)
@@ -134,18 +134,18 @@ static void set_out(struct inquiry *q)
         all->under_way = q;
 }
 
-static void come_back(struct inquiry *q)
+static void come_back(struct loop_call *q)
 {
-        struct inquiries *all = q->all;
+        struct loop_calls *all = q->all;
         *(q->before ? &q->before->next : &all->under_way) = q->next;
         if (q->next)
                 q->next->before = q->before;
-        inquiry_free(q);
+        loop_call_free(q);
 }
 
 /* --- who may --- */
 
-static void tell_away(struct inquiries *all, const struct err *err)
+static void tell_away(struct loop_calls *all, const struct err *err)
 {
         if ((err != NULL) == all->away)
                 return;
@@ -156,25 +156,25 @@ static void tell_away(struct inquiries *all, const struct err *err)
                 log_info("callers can be told apart again");
 }
 
-static void inquiry_reviewed(void *arg, enum review_verdict v, const struct err *err)
+static void loop_call_reviewed(void *arg, enum review_verdict v, const struct err *err)
 {
         static const enum server_verdict verdict[] = {[REVIEW_ALLOWED] = SERVER_ALLOWS,
                                                       [REVIEW_UNKNOWN] = SERVER_KNOWS_NOT,
                                                       [REVIEW_FORBIDDEN] = SERVER_FORBIDS,
                                                       [REVIEW_UNANSWERED] = SERVER_CANNOT_TELL};
-        struct inquiry *q = arg;
+        struct loop_call *q = arg;
         tell_away(q->all, v == REVIEW_UNANSWERED ? err : NULL);
-        server_reviewed(q->all->controller->server, &q->key, verdict[v]);
+        server_reviewed(q->all->server, &q->key, verdict[v]);
         q->review = NULL;
         come_back(q);
 }
 
-static void ask_review(struct inquiry *q)
+static void ask_review(struct loop_call *q)
 {
-        struct controller *c = q->all->controller;
+        const struct loop_calls_options *o = &q->all->o;
         const struct review_question question = {
                 .token = q->token,
-                .audience = c->options.token_audience,
+                .audience = o->token_audience,
                 .verb = q->verb,
                 .group = "halflife.dev",
                 .resource = "recommendations",
@@ -182,16 +182,16 @@ static void ask_review(struct inquiry *q)
                 .name = q->name,
         };
         set_out(q);
-        q->review = review_start(c->client, &question, inquiry_reviewed, q);
+        q->review = review_start(o->client, &question, loop_call_reviewed, q);
         explicit_bzero(q->token, strlen(q->token));
 }
 
 /* --- what was learned --- */
 
-static const struct target *inquiry_target_of(const struct controller *c, const struct inquiry *q)
+static const struct target *loop_call_target_of(const struct loop_call *q)
 {
         AUTO(mem_free) char *key = mem_printf("%s/%s/%s/%s", q->ns, q->group, q->kind, q->name);
-        return map_get(&c->cache.targets, text_of(key));
+        return map_get(&q->all->o.cache->targets, text_of(key));
 }
 
 static void copy_usage(struct learned_copy *to, const struct usage *from)
@@ -207,10 +207,9 @@ static void copy_usage(struct learned_copy *to, const struct usage *from)
         }
 }
 
-static void answer_learned(struct inquiry *q)
+static void answer_learned(struct loop_call *q)
 {
-        struct controller *c = q->all->controller;
-        const struct target *t = inquiry_target_of(c, q);
+        const struct target *t = loop_call_target_of(q);
         const struct history *first = t ? t->histories : NULL;
         size_t count = 0, names = 0, at = 0;
         for (const struct history *h = first; h; h = h->next, count++)
@@ -223,31 +222,31 @@ static void answer_learned(struct inquiry *q)
                 copy_usage(&copy[at], &h->usage);
                 copy[at].sources = import_sources(h, copy[at].source);
         }
-        server_recalled(c->server, q->ticket, copy, count);
-        inquiry_free(q);
+        server_recalled(q->all->server, q->ticket, copy, count);
+        loop_call_free(q);
 }
 
 static void upstream_told(void *arg, const struct server_relayed *r)
 {
-        struct inquiry *q = arg;
-        server_relayed(q->all->controller->server, q->ticket, r);
+        struct loop_call *q = arg;
+        server_relayed(q->all->server, q->ticket, r);
         q->asked = NULL;
         come_back(q);
 }
 
-static void inquiry_ask_learner(struct inquiry *q)
+static void loop_call_ask_upstream(struct loop_call *q)
 {
-        struct controller *c = q->all->controller;
+        const struct loop_calls_options *o = &q->all->o;
         static const struct server_relayed nobody = {
                 0, "",
                 TEXT("only the halflife that learns knows this, and the setting learner-url does not say where it is")};
-        if (!c->upstream) {
-                server_relayed(c->server, q->ticket, &nobody);
-                inquiry_free(q);
+        if (!o->upstream) {
+                server_relayed(q->all->server, q->ticket, &nobody);
+                loop_call_free(q);
                 return;
         }
         set_out(q);
-        q->asked = upstream_ask(c->upstream, q->token, q->name, upstream_told, q);
+        q->asked = upstream_ask(o->upstream, q->token, q->name, upstream_told, q);
         explicit_bzero(q->token, strlen(q->token));
 }
 
@@ -255,33 +254,33 @@ static void inquiry_ask_learner(struct inquiry *q)
 
 static void owner_found(void *arg, struct admission_owner *owner)
 {
-        struct inquiry *q = arg;
-        server_found_owner(q->all->controller->server, q->ticket, owner);
+        struct loop_call *q = arg;
+        server_found_owner(q->all->server, q->ticket, owner);
         come_back(q);
 }
 
-static void inquiry_find_owner(struct inquiry *q)
+static void loop_call_find_owner(struct loop_call *q)
 {
         const struct owner_lookup_call quest = {q->ns, q->group, q->kind, q->name, owner_found, q};
         set_out(q);
-        owner_lookup_find(q->all->kin, &quest);
+        owner_lookup_find(q->all->owners, &quest);
 }
 
 /* --- the loop's side --- */
 
 static void open_box(void *arg)
 {
-        static void (*const answer[])(struct inquiry *) = {[ASKS_REVIEW] = ask_review,
-                                                           [ASKS_LEARNED] = answer_learned,
-                                                           [ASKS_LEARNER] = inquiry_ask_learner,
-                                                           [ASKS_OWNER] = inquiry_find_owner};
-        struct inquiries *all = arg;
+        static void (*const answer[])(struct loop_call *) = {[ASKS_REVIEW] = ask_review,
+                                                             [ASKS_LEARNED] = answer_learned,
+                                                             [ASKS_UPSTREAM] = loop_call_ask_upstream,
+                                                             [ASKS_OWNER] = loop_call_find_owner};
+        struct loop_calls *all = arg;
         pthread_mutex_lock(&all->lock);
-        struct inquiry *q = all->box;
+        struct loop_call *q = all->box;
         all->box = NULL;
         all->end = &all->box;
         pthread_mutex_unlock(&all->lock);
-        for (struct inquiry *next; q; q = next) {
+        for (struct loop_call *next; q; q = next) {
                 next = q->next;
                 answer[q->what](q);
         }
@@ -294,74 +293,75 @@ static void ask_self(void *arg);
 /* Credentials may come to be another's, if hardly ever: it is asked again now and then. */
 static void told_self(void *arg, const char *user, const struct err *err)
 {
-        struct inquiries *all = arg;
+        struct loop_calls *all = arg;
         all->self = NULL;
         if (user)
-                server_set_own_user(all->controller->server, user);
+                server_set_own_user(all->server, user);
         else
                 log_debug("own user name not known yet", KV("error", err->text));
-        loop_timer_set(all->controller->loop, &all->self_again, user ? HOUR_MS : SELF_AGAIN_MS, ask_self, all);
+        loop_timer_set(all->o.loop, &all->self_again, user ? HOUR_MS : SELF_AGAIN_MS, ask_self, all);
 }
 
 static void ask_self(void *arg)
 {
-        struct inquiries *all = arg;
-        all->self = review_self_start(all->controller->client, told_self, all);
+        struct loop_calls *all = arg;
+        all->self = review_self_start(all->o.client, told_self, all);
 }
 
-void inquiries_begin(struct inquiries *all)
+void loop_calls_begin(struct loop_calls *all, struct server *server)
 {
+        all->server = server;
         ask_self(all);
 }
 
-struct inquiries *inquiries_new(struct controller *c)
+struct loop_calls *loop_calls_new(const struct loop_calls_options *o)
 {
-        struct inquiries *all = MEM_NEW(struct inquiries);
-        all->controller = c;
-        all->kin = owner_lookup_new(c->client, &c->cache);
+        struct loop_calls *all = MEM_NEW(struct loop_calls);
+        all->o = *o;
+        all->owners = owner_lookup_new(o->client, o->cache);
         all->end = &all->box;
         pthread_mutex_init(&all->lock, NULL);
         return all;
 }
 
-struct server_calls inquiries_calls(struct inquiries *all)
+struct server_calls loop_calls_table(struct loop_calls *all)
 {
         return (struct server_calls){
                 .review = on_review,
-                .recall = all->controller->options.replica ? NULL : on_recall,
-                .relay = all->controller->options.replica ? on_relay : NULL,
+                .recall = all->o.replica ? NULL : on_recall,
+                .relay = all->o.replica ? on_relay : NULL,
                 .find_owner = on_find_owner,
                 .admitted = on_admitted,
                 .trouble = on_trouble,
-                .renewed = inquiry_on_renewed,
+                .renewed = loop_call_on_renewed,
                 .arg = all,
         };
 }
 
-uint64_t inquiries_admitted(const struct inquiries *all, enum admission_result r)
+uint64_t loop_calls_admitted(const struct loop_calls *all, enum admission_result r)
 {
         return atomic_load(&all->admitted[r]);
 }
 
-void inquiries_free(struct inquiries *all)
+void loop_calls_free(struct loop_calls *all)
 {
         if (!all)
                 return;
-        loop_timer_stop(all->controller->loop, &all->self_again);
+        loop_timer_stop(all->o.loop, &all->self_again);
         if (all->self)
                 review_cancel(all->self);
-        owner_lookup_free(all->kin);
+        owner_lookup_free(all->owners);
         while (all->under_way) {
-                struct inquiry *q = all->under_way;
+                struct loop_call *q = all->under_way;
                 if (q->review)
                         review_cancel(q->review);
                 if (q->asked)
                         upstream_cancel(q->asked);
                 come_back(q);
         }
-        for (struct inquiry *q = all->box, *next; q; q = next) {
+        for (struct loop_call *q = all->box, *next; q; q = next) {
                 next = q->next;
-                inquiry_free(q);
+                loop_call_free(q);
         }
         pthread_mutex_destroy(&all->lock);
         mem_free(all);

@@ -1,13 +1,22 @@
-/*
- * What others may read of a pass: each plan becomes a row of the view that is published when the pass ends.
- */
+#include "serving/snapshot_from_plans.h"
+
 #include "cache/pod_canary.h"
 #include "cache/pod_namespace_targets.h"
-#include "controller_private.h"
+#include "plan/autoscaler_plan.h"
 #include "serving/snapshot_build.h"
 #include "serving/utilization.h"
 
 #include <string.h>
+
+struct snapshot_writer {
+        struct loop *loop;
+        struct cache *cache;
+        const struct live_settings *live;
+        struct clock_skew *skew;
+        struct report *report;
+        struct safety *safety;
+        struct snapshot *next; /* of the pass under way; NULL: nobody reads */
+};
 
 /* --- targets --- */
 
@@ -75,9 +84,9 @@ static struct snapshot_target *snapshot_row_of(struct snapshot *v, const struct 
         return to;
 }
 
-void snapshot_show_target(struct controller *c, const struct plan *p)
+void snapshot_show_target(struct snapshot_writer *w, const struct plan *p)
 {
-        struct snapshot *v = c->next_view;
+        struct snapshot *v = w->next;
         const struct target *t = p->target;
         const struct workload *wl = t->workload;
         if (!v)
@@ -114,47 +123,76 @@ void snapshot_show_target(struct controller *c, const struct plan *p)
         snapshot_add_target(v, to);
 }
 
-void snapshot_show_gone(struct controller *c, const struct target *t)
+void snapshot_show_gone(struct snapshot_writer *w, const struct target *t)
 {
-        if (c->next_view && t->published && t->published->known)
-                snapshot_add_published(c->next_view, t->published, snapshot_row_of(c->next_view, t), true);
+        if (w->next && t->published && t->published->known)
+                snapshot_add_published(w->next, t->published, snapshot_row_of(w->next, t), true);
 }
 
 /* --- a pass --- */
 
-void snapshot_begin(struct controller *c)
+void snapshot_begin(struct snapshot_writer *w, bool read)
 {
-        snapshot_drop(c->next_view);
-        c->next_view = c->server ? snapshot_new() : NULL;
-        if (c->next_view)
-                snapshot_add_profiles(&c->cache, c->next_view);
+        snapshot_drop(w->next);
+        w->next = read ? snapshot_new() : NULL;
+        if (w->next)
+                snapshot_add_profiles(w->cache, w->next);
 }
 
 /* An autoscaler takes a pod without a value for one not measured; an old value it would take for the present one. */
-static int64_t snapshot_fresh_ms(const struct controller *c)
+static int64_t snapshot_fresh_ms(const struct snapshot_writer *w)
 {
         enum { INTERVALS = 3, LEAST_MS = 2 * MINUTE_MS };
-        int64_t ms = INTERVALS * c->options.live.interval_ms;
+        int64_t ms = INTERVALS * w->live->interval_ms;
         return ms > LEAST_MS ? ms : LEAST_MS;
 }
 
-struct snapshot *snapshot_end(struct controller *c)
+struct snapshot *snapshot_end(struct snapshot_writer *w)
 {
-        struct snapshot *v = STEAL(&c->next_view);
+        struct snapshot *v = STEAL(&w->next);
         if (!v)
                 return snapshot_new();
-        snapshot_add_namespaces(&c->cache, v);
-        snapshot_add_hpas(&c->cache, v);
-        snapshot_add_utilization(&c->cache, (struct wall){clock_skew_earlier(c->skew)}, snapshot_fresh_ms(c), v);
-        snapshot_add_other_autoscalers(&c->cache, v);
-        v->at = loop_now(c->loop).wall;
-        v->apply_never = c->options.live.apply_never;
-        v->fuse_blown |= fuse_blown(c->safety) != NULL; /* a replica has read it already */
-        const struct usage_source *source = report_usage_source(c->report);
+        snapshot_add_namespaces(w->cache, v);
+        snapshot_add_hpas(w->cache, v);
+        snapshot_add_utilization(w->cache, (struct wall){clock_skew_earlier(w->skew)}, snapshot_fresh_ms(w), v);
+        snapshot_add_other_autoscalers(w->cache, v);
+        v->at = loop_now(w->loop).wall;
+        v->apply_never = w->live->apply_never;
+        v->fuse_blown |= fuse_blown(w->safety) != NULL; /* a replica has read it already */
+        const struct usage_source *source = report_usage_source(w->report);
         if (source->away) {
                 v->source_error = arena_text(&v->arena, text_of(source->error));
                 v->source_since_ms = source->since_ms;
         }
         snapshot_finish(v);
         return v;
+}
+
+const struct snapshot *snapshot_show_published(struct snapshot_writer *w, struct arena *scratch)
+{
+        if (w->next)
+                snapshot_add_recommendations(w->cache, scratch, w->next);
+        return w->next;
+}
+
+struct snapshot_writer *snapshot_writer_new(const struct snapshot_writer_options *o)
+{
+        struct snapshot_writer *w = MEM_NEW(struct snapshot_writer);
+        *w = (struct snapshot_writer){
+                .loop = o->loop,
+                .cache = o->cache,
+                .live = o->live,
+                .skew = o->skew,
+                .report = o->report,
+                .safety = o->safety,
+        };
+        return w;
+}
+
+void snapshot_writer_free(struct snapshot_writer *w)
+{
+        if (!w)
+                return;
+        snapshot_drop(w->next);
+        mem_free(w);
 }
