@@ -139,7 +139,9 @@ int64_t correct_scale(int64_t value, int thousandths, int64_t step);
  * counts: the rule itself (nothing to write), state, `RecommendOnly` (but for an orphan), `Paused`, `OptedOut`,
  * `OtherAutoscaler`, `HPAHold`, `Guard` (a state of Held that no other flag explains), `Fuse`, `Contested`, `Managed`,
  * `Immutable`, `Orphaned`, `BelowMinChange`, `Cooldown`, `Canary`, `OutsideWindow`, `Budget`, `RolloutBlocked`,
- * `Quota`. A static target is one for deploys: it holds by its own reason here.
+ * `Quota`. Of these, `Budget` and `Quota` are not gates here: what a change costs its budget, and whether a quota takes
+ * the pods of its rollout, are asked of a whole plan that all gates here let pass (plan/plan.h). A static target is one
+ * for deploys: it holds by its own reason here.
  *
  * The fuse, canaries, windows, budget and max_decrease_percent hold decreases only. An increase waits for minChange
  * and, in place of the cooldown, an hour since the last change; after a kill for neither. Where an HPA holds a resource
@@ -160,11 +162,9 @@ struct gate_facts {
         bool held;    /* by a person, on the Recommendation: holds as `Paused` */
         bool other_autoscaler; /* one that sets requests itself has this workload for its target */
         bool rollout_blocked;
-        bool no_room;      /* a ResourceQuota would refuse pods of the rollout */
         bool fuse_blown;   /* too many changes went wrong: no decrease */
         bool canary_waits; /* others are to be lowered first, and did not stand their watch time yet */
         bool window_open;
-        bool budget_left;
         int64_t changed_ms; /* when halflife last changed this workload; 0: never */
         bool after_kill;    /* a kill since then */
 

@@ -77,13 +77,17 @@ struct plan_facts {
         int64_t interval_ms;
         bool apply_never; /* the setting */
         bool source_away; /* usage cannot be read, or what holds a change cannot be seen */
-        bool budget_left;
-        bool fuse_blown; /* too many changes went wrong: nothing new */
+        bool fuse_blown;  /* too many changes went wrong: nothing new */
 };
 
-/* Decide about one target: reads the world and writes nothing (but its own plan, in the arena). The target has a
- * workload. */
-void reconcile(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
+/* Judge one target, which has a workload: reads the cache and writes nothing but its own plan, in the arena. What is
+ * asked of the whole plan may hold it then (plan_hold), and plan_finish says what comes of it. */
+void plan_judge(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret);
+void plan_finish(struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p);
+
+/* What a plan changes that all gates let pass is held: by `Budget` its decreases, by `Quota` all but the way back of a
+ * change that did harm. Not under OnDeploy, which starts nothing. */
+void plan_hold(struct plan *p, enum reason why);
 
 /* Kubernetes' effective request of the pod over one amount of each container: init containers and sidecars as the
  * scheduler counts. */
@@ -108,9 +112,9 @@ bool plan_counts(const struct plan_container *c);
 /* Would the template change for this resource, were it not held? */
 bool plan_wants_change(const struct plan_container *c, enum resource r);
 
-/* quota_plan.c: would every quota of its namespace take the pods of a rollout to what the plan writes now? Else
- * no_room. */
-bool quota_allows(struct cache *w, struct plan *p);
+/* quota_plan.c: where a quota of its namespace would not take the pods of a rollout to what the plan writes now, the
+ * plan is held by `Quota`; no_room says which. */
+void plan_ask_quota(struct cache *w, struct plan *p);
 /* How many pods a rollout of so many makes beside those that run. */
 int64_t rollout_surge(const struct workload *wl, int64_t replicas);
 

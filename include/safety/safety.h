@@ -78,6 +78,8 @@ const char *fuse_noted(void *arg, const char *uid, const char *note);
 /* --- budgets (budget.c) --- */
 
 bool budget_allows(const struct safety *safety, const struct plan *p);
+/* The last gate, asked of a plan that was judged: what it would change beyond the budget is held. */
+void budget_gate(const struct safety *safety, struct plan *p);
 /* Returns what it costs: millicores of request changed, over all replicas. */
 int64_t budget_spend(struct safety *safety, const struct plan *p);
 /* The change was refused: what it cost its profile (by key) is free again, from the next settle on. */

@@ -37,20 +37,16 @@ static struct plan_facts applier_facts_of(const struct applier *applier)
                 .interval_ms = applier->live->interval_ms,
                 .apply_never = applier->live->apply_never,
                 .source_away = report_usage_source(applier->report)->away || o->blind(o->arg) != NULL,
-                .budget_left = true,
                 .fuse_blown = fuse_blown(applier->safety) != NULL,
         };
 }
 
-/* The budget's word depends on what would be changed, so it is asked once that is known. */
 void decide(struct applier *applier, struct target *t, struct plan *ret)
 {
-        struct plan_facts facts = applier_facts_of(applier);
-        reconcile(applier->cache, t, &facts, &applier->plans, ret);
-        if (ret->apply && !budget_allows(applier->safety, ret)) {
-                facts.budget_left = false;
-                reconcile(applier->cache, t, &facts, &applier->plans, ret);
-        }
+        const struct plan_facts facts = applier_facts_of(applier);
+        plan_judge(applier->cache, t, &facts, &applier->plans, ret);
+        budget_gate(applier->safety, ret);
+        plan_finish(applier->cache, &facts, &applier->plans, ret);
 }
 
 void decide_end(struct applier *applier)

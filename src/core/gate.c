@@ -151,28 +151,15 @@ static enum reason by_window(const struct gate_facts *f, const struct move *m, s
         return is_decrease(m) && !f->window_open ? REASON_OUTSIDE_WINDOW : REASON_NONE;
 }
 
-static enum reason by_budget(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
-{
-        (void)v;
-        return is_decrease(m) && !f->budget_left ? REASON_BUDGET : REASON_NONE;
-}
-
 static enum reason by_rollout(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
 {
         (void)v;
         return f->rollout_blocked && !m->guarded ? REASON_ROLLOUT_BLOCKED : REASON_NONE;
 }
 
-static enum reason by_quota(const struct gate_facts *f, const struct move *m, struct gate_verdict *v)
-{
-        (void)v;
-        return f->no_room && !m->guarded ? REASON_QUOTA : REASON_NONE;
-}
-
 static gate_rule *const gates[] = {
-        by_rule,     by_state,  by_mode,    by_pause,   by_opt_out, by_autoscaler, by_hpa,
-        by_guard,    by_fuse,   by_contest, by_manager, by_kind,    by_orphan,     by_min_change,
-        by_cooldown, by_canary, by_window,  by_budget,  by_rollout, by_quota,
+        by_rule,    by_state,   by_mode, by_pause,  by_opt_out,    by_autoscaler, by_hpa,    by_guard,  by_fuse,
+        by_contest, by_manager, by_kind, by_orphan, by_min_change, by_cooldown,   by_canary, by_window, by_rollout,
 };
 
 bool gate_changed_enough(int64_t current, int64_t target, int percent)

@@ -62,3 +62,24 @@ bool plan_wants_change(const struct plan_container *c, enum resource r)
         const struct amount target = c->advice.of[r].target, current = c->facts.current[r];
         return plan_counts(c) && target.set && current.set && target.value != current.value;
 }
+
+/* The way back of a change that did harm is held by nothing that is asked of the plan; a budget is for decreases. */
+static bool plan_is_held_by(const struct plan *p, const struct plan_container *c, enum resource r, enum reason why)
+{
+        struct amount original = c->facts.original[r];
+        int64_t from = c->facts.current[r].set ? c->facts.current[r].value : original.value;
+        bool guarded = p->guarded && original.set && from < original.value;
+        return why == REASON_BUDGET ? c->advice.gate[r].value < from : !guarded;
+}
+
+void plan_hold(struct plan *p, enum reason why)
+{
+        p->apply = false;
+        for (int i = 0; i < p->containers; i++)
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        struct plan_container *c = &p->container[i];
+                        if (!c->advice.gate[r].hold && plan_is_held_by(p, c, r, why))
+                                c->advice.gate[r].hold = c->advice.reason[r] = why;
+                        p->apply |= !c->advice.gate[r].hold && c->role != ROLE_WHOLE;
+                }
+}

@@ -106,7 +106,7 @@ static void say_missing(const struct quota *q, enum quota_count c, __int128 adde
                  counted[c].name, quota_print(c, added, more));
 }
 
-bool quota_allows(struct cache *w, struct plan *p)
+static bool quota_allows(struct cache *w, struct plan *p)
 {
         const struct workload *wl = p->target->workload;
         const struct ns *ns = ns_get(w, text_of(p->target->ns));
@@ -123,4 +123,10 @@ bool quota_allows(struct cache *w, struct plan *p)
                         return false;
                 }
         return true;
+}
+
+void plan_ask_quota(struct cache *w, struct plan *p)
+{
+        if (p->apply && !in_place(p->target) && !quota_allows(w, p))
+                plan_hold(p, REASON_QUOTA);
 }

@@ -412,10 +412,8 @@ static void reconcile_judge(struct cache *w, struct plan *plan, const struct ran
                                 .guarded = plan->guarded,
                                 .other_autoscaler = wl->rival != NULL,
                                 .rollout_blocked = plan->blocked[0] != '\0' && !in_place(t),
-                                .no_room = plan->no_room[0] != '\0' && !in_place(t),
                                 .canary_waits = t->waits,
                                 .window_open = !t->profile || t->profile->window_open,
-                                .budget_left = f->budget_left,
                                 .fuse_blown = f->fuse_blown,
                                 .changed_ms = t->apply_state.changed_ms,
                                 .after_kill = t->kill_ms && t->kill_ms >= whole_second(t->apply_state.changed_ms),
@@ -448,7 +446,7 @@ static void reconcile_judge(struct cache *w, struct plan *plan, const struct ran
 
 /* --- the whole --- */
 
-void reconcile(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
+void plan_judge(struct cache *w, struct target *t, const struct plan_facts *f, struct arena *a, struct plan *ret)
 {
         assert(t->workload);
         *ret = (struct plan){.target = t, .now = f->now.wall};
@@ -470,9 +468,15 @@ void reconcile(struct cache *w, struct target *t, const struct plan_facts *f, st
         if (ret->contested || ret->orphaned || ret->held || ret->guarded)
                 ret->state = STATE_HELD;
         reconcile_judge(w, ret, &range, f, a);
-        if (ret->apply && !in_place(t) && !quota_allows(w, ret))
-                reconcile_judge(w, ret, &range, f, a);
-        scaling_targets(ret, &range, f, a);
-        resize_survey(w, f, ret);
-        conditions_say(ret);
+        plan_ask_quota(w, ret);
+}
+
+void plan_finish(struct cache *w, const struct plan_facts *f, struct arena *a, struct plan *p)
+{
+        struct range_facts range = {0};
+        if (p->target->dimension != DIMENSION_NAMESPACE)
+                range_facts(w, p->target->ns, &range);
+        scaling_targets(p, &range, f, a);
+        resize_survey(w, f, p);
+        conditions_say(p);
 }

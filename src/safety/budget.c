@@ -125,6 +125,14 @@ bool budget_allows(const struct safety *safety, const struct plan *p)
         return profile->spec->budget_workloads == 0 || profile->rolling < profile->spec->budget_workloads;
 }
 
+void budget_gate(const struct safety *safety, struct plan *p)
+{
+        if (!p->apply || budget_allows(safety, p))
+                return;
+        plan_hold(p, REASON_BUDGET);
+        plan_ask_quota(safety->cache, p); /* what is left goes up, and makes no room any more */
+}
+
 /* The ledger has one entry a minute and profile, as of its latest change: an hour of many changes stays short. */
 static struct spending *budget_entry_of(struct safety *safety, const char *profile, int64_t at_ms)
 {

@@ -167,8 +167,9 @@ static void test_rows(void **state)
                         t->apply_state.changed_ms = set_ms;
                         target_set_applied(&w, t, mem_string(rows[i].set), true);
                 }
-                struct plan_facts facts = {.now = now_of(), .interval_ms = 1000, .budget_left = true};
-                reconcile(&w, t, &facts, &a, &plan);
+                struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                plan_finish(&w, &facts, &a, &plan);
                 check(&rows[i], &plan);
                 arena_release(&a);
                 cache_release(&w);
@@ -199,8 +200,9 @@ static void test_beside_a_vpa(void **state)
         learn(t);
         t->apply_state.changed_ms = set_ms;
         target_set_applied(&w, t, mem_string(SET), true);
-        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000, .budget_left = true};
-        reconcile(&w, t, &facts, &a, &plan);
+        struct plan_facts facts = {.now = now_of(), .interval_ms = 1000};
+        plan_judge(&w, t, &facts, &a, &plan);
+        plan_finish(&w, &facts, &a, &plan);
         check(&behind, &plan);
         assert_non_null(plan_condition(&plan, "OtherAutoscaler"));
         arena_release(&a);
@@ -293,7 +295,8 @@ static void test_who_is_raised_comes_first(void **state)
         struct pod *up = map_get(&w.pods, TEXT("web/db-1"));
         pod_resizing(up)->raising[CPU].to = 600;
         struct plan_facts facts = {.now = now_of(), .interval_ms = 1000}; /* no budget, no window */
-        reconcile(&w, t, &facts, &a, &plan);
+        plan_judge(&w, t, &facts, &a, &plan);
+        plan_finish(&w, &facts, &a, &plan);
         assert_ptr_equal(plan.resize.next, up);
         assert_true(plan.resize.raises);
         bool other = false;
@@ -329,7 +332,8 @@ static void test_what_is_still_used_stays(void **state)
                 bool other = false;
                 pod_resizing(p)->raising[CPU].sampled = true;
                 pod_resizing(p)->raising[CPU].used = row[i].used;
-                reconcile(&w, t, &facts, &a, &plan);
+                plan_judge(&w, t, &facts, &a, &plan);
+                plan_finish(&w, &facts, &a, &plan);
                 assert_int_equal(resize_want(&plan, &plan.container[0], p, 0, CPU, &other).value, row[i].want);
                 assert_false(other);
         }

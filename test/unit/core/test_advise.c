@@ -26,11 +26,12 @@ static void scene_init(struct scene *s)
         resource_policy_defaults(MEMORY, &s->policy[MEMORY]);
         s->policy[MEMORY].enabled = true;
         apply_policy_defaults(APPLY_ROLLOUT, &s->apply);
-        s->facts.workload = (struct gate_facts){.now = {INT64_C(1800000000000)},
-                                                .apply = &s->apply,
-                                                .state = STATE_READY,
-                                                .window_open = true,
-                                                .budget_left = true};
+        s->facts.workload = (struct gate_facts){
+                .now = {INT64_C(1800000000000)},
+                .apply = &s->apply,
+                .state = STATE_READY,
+                .window_open = true,
+        };
         for (int i = 0; i < 2; i++)
                 s->c[i] = (struct advise_container){
                         .policy = s->policy,
@@ -290,7 +291,7 @@ static void test_deploy_holds(void **state)
         }
 }
 
-/* What does not count at a deploy: cooldown, window, budget, rollout, managed, immutable, maxDecreasePercent. */
+/* What does not count at a deploy: cooldown, window, rollout, managed, immutable, maxDecreasePercent. */
 static void test_deploy_ignores_rollout_gates(void **state)
 {
         (void)state;
@@ -299,7 +300,7 @@ static void test_deploy_ignores_rollout_gates(void **state)
         scene_init(&s);
         learn(&s.c[0], STATE_READY, 100);
         struct gate_facts *w = &s.facts.workload;
-        w->window_open = w->budget_left = false;
+        w->window_open = false;
         w->rollout_blocked = w->managed = w->immutable = w->source_away = true;
         w->changed_ms = w->now.ms - 1;
         assert_true(advise_deploy(&s.facts, s.c, 1, &d));

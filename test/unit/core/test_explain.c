@@ -422,7 +422,6 @@ static struct gate_facts open_facts(const struct apply_policy *p)
                 .apply = p,
                 .state = STATE_READY,
                 .window_open = true,
-                .budget_left = true,
                 .current = YES(1000),
                 .original = YES(2000),
                 .target = YES(500),
@@ -452,17 +451,17 @@ static void test_gates_are_found(void **state)
                 f.fuse_blown = g == GATE_FUSE;
                 f.canary_waits = g == GATE_CANARY;
                 f.window_open = g != GATE_WINDOW;
-                f.budget_left = g != GATE_BUDGET;
                 f.rollout_blocked = g == GATE_ROLLOUT;
                 f.hpa_holds = g == GATE_HPA;
                 f.other_autoscaler = g == GATE_AUTOSCALER;
-                f.no_room = g == GATE_QUOTA;
                 if (g == GATE_MIN_CHANGE)
                         f.target = YES(999);
                 if (g == GATE_HPA)
                         f.current = f.original;
                 struct gate_verdict v;
                 gate(&f, &v);
+                if (g == GATE_BUDGET || g == GATE_QUOTA) /* asked of the whole plan */
+                        v.hold = g == GATE_BUDGET ? REASON_BUDGET : REASON_QUOTA;
                 enum reason shown = v.hold ? v.hold : f.rule;
                 enum gate got = gate_of_reason(shown, f.rule, f.current.value == f.target.value);
                 if (got != g)

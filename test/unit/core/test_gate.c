@@ -26,7 +26,6 @@ static struct gate_facts open_facts(const struct apply_policy *p)
                                    .apply = p,
                                    .state = STATE_READY,
                                    .window_open = true,
-                                   .budget_left = true,
                                    .resource = CPU,
                                    .current = YES(1000),
                                    .original = YES(1000),
@@ -48,10 +47,6 @@ static void expect(const char *name, const struct gate_facts *f, enum reason hol
 static void close_rollout(struct gate_facts *f)
 {
         f->rollout_blocked = true;
-}
-static void close_budget(struct gate_facts *f)
-{
-        f->budget_left = false;
 }
 static void close_window(struct gate_facts *f)
 {
@@ -76,10 +71,6 @@ static void close_in_place_only(struct gate_facts *f)
 static void close_immutable(struct gate_facts *f)
 {
         f->immutable = true;
-}
-static void close_quota(struct gate_facts *f)
-{
-        f->no_room = true;
 }
 static void close_pod_request(struct gate_facts *f)
 {
@@ -133,9 +124,7 @@ static void test_order(void **state)
                 void (*close)(struct gate_facts *f);
                 enum reason want;
         } door[] = {
-                {close_quota, REASON_QUOTA},
                 {close_rollout, REASON_ROLLOUT_BLOCKED},
-                {close_budget, REASON_BUDGET},
                 {close_window, REASON_OUTSIDE_WINDOW},
                 {close_canary, REASON_CANARY},
                 {close_cooldown, REASON_COOLDOWN},
@@ -226,7 +215,6 @@ static void test_guarded(void **state)
                 {"nothing else", {.guarded = true}, REASON_NONE},
                 {"usage is away", {.source_away = true}, REASON_NONE},
                 {"the rollout is blocked", {.rollout_blocked = true}, REASON_NONE},
-                {"the quota has no room", {.no_room = true}, REASON_NONE},
                 {"an autoscaler goes by it", {.hpa_holds = true}, REASON_NONE},
                 {"an autoscaler's target cannot be moved", {.hpa_stands = true}, REASON_HPA_HOLD},
                 {"paused", {.paused = true}, REASON_PAUSED},
@@ -248,7 +236,7 @@ static void test_guarded(void **state)
                 f.rule = REASON_LOWERED;
                 f.state = STATE_HELD;
                 f.guarded = true;
-                f.changed_ms = open.now.ms - 1; /* neither window, budget nor cooldown */
+                f.changed_ms = open.now.ms - 1; /* neither window nor cooldown */
                 f.current = (struct amount){true, NOW_600};
                 f.target = (struct amount){true, 500};
                 f.original = (struct amount){true, ORIGINAL};
@@ -362,13 +350,13 @@ static void test_never_changed(void **state)
         expect("just now", &f, REASON_COOLDOWN, 600);
 }
 
-static void test_increases_pass_window_and_budget(void **state)
+static void test_increases_pass_the_window(void **state)
 {
         (void)state;
         struct apply_policy p = rollout();
         struct gate_facts f = open_facts(&p);
         f.current = YES(100);
-        f.window_open = f.budget_left = false;
+        f.window_open = false;
         f.canary_waits = f.fuse_blown = true;
         expect("increase", &f, REASON_NONE, 600);
         f.rollout_blocked = true;
@@ -429,7 +417,7 @@ static void test_hpa_puts_the_original_back(void **state)
         f.hpa_holds = true;
         f.current = YES(600);
         f.changed_ms = noon.ms - 1;
-        f.window_open = f.budget_left = false;
+        f.window_open = false;
         expect("where the target stands already", &f, REASON_NONE, 1000);
         f.current = YES(999);
         expect("however little is missing", &f, REASON_NONE, 1000);
@@ -624,7 +612,7 @@ int main(void)
                 cmocka_unit_test(test_current_absent_is_the_original),
                 cmocka_unit_test(test_cooldown),
                 cmocka_unit_test(test_never_changed),
-                cmocka_unit_test(test_increases_pass_window_and_budget),
+                cmocka_unit_test(test_increases_pass_the_window),
                 cmocka_unit_test(test_deploys_wait_for_canaries),
                 cmocka_unit_test(test_hpa_puts_the_original_back),
                 cmocka_unit_test(test_hpa_stands),

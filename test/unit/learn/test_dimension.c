@@ -335,9 +335,10 @@ static void test_namespace_gaps(void **state)
 
 static const struct plan_container *plan_of(struct rig *c, const char *key, const char *container, struct plan *plan)
 {
-        struct plan_facts f = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS, .budget_left = true};
+        struct plan_facts f = {.now = loop_now(c->loop), .interval_ms = MINUTE_MS};
         arena_reset(&c->plans);
-        reconcile(&c->cache, target_of(c, key), &f, &c->plans, plan);
+        plan_judge(&c->cache, target_of(c, key), &f, &c->plans, plan);
+        plan_finish(&c->cache, &f, &c->plans, plan);
         for (int i = 0; i < plan->containers; i++)
                 if (strcmp(plan->container[i].name, container) == 0)
                         return &plan->container[i];

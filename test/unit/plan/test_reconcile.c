@@ -724,8 +724,9 @@ static void test_rows(void **state)
                 }
                 t->apply_state.changed_ms = r->changed_ms ? now.wall.ms - r->changed_ms : 0;
                 t->kill_ms = r->killed_ms ? now.wall.ms - r->killed_ms : 0;
-                struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
-                reconcile(&w, t, &facts, &a, &plan);
+                struct plan_facts facts = {.now = now, .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                plan_finish(&w, &facts, &a, &plan);
                 check(r, &plan);
                 arena_release(&a);
                 cache_release(&w);
@@ -796,8 +797,9 @@ static void test_injected_and_guaranteed(void **state)
                 struct target *t = target_get(&w, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
                 t->profile->window_open = true;
                 learn(t, SAMPLES);
-                struct plan_facts facts = {.now = now, .interval_ms = 1000, .budget_left = true};
-                reconcile(&w, t, &facts, &a, &plan);
+                struct plan_facts facts = {.now = now, .interval_ms = 1000};
+                plan_judge(&w, t, &facts, &a, &plan);
+                plan_finish(&w, &facts, &a, &plan);
                 const struct advice *app = &plan.container[0].advice;
                 if (app->of[CPU].target.value != injected[i].target ||
                     strcmp(reason_name(app->reason[CPU]), injected[i].reason) != 0)

@@ -27,7 +27,7 @@ static int set_up(void **state)
         f->workload = (struct workload){.kind = &f->kind, .replicas = 2};
         f->profile.key = mem_string("/shared");
         f->profile.spec = &f->spec;
-        f->target = (struct target){.workload = &f->workload, .profile = &f->profile};
+        f->target = (struct target){.ns = "shop", .workload = &f->workload, .profile = &f->profile};
         f->container.facts.current[CPU] = (struct amount){true, 1000};
         f->container.advice.gate[CPU] = (struct gate_verdict){.value = 600};
         f->container.advice.gate[MEMORY].hold = REASON_MEMORY_OFF;
@@ -132,6 +132,39 @@ static void test_spent_in_the_future(void **state)
         assert_true(f->c.safety->spent[0].at_ms <= loop_now(f->c.loop).wall.ms);
 }
 
+/* What falls is held; what rises is not, and goes on by itself. */
+static void test_it_holds_decreases(void **state)
+{
+        struct fixture *f = *state;
+        static const struct {
+                const char *what;
+                int64_t spent; /* before */
+                enum reason memory;
+                enum reason want[RESOURCES];
+                bool applies;
+        } row[] = {
+                {"there is enough", 0, REASON_MEMORY_OFF, {REASON_NONE, REASON_MEMORY_OFF}, true},
+                {"it is used up", 1000, REASON_MEMORY_OFF, {REASON_BUDGET, REASON_MEMORY_OFF}, false},
+                {"memory rises beside", 1000, REASON_NONE, {REASON_BUDGET, REASON_NONE}, true},
+                {"memory is held by another gate", 1000, REASON_COOLDOWN, {REASON_BUDGET, REASON_COOLDOWN}, false},
+        };
+        f->kind = (struct watched_kind){.group = "apps", .kind = "Deployment"};
+        f->c.live.budget_cores_per_hour = 1000;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct plan_container *c = &f->container;
+                f->c.safety->spent_millicores = row[i].spent;
+                f->plan.apply = true;
+                c->advice.gate[CPU] = (struct gate_verdict){.value = 600};
+                c->facts.current[MEMORY] = (struct amount){true, 100};
+                c->advice.gate[MEMORY] = (struct gate_verdict){.hold = row[i].memory, .value = 200};
+                budget_gate(f->c.safety, &f->plan);
+                if (c->advice.gate[CPU].hold != row[i].want[CPU] ||
+                    c->advice.gate[MEMORY].hold != row[i].want[MEMORY] || f->plan.apply != row[i].applies)
+                        fail_msg("%s: '%s', '%s'", row[i].what, reason_name(c->advice.gate[CPU].hold),
+                                 reason_name(c->advice.gate[MEMORY].hold));
+        }
+}
+
 int main(void)
 {
 #define TEST(t) cmocka_unit_test_setup_teardown(t, set_up, tear_down)
@@ -142,6 +175,7 @@ int main(void)
                 TEST(test_a_cron_job_rolls_nothing),
                 TEST(test_spent_in_the_future),
                 TEST(test_a_patch_under_way_counts),
+                TEST(test_it_holds_decreases),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,58 @@
+/* What is asked of a whole plan once its gates let it pass. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+/* after its needs */
+#include <cmocka.h>
+
+#include "plan/plan.h"
+
+#define YES(n) ((struct amount){true, n})
+
+static const struct {
+        const char *what;
+        enum reason why;
+        bool guarded;
+        struct amount original, current;
+        int64_t to;
+        enum reason want;
+} row[] = {
+        {"a decrease costs", REASON_BUDGET, false, YES(1000), YES(1000), 600, REASON_BUDGET},
+        {"of what only the original tells", REASON_BUDGET, false, YES(1000), {0}, 600, REASON_BUDGET},
+        {"an increase does not", REASON_BUDGET, false, YES(1000), YES(600), 800, REASON_NONE},
+        {"nor does the way back", REASON_BUDGET, true, YES(1000), YES(600), 1000, REASON_NONE},
+        {"a decrease makes pods", REASON_QUOTA, false, YES(1000), YES(1000), 600, REASON_QUOTA},
+        {"so does an increase", REASON_QUOTA, false, YES(1000), YES(600), 800, REASON_QUOTA},
+        {"the way back waits for no room", REASON_QUOTA, true, YES(1000), YES(600), 1000, REASON_NONE},
+        {"but for what was not lowered", REASON_QUOTA, true, YES(1000), YES(1000), 600, REASON_QUOTA},
+        {"nor for what nobody asked for", REASON_QUOTA, true, {0}, YES(600), 700, REASON_QUOTA},
+};
+
+static void test_held(void **state)
+{
+        (void)state;
+        for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+                struct plan_container c[2] = {0};
+                struct plan p = {.container = c, .containers = 2, .guarded = row[i].guarded, .apply = true};
+                c[0].facts.original[CPU] = row[i].original;
+                c[0].facts.current[CPU] = row[i].current;
+                c[0].advice.gate[CPU].value = row[i].to;
+                c[0].advice.reason[CPU] = REASON_LOWERED;
+                c[0].advice.gate[MEMORY].hold = c[1].advice.gate[CPU].hold = REASON_PAUSED;
+                c[1].role = ROLE_WHOLE; /* it is written by nobody */
+                c[1].advice.gate[MEMORY].value = 100;
+                plan_hold(&p, row[i].why);
+                enum reason shown = row[i].want ? row[i].want : REASON_LOWERED;
+                if (c[0].advice.gate[CPU].hold != row[i].want || c[0].advice.reason[CPU] != shown)
+                        fail_msg("%s: '%s'", row[i].what, reason_name(c[0].advice.gate[CPU].hold));
+                assert_int_equal(c[0].advice.gate[MEMORY].hold, REASON_PAUSED);
+                assert_int_equal(p.apply, row[i].want == REASON_NONE);
+        }
+}
+
+int main(void)
+{
+        const struct CMUnitTest tests[] = {cmocka_unit_test(test_held)};
+        return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
+}
