@@ -38,4 +38,13 @@ const char *intern_text(struct intern *in, struct text t); /* NUL-terminated; on
 const char *intern_keep(const char *s);                    /* of an interned string: one more, without a look-up */
 void intern_drop(struct intern *in, const char *s);        /* NULL is fine */
 
+/* The next value of a map, NULL at the end: for (size_t at = 0; (v = map_each(&m, &at));). The entry just seen may be
+ * dropped. */
+static inline void *map_each(const struct map *m, size_t *at)
+{
+        struct text key;
+        void *value;
+        return map_next(m, at, &key, &value) ? value : NULL;
+}
+
 #endif

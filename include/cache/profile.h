@@ -13,7 +13,10 @@
 #include "objects/profile_read.h"
 #include "snapshot/snapshot.h"
 
+struct cache;
 struct target;
+struct watched_kind;
+struct workload;
 
 struct profile {
         char *key;      /* "ns/name", or "/name" of a ClusterProfile */
@@ -46,5 +49,28 @@ struct profile {
         bool refused;     /* the last write was */
         int64_t retry_ms; /* no write before that */
 };
+
+int profile_upsert(struct cache *w, bool cluster, struct text json, uint32_t epoch, struct err *err);
+void profile_remove(struct cache *w, bool cluster, struct text json);
+void profile_swept(struct cache *w, bool cluster, uint32_t epoch);
+void profiles_release(struct cache *w);
+/* Profiles: the one that wins, counting those it beats; NULL: none matches. by: whoever runs the template in the place
+ * of the workload asked about, which a profile may name as well; NULL: itself. */
+void profiles_read_zones(struct cache *w); /* time zones afresh: tzdata may have come, or changed */
+struct profile *profile_choose(struct cache *w, const struct profile_subject *s, const struct watched_kind *by,
+                               bool count);
+/* Which profiles' windows are open now. Once an hour, and after forget_zones, time zones are read afresh. */
+void windows_settle(struct cache *w, struct now now);
+void windows_forget_zones(struct cache *w, struct mono now);
+/* A workload as one asked about; what is no target of its own has no labels. */
+struct profile_subject profile_subject_of(struct cache *w, const struct workload *wl, enum dimension d);
+/* Is the profile that its Recommendation names there, but not to be read? Then nothing is taken away meanwhile. */
+bool profile_unread(const struct cache *w, const struct target *t);
+/* One that cluster profiles reach only by its name. */
+bool profile_system_namespace(const struct cache *w, const char *ns);
+static inline const char *profile_kind(const struct profile *p)
+{
+        return p->ns ? "Profile" : "ClusterProfile";
+}
 
 #endif

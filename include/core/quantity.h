@@ -33,4 +33,11 @@ int quantity_canonical(const char *s, size_t len, char out[static QUANTITY_TEXT_
 char *quantity_print_cpu(int64_t milli, char out[static QUANTITY_TEXT_MAX]);
 char *quantity_print_memory(int64_t bytes, char out[static QUANTITY_TEXT_MAX]);
 
+/* Sums of what a cluster asks for: held within what the type can say. */
+static inline int64_t add_saturated(int64_t a, int64_t b)
+{
+        int64_t sum;
+        return __builtin_add_overflow(a, b, &sum) ? (a > 0 ? INT64_MAX : INT64_MIN) : sum;
+}
+
 #endif

@@ -2,8 +2,6 @@
 
 #include "cache/pod_namespace_targets.h"
 
-#include <string.h>
-
 void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
 {
         *w = (struct cache){.names = intern_new(), .field_manager = field_manager, .own_ns = own_ns, .changed = true};
@@ -17,327 +15,20 @@ void cache_init(struct cache *w, const char *field_manager, const char *own_ns)
         dimension_init(w);
 }
 
-/* --- small shared parts ---------------------------------------------------------------------------------------------
- */
-
-uint64_t digest_bytes(uint64_t seed, const void *p, size_t len)
+void cache_relink(struct cache *w, struct now now)
 {
-        const unsigned char *byte = p; /* FNV-1a: equal inputs of ours are compared, no stranger gains by a collision */
-        uint64_t hash = seed ? seed : UINT64_C(14695981039346656037);
-        for (size_t i = 0; i < len; i++)
-                hash = (hash ^ byte[i]) * UINT64_C(1099511628211);
-        return hash;
+        if (!w->changed)
+                return; /* all links stand */
+        workloads_settle(w);
+        pods_settle(w);
+        autoscalers_settle(w);
+        other_autoscalers_relink(w);
+        targets_link(w, now);
+        w->changed = false;
 }
-
-void amount_put(json_t *to, const char *key, enum resource r, struct amount a)
-{
-        char text[QUANTITY_TEXT_MAX];
-        if (a.set)
-                json_object_set_new(to, key, json_string(amount_print(r, a.value, text)));
-}
-
-int64_t time_kept(const json_t *o, const char *key)
-{
-        static const int64_t most = INT64_C(253402300799999);
-        int64_t ms = (int64_t)json_integer_value(json_object_get(o, key));
-        return ms < 0 ? 0 : ms > most ? most : ms;
-}
-
-void labels_release(struct labels *l)
-{
-        mem_free(l->pair);
-        *l = (struct labels){0};
-}
-
-void labels_set(struct labels *l, const struct label_pair *pair, size_t count)
-{
-        size_t bytes = 0;
-        for (size_t i = 0; i < count; i++)
-                bytes += pair[i].key.len + pair[i].value.len;
-        struct label_pair *copy = count ? mem_new(count * sizeof *copy + bytes) : NULL;
-        char *at = copy ? (char *)(copy + count) : NULL;
-        for (size_t i = 0; i < count; i++) {
-                copy[i] = (struct label_pair){{at, pair[i].key.len}, {at + pair[i].key.len, pair[i].value.len}};
-                memcpy(at, pair[i].key.p, pair[i].key.len);
-                at += pair[i].key.len;
-                if (pair[i].value.len)
-                        memcpy(at, pair[i].value.p, pair[i].value.len);
-                at += pair[i].value.len;
-        }
-        mem_free(l->pair);
-        *l = (struct labels){copy, count};
-}
-
-void key_split(struct text api_version, struct text *ret_group, struct text *ret_version)
-{
-        const char *slash = api_version.len ? memchr(api_version.p, '/', api_version.len) : NULL;
-        if (!slash) {
-                *ret_group = (struct text){"", 0};
-                *ret_version = api_version;
-                return;
-        }
-        size_t len = (size_t)(slash - api_version.p);
-        *ret_group = (struct text){api_version.p, len};
-        *ret_version = (struct text){slash + 1, api_version.len - len - 1};
-}
-
-struct watched_kind *kind_watched(struct cache *w, struct text group, struct text kind)
-{
-        for (struct watched_kind *k = w->kinds; k; k = k->next)
-                if (text_is(group, k->group) && text_is(kind, k->kind))
-                        return k;
-        struct watched_kind *k = MEM_NEW(struct watched_kind);
-        k->group = intern_text(w->names, group);
-        k->kind = intern_text(w->names, kind);
-        k->template_path = "/spec/template";
-        k->next = w->kinds;
-        w->kinds = k;
-        return k;
-}
-
-/* --- namespaces --- */
-
-struct ns *ns_get(struct cache *w, struct text name)
-{
-        struct ns *ns = map_get(&w->namespaces, name);
-        if (ns)
-                return ns;
-        ns = MEM_NEW(struct ns);
-        ns->name = intern_text(w->names, name);
-        map_put(&w->namespaces, text_of(ns->name), ns);
-        return ns;
-}
-
-int ns_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
-{
-        struct object_view view;
-        int rc = decode_object(json, &w->scratch, &view, err);
-        if (rc == 0) {
-                struct ns *ns = ns_get(w, view.name);
-                struct label_pair *pair = arena_new(&w->scratch, sizeof *pair * (size_t)(view.labels + 1));
-                for (int i = 0; i < view.labels; i++)
-                        pair[i] = (struct label_pair){view.label[i].key, view.label[i].value};
-                labels_set(&ns->labels, pair, (size_t)view.labels);
-                ns->apply_never = view.annotation.apply.len > 0;
-                ns->going = view.deleted.ms != 0;
-                ns->known = true;
-                ns->epoch = epoch;
-                w->changed = true;
-        }
-        arena_reset(&w->scratch);
-        return rc;
-}
-
-/* The entry stays while pods, targets and others are of it: they share its name. */
-static void ns_forget(struct cache *w, struct ns *ns)
-{
-        labels_release(&ns->labels);
-        ns->known = ns->apply_never = ns->going = false;
-        w->changed = true;
-        w->ns_gone = true;
-}
-
-void ns_remove(struct cache *w, struct text json)
-{
-        struct object_view view;
-        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                struct ns *ns = map_get(&w->namespaces, view.name);
-                if (ns)
-                        ns_forget(w, ns);
-        }
-        arena_reset(&w->scratch);
-}
-
-void ns_swept(struct cache *w, uint32_t epoch)
-{
-        struct ns *ns;
-        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                if (ns->known && ns->epoch != epoch)
-                        ns_forget(w, ns);
-}
-
-/* --- LimitRanges --- */
-
-static struct limit_range *range_take(struct ns *ns, struct text name)
-{
-        for (struct limit_range **at = &ns->ranges; *at; at = &(*at)->next) {
-                struct limit_range *r = *at;
-                if (text_is(name, r->name)) {
-                        *at = r->next;
-                        return r;
-                }
-        }
-        return NULL;
-}
-
-static void range_free(struct limit_range *r)
-{
-        if (r)
-                mem_free(r->name);
-        mem_free(r);
-}
-
-static void range_read(const struct limit_range_view *view, struct range_facts *ret)
-{
-        for (enum resource r = CPU; r < RESOURCES; r++) {
-                ret->default_request[r] = view->default_request[r];
-                ret->default_limit[r] = view->default_limit[r];
-                ret->min[r] = view->min[r];
-                ret->ratio[r] = view->ratio[r];
-                ret->pod_min[r] = view->pod_min[r];
-                ret->pod_ratio[r] = view->pod_ratio[r];
-        }
-}
-
-int range_upsert(struct cache *w, struct text json, uint32_t epoch, struct err *err)
-{
-        struct limit_range_view view;
-        int rc = decode_limit_range(json, &w->scratch, &view, err);
-        if (rc == 0) {
-                struct ns *ns = ns_get(w, view.meta.ns);
-                range_free(range_take(ns, view.meta.name));
-                struct limit_range *r = MEM_NEW(struct limit_range);
-                r->name = mem_string_n(view.meta.name.p, view.meta.name.len);
-                r->epoch = epoch;
-                range_read(&view, &r->says);
-                r->next = ns->ranges;
-                ns->ranges = r;
-                w->changed = true;
-        }
-        arena_reset(&w->scratch);
-        return rc;
-}
-
-void range_remove(struct cache *w, struct text json)
-{
-        struct object_view view;
-        if (decode_object(json, &w->scratch, &view, NULL) == 0) {
-                range_free(range_take(ns_get(w, view.ns), view.name));
-                w->changed = true;
-        }
-        arena_reset(&w->scratch);
-}
-
-void range_swept(struct cache *w, uint32_t epoch)
-{
-        struct ns *ns;
-        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                for (struct limit_range **link = &ns->ranges; *link;) {
-                        struct limit_range *r = *link;
-                        if (r->epoch == epoch) {
-                                link = &r->next;
-                                continue;
-                        }
-                        *link = r->next;
-                        range_free(r);
-                        w->changed = true;
-                }
-}
-
-static void keep_larger(struct amount *a, struct amount b)
-{
-        if (b.set && (!a->set || b.value > a->value))
-                *a = b;
-}
-
-static void keep_smaller(struct amount *a, struct amount b)
-{
-        if (b.set && (!a->set || b.value < a->value))
-                *a = b;
-}
-
-void range_facts(struct cache *w, const char *name, struct range_facts *ret)
-{
-        *ret = (struct range_facts){0};
-        const struct ns *ns = map_get(&w->namespaces, text_of(name));
-        for (const struct limit_range *r = ns ? ns->ranges : NULL; r; r = r->next)
-                for (int i = 0; i < RESOURCES; i++) {
-                        keep_larger(&ret->min[i], r->says.min[i]);
-                        keep_smaller(&ret->ratio[i], r->says.ratio[i]);
-                        keep_larger(&ret->pod_min[i], r->says.pod_min[i]);
-                        keep_smaller(&ret->pod_ratio[i], r->says.pod_ratio[i]);
-                        keep_larger(&ret->default_request[i], r->says.default_request[i]);
-                        keep_larger(&ret->default_limit[i], r->says.default_limit[i]);
-                }
-}
-
-/* --- namespaces that are gone --- */
-
-bool namespace_going(const struct cache *w, const char *name)
-{
-        const struct ns *ns = map_get(&w->namespaces, text_of(name));
-        return ns && ns->going;
-}
-
-static void ns_use(struct cache *w, const char *name)
-{
-        struct ns *ns = name ? map_get(&w->namespaces, text_of(name)) : NULL;
-        if (ns)
-                ns->used = true;
-}
-
-static void ns_free(struct cache *w, struct ns *ns)
-{
-        while (ns->ranges)
-                range_free(range_take(ns, text_of(ns->ranges->name)));
-        quotas_release(w, ns);
-        labels_release(&ns->labels);
-        intern_drop(w->names, ns->name);
-        mem_free(ns);
-}
-
-void namespaces_sweep(struct cache *w)
-{
-        const struct workload *wl;
-        const struct profile *profile;
-        const struct target *t;
-        const struct autoscaler *h;
-        const struct other_autoscaler *rival;
-        const struct pod *p;
-        struct ns *ns;
-        if (!w->ns_gone)
-                return;
-        w->ns_gone = false;
-        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                ns->used = ns->known || ns->ranges || ns->quotas;
-        for (size_t at = 0; (p = map_each(&w->pods, &at));)
-                ns_use(w, p->ns);
-        for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
-                ns_use(w, wl->ns);
-        for (wl = w->gone; wl; wl = wl->next_gone)
-                ns_use(w, wl->ns);
-        for (size_t at = 0; (t = map_each(&w->targets, &at));)
-                ns_use(w, t->ns);
-        for (size_t at = 0; (h = map_each(&w->autoscalers, &at));)
-                ns_use(w, h->ns);
-        for (size_t at = 0; (rival = map_each(&w->other_autoscalers, &at));)
-                ns_use(w, rival->ns);
-        for (size_t at = 0; (profile = map_each(&w->profiles, &at));)
-                ns_use(w, profile->ns);
-        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                if (!ns->used) {
-                        map_drop(&w->namespaces, text_of(ns->name));
-                        ns_free(w, ns);
-                }
-}
-
-/* --- small shared parts --- */
-
-struct text key_of_object(struct cache *w, const struct object_view *view)
-{
-        size_t len = view->ns.len + 1 + view->name.len;
-        char *key = arena_new(&w->scratch, len + 1);
-        memcpy(key, view->ns.p, view->ns.len);
-        key[view->ns.len] = '/';
-        memcpy(key + view->ns.len + 1, view->name.p, view->name.len);
-        return (struct text){key, len};
-}
-
-/* --- the end --- */
 
 void cache_release(struct cache *w)
 {
-        struct ns *ns;
         targets_release(w);
         pods_release(w);
         workloads_release(w);
@@ -347,9 +38,7 @@ void cache_release(struct cache *w)
         node_oom_events_release(w);
         nodes_release(w);
         autoscalers_release(w);
-        for (size_t at = 0; (ns = map_each(&w->namespaces, &at));)
-                ns_free(w, ns);
-        map_release(&w->namespaces);
+        namespaces_release(w);
         while (w->kinds) {
                 struct watched_kind *k = w->kinds;
                 w->kinds = k->next;

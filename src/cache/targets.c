@@ -404,15 +404,9 @@ static void mark_retuned(struct cache *w)
         }
 }
 
-void cache_relink(struct cache *w, struct now now)
+void targets_link(struct cache *w, struct now now)
 {
         struct workload *wl;
-        if (!w->changed)
-                return; /* all links stand */
-        workloads_settle(w);
-        pods_settle(w);
-        autoscalers_settle(w);
-        other_autoscalers_relink(w);
         reset_counts(w);
         choose_profiles(w);
         for (size_t at = 0; (wl = map_each(&w->workloads, &at));)
@@ -422,5 +416,4 @@ void cache_relink(struct cache *w, struct now now)
         targets_lifetime(w, now);
         link_pods(w);
         mark_retuned(w);
-        w->changed = false;
 }

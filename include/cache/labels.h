@@ -1,0 +1,23 @@
+/*
+ * Labels, in one block of memory.
+ */
+#ifndef HALFLIFE_CACHE_LABELS_H
+#define HALFLIFE_CACHE_LABELS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "core/selector.h"
+#include "objects/decode.h"
+
+/* Labels in one block of memory. */
+struct labels {
+        struct label_pair *pair;
+        size_t count;
+};
+
+void labels_set(struct labels *l, const struct label_pair *pair, size_t count);
+void labels_release(struct labels *l);
+
+#endif
