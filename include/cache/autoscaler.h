@@ -86,6 +86,9 @@ void autoscalers_release(struct cache *w);
 bool autoscaler_spoken_for(const struct cache *w, const struct autoscaler *s);
 /* Does it scale by the utilization of a resource, so that a lower request would make more pods? */
 bool autoscaler_utilizes(const struct autoscaler *s, enum resource r);
+/* What the server said of a change of ours; at: when. */
+void autoscaler_denied(struct autoscaler *s, struct wall at, const char *why);
+void autoscaler_permitted(struct autoscaler *s);
 /* Does it compare the utilization with a target that can be moved? */
 bool autoscaler_moves(const struct autoscaler_metric *m);
 

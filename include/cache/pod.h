@@ -190,4 +190,24 @@ static inline const char *pod_key(const struct pod *p)
         return (const char *)(p->container + p->containers);
 }
 
+/* --- what others find out about it, and do to it (pod_state.c) --- */
+
+void pod_admission_told(struct pod *p);
+void pod_set_probes_asked(struct pod *p, bool asked);
+void pod_kills_asked(struct pod *p); /* whether the kubelet killed: of those that are known by now */
+void pod_kills_answered(struct pod *p);
+void pod_kill_is_kubelets(struct pod_kill *k);
+void pod_kill_date(struct pod_kill *k, int64_t at_ms); /* where it does not tell */
+void pod_kill_know(struct pod_kill *k, const struct kill_known *known);
+void pod_kill_counted(struct pod_container *c, int64_t number);
+void pod_history(struct pod_container *c, struct history *h);
+void pod_cpu_told(struct pod *p, const struct pod_container *c, int64_t nanocores);
+struct resizing *pod_resizing_for(struct pod *p, int64_t set_ms); /* what is kept, begun anew for another setting */
+void resizing_done(struct pod *p, bool left);                     /* left: it stays as it is until the next setting */
+void resizing_raised(struct pod *p);                              /* nothing of it is to be raised any more */
+void resizing_failed(struct resizing *kept);
+void resizing_refused(struct resizing *kept, struct mono again, const char *why);
+void pod_resize_after(struct pod *p, struct mono again);
+void pod_set_requests(struct pod *p, const struct pod_view *v); /* as the server has it now */
+
 #endif

@@ -81,4 +81,6 @@ void published_set_status(struct cache *w, struct published *p, const json_t *st
 enum container_role published_role(const struct published *p, const struct published_amount *row);
 void published_release(struct cache *w);
 
+void published_deleted(struct published *p); /* by us: until the watch tells, it is as good as gone */
+
 #endif

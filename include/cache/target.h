@@ -19,6 +19,7 @@
 
 struct cache;
 struct guard_state;
+struct oom_kill;
 struct pod_canary;
 
 /* One container of a target: what was learned of it. */
@@ -123,5 +124,24 @@ static inline struct pod *target_next_pod(const struct target *t, const struct p
 {
         return t->dimension == DIMENSION_WORKLOAD ? p->next_of_target : NULL;
 }
+
+/* --- what others find out about it, and do to it (target_state.c) --- */
+
+void target_set_busy(struct target *t, bool busy);
+void target_write_ended(struct target *t, bool failed); /* counts failures in a row */
+void target_set_rolling(struct target *t, bool rolling);
+void target_set_resizing(struct target *t, bool resizing);
+void target_set_canary(struct target *t, bool canary, bool waits);
+void target_set_due(struct target *t, bool due);
+void target_set_gone(struct target *t, int64_t at_ms);
+void target_set_backfilled(struct target *t);
+/* What the API server forbids to write into it; NULL: nothing. False: it is what it was. */
+bool target_set_denied(struct target *t, const char *why);
+void target_set_published(struct target *t, struct published *p,
+                          uint64_t labels); /* labels: their digest, as written */
+void target_status_written(struct target *t, struct wall at);
+void target_admission_told(struct target *t, uint64_t digest); /* of what its pods were admitted with */
+void target_template_compared(struct target *t);               /* with what we remember of it */
+void target_killed(struct cache *w, struct target *t, const struct oom_kill *k); /* the newest counts */
 
 #endif

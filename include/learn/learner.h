@@ -47,7 +47,6 @@ void ingest_fold(void *learner, const struct pod_metrics_view *m, struct wall da
 void oom_begin(struct learner *learner);    /* everything was listed once: kills are counted as they are seen */
 void oom_count(struct learner *learner);    /* after a settle */
 void oom_seen_now(struct learner *learner); /* after a pod was taken in, or out */
-void oom_note(struct learner *learner, struct target *t, const struct oom_kill *k); /* what a target keeps of it */
 
 /* --- histories from elsewhere --- */
 

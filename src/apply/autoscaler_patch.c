@@ -78,19 +78,9 @@ static json_t *retune_build(struct retuning *r, const struct plan_autoscaler *p,
 
 static void retune_deny(struct retuning *r, struct autoscaler *s, const char *why)
 {
-        mem_free(s->denied);
-        s->denied = mem_string(why);
-        s->denied_ms = loop_now(r->applier->loop).wall.ms;
-        s->permitted = false;
+        autoscaler_denied(s, loop_now(r->applier->loop).wall, why);
         log_warn("an autoscaler's targets may not be changed; requests under it are left alone", KV("namespace", s->ns),
                  KV("name", s->name), KV("why", why));
-}
-
-static void retune_permit(struct autoscaler *s)
-{
-        mem_free(s->denied);
-        s->denied = NULL;
-        s->permitted = true;
 }
 
 static void retune_patched(void *arg, const struct client_answer *answer)
@@ -103,7 +93,7 @@ static void retune_patched(void *arg, const struct client_answer *answer)
                 retune_deny(r, s, err.text);
                 err.code = 0; /* the hold tells it */
         } else if (s && err.code == 0) {
-                retune_permit(s);
+                autoscaler_permitted(s);
                 if (!r->asks)
                         (void)autoscaler_answer(applier->cache, r->kind, answer->body, r->events, &err);
         }

@@ -7,6 +7,7 @@
 
 #include "applier_private.h"
 #include "base/yaml.h"
+#include "cache/apply_state.h"
 
 static const struct container_spec *external_apply_spec_of(const struct workload *wl, const char *container)
 {
@@ -68,11 +69,11 @@ static bool same_rows(const json_t *a, const json_t *b)
 
 void external_apply_adopt(struct applier *applier, struct target *t)
 {
-        struct apply_state *d = &t->apply_state;
+        const struct apply_state *d = &t->apply_state;
         const struct workload *wl = t->workload;
         if (t->busy || t->apply_state_generation == wl->generation)
                 return;
-        t->apply_state_generation = wl->generation;
+        target_template_compared(t);
         if (!external_apply_carries(wl) || in_place(t)) /* what pods are set to goes by no template */
                 return;
         AUTO(json_decref) json_t *known = d->changed_ms && d->containers ? json_loads(d->containers, 0, NULL) : NULL;
@@ -80,10 +81,9 @@ void external_apply_adopt(struct applier *applier, struct target *t)
         if (known && same_rows(known, seen))
                 return;
         guard_deployed(t, loop_now(applier->loop).wall);
-        d->changed_ms = loop_now(applier->loop).wall.ms;
-        d->digest = wl->digest;
+        apply_state_changed(t, loop_now(applier->loop).wall, wl->digest);
         target_set_applied(applier->cache, t, json_dumps(seen, JSON_SORT_KEYS | JSON_COMPACT), false);
-        t->rolling = true; /* until it is seen to be done */
+        target_set_rolling(t, true); /* until it is seen to be done */
         log_info("requests of ours are seen that this process did not write", KV("namespace", t->ns),
                  KV("kind", t->kind), KV("name", t->name), KV("requests", d->containers));
         checkpointer_apply_state(applier->checkpointer, t);

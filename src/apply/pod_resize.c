@@ -7,6 +7,7 @@
 
 #include "applier_private.h"
 #include "base/yaml.h"
+#include "cache/apply_state.h"
 #include "cache/pod_canary.h"
 
 enum { AGAIN_LEAST_MS = 10 * SECOND_MS, AGAIN_MOST_MS = HOUR_MS, ASK_AGAIN_MS = HOUR_MS, STEPS_MOST = 6 };
@@ -113,9 +114,8 @@ void resize_set(struct applier *applier, const struct plan *p)
         AUTO(json_decref) json_t *list = resize_settings(p, note, sizeof note);
         char *rest = canary_rest(applier->safety, p);
         (void)budget_spend(applier->safety, p);
-        t->apply_state.changed_ms = p->now.ms;
-        t->apply_state.digest = t->workload->digest;
-        t->resizing = true;
+        apply_state_changed(t, p->now, t->workload->digest);
+        target_set_resizing(t, true);
         target_set_applied(applier->cache, t, json_dumps(list, JSON_SORT_KEYS | JSON_COMPACT), true);
         if (rest)
                 pod_canary_begin(applier->cache, t, rest);
@@ -181,15 +181,7 @@ static struct resizing *kept_of(const struct resize *z)
         struct pod *p = pod_of(z);
         if (!p)
                 return NULL;
-        struct resizing *kept = pod_resizing(p);
-        if (kept->set_ms != z->set_ms) {
-                kept->set_ms = z->set_ms;
-                kept->left = false;
-                kept->failures = 0;
-                mem_free(kept->refused);
-                kept->refused = NULL;
-        }
-        return kept;
+        return pod_resizing_for(p, z->set_ms);
 }
 
 static void resize_answered(void *arg, const struct client_answer *answer);
@@ -212,11 +204,8 @@ static int64_t again_ms(int failures)
 
 static void resize_deny(struct applier *applier, struct target *t, const char *text)
 {
-        if (t->denied && strcmp(t->denied, text) == 0)
-                return;
-        mem_free(t->denied);
-        t->denied = mem_string(text);
-        report_event(applier->report, t, true, "Denied", text);
+        if (target_set_denied(t, text))
+                report_event(applier->report, t, true, "Denied", text);
 }
 
 /* It is going, or gone: until the watch tells it, it is not asked for again and again. */
@@ -224,16 +213,14 @@ static void resize_missed(struct resize *z)
 {
         struct pod *p = pod_of(z);
         if (p)
-                pod_resizing(p)->again.ns = loop_now(z->applier->loop).mono.ns + (int64_t)AGAIN_LEAST_MS * 1000000;
+                pod_resize_after(p, mono_after(loop_now(z->applier->loop).mono, AGAIN_LEAST_MS));
         resize_end(z, &(struct err){0}, 0);
 }
 
 static void resize_put_off(struct resize *z, struct resizing *kept, const char *why)
 {
-        kept->failures++;
-        kept->again.ns = loop_now(z->applier->loop).mono.ns + again_ms(kept->failures) * 1000000;
-        mem_free(kept->refused);
-        kept->refused = mem_string(why);
+        resizing_failed(kept);
+        resizing_refused(kept, mono_after(loop_now(z->applier->loop).mono, again_ms(kept->failures)), why);
 }
 
 /* A server that went back to a version without it; of a pod that is gone it says the name. */
@@ -528,8 +515,7 @@ static void tell_resized(struct resize *z)
         z->told = true;
         applier->count.resizes++;
         applier->count.raises += z->raises;
-        mem_free(t->denied);
-        t->denied = NULL;
+        (void)target_set_denied(t, NULL);
         log_info(z->raises ? "pod raised" : "pod resized", KV("pod", z->key), KV("change", z->note),
                  KV_INT("cycle", report_cycle(applier->report)));
         if (!z->raises)
@@ -545,12 +531,8 @@ static void resize_done(struct resize *z, const char *why)
         struct pod *p = pod_of(z);
         struct resizing *kept = p && (why || p->resizing) ? kept_of(z) : NULL;
         if (kept) {
-                kept->left = why != NULL;
-                kept->failures = 0;
-                mem_free(kept->refused);
-                kept->refused = NULL;
-                for (int i = 0; i < p->containers * RESOURCES; i++)
-                        kept->raising[i].to = 0;
+                resizing_done(p, why != NULL);
+                resizing_raised(p);
         }
         if (why)
                 log_info("a pod is left as it is", KV("pod", z->key), KV("why", why));
@@ -561,14 +543,9 @@ static void resize_done(struct resize *z, const char *why)
 static void pod_knows(struct resize *z, const struct pod_view *v)
 {
         struct pod *p = z->target->dimension == DIMENSION_WORKLOAD ? pod_of(z) : NULL;
-        for (int i = 0; p && i < v->containers; i++)
-                for (int k = 0; k < p->containers; k++)
-                        if (text_is(v->container[i].name, p->container[k].name))
-                                for (enum resource r = CPU; r < RESOURCES; r++)
-                                        p->container[k].request[r] = amount_pack(v->container[i].request[r]);
         if (!p)
                 return;
-        p->ours = v->meta.annotation.applied.len > 0;
+        pod_set_requests(p, v);
         pod_set_raised(p, v->meta.annotation.raised);
         pod_remember(z->applier->cache, p, v->meta.annotation.original);
 }

@@ -37,7 +37,7 @@ static void status_written(void *arg, const struct client_answer *a)
         if (a->err.code == 0) {
                 if (t->published) /* else it was deleted meanwhile */
                         published_set_status(p->applier->cache, t->published, p->status);
-                t->status_ms = loop_now(p->applier->loop).wall.ms;
+                target_status_written(t, loop_now(p->applier->loop).wall);
         }
         publishing_end(p, a);
 }
@@ -70,9 +70,7 @@ static void head_written(void *arg, const struct client_answer *a)
                 publishing_end(p, &said);
                 return;
         }
-        t->published = published_get(w, text_of(key));
-        t->published->target = t;
-        t->published->labels_written = p->labels;
+        target_set_published(t, published_get(w, text_of(key)), p->labels);
         if (may_write(p->applier->leadership)) /* the Lease may have gone meanwhile */
                 send_status(p);
         else
@@ -135,7 +133,7 @@ static void publish_deleted(void *arg, const struct client_answer *a)
         if (said.err.code == ERR_NOTFOUND)
                 said.err.code = 0; /* somebody was faster */
         if (said.err.code == 0 && p->target->published)
-                p->target->published->known = false; /* until the watch tells, so that it is not deleted twice */
+                published_deleted(p->target->published); /* until the watch tells, so that it is not deleted twice */
         publishing_end(p, &said);
 }
 

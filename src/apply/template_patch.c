@@ -7,6 +7,7 @@
 
 #include "applier_private.h"
 #include "base/yaml.h"
+#include "cache/apply_state.h"
 
 struct applying {
         struct applier *applier;
@@ -232,23 +233,11 @@ static char *find_changed(const struct applying *a, const struct workload_view *
 static void apply_remember(struct applying *a, struct text answer, const char *admitted)
 {
         struct target *t = a->target;
-        struct apply_state *d = &t->apply_state;
-        d->changed_ms = loop_now(a->applier->loop).wall.ms;
-        d->digest = template_fingerprint(answer, a->template_path);
+        apply_state_changed(t, loop_now(a->applier->loop).wall, template_fingerprint(answer, a->template_path));
         target_set_admitted(a->applier->cache, t, admitted);
         target_set_applied(a->applier->cache, t, json_dumps(a->containers, JSON_SORT_KEYS | JSON_COMPACT), false);
         guard_changed(t, STEAL(&a->before), loop_now(a->applier->loop).wall);
         a->applier->count.applied++;
-}
-
-/* What was forbidden is told once, for as long as it is the same: is it new? */
-static bool apply_denied(struct target *t, const char *text)
-{
-        if (text && t->denied && strcmp(t->denied, text) == 0)
-                return false;
-        mem_free(t->denied);
-        t->denied = mem_string(text);
-        return true;
 }
 
 static void apply_refused(struct applying *a, const struct client_answer *answer)
@@ -256,7 +245,7 @@ static void apply_refused(struct applying *a, const struct client_answer *answer
         struct target *t = a->target;
         if (answer->err.code != ERR_RETRY) /* without an answer it may have been made */
                 budget_refund(a->applier->safety, t, a->payer, a->cost);
-        if (answer->err.code == ERR_DENIED && apply_denied(t, answer->err.text))
+        if (answer->err.code == ERR_DENIED && target_set_denied(t, answer->err.text))
                 report_event(a->applier->report, t, true, "Denied", answer->err.text);
         applying_end(a, &answer->err, answer->retry_after_ms);
 }
@@ -282,7 +271,7 @@ static void apply_patched(void *arg, const struct client_answer *answer)
         if (wl)
                 (void)workload_answer(applier->cache, wl->kind, answer->body, wl->epoch, a->events, &err);
         apply_remember(a, answer->body, admitted);
-        (void)apply_denied(t, NULL);
+        (void)target_set_denied(t, NULL);
         if (changed[0]) {
                 conflict_changed(applier->safety, t, changed);
                 report_event(applier->report, t, true, "Contested", changed);

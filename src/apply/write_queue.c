@@ -87,11 +87,11 @@ void work_pump(struct applier *applier)
         struct now now = loop_now(applier->loop);
         while (may_write(applier->leadership) && leadership_writes(applier->leadership) < WRITES_AT_ONCE &&
                (t = queue_take(applier->work, now.mono))) {
-                t->busy = true;
+                target_set_busy(t, true);
                 leadership_write_begun(applier->leadership);
                 if (!start_write(applier, t)) {
-                        t->busy = false;
-                        t->failures = 0;
+                        target_set_busy(t, false);
+                        target_write_ended(t, false);
                         leadership_write_ended(applier->leadership);
                         queue_done(applier->work, t);
                 }
@@ -102,17 +102,17 @@ void work_pump(struct applier *applier)
 void work_done(struct applier *applier, struct target *t, const struct err *err, int64_t retry_after_ms)
 {
         struct now now = loop_now(applier->loop);
-        t->busy = false;
+        target_set_busy(t, false);
         leadership_write_ended(applier->leadership);
         if (err->code == 0) {
-                t->failures = 0;
+                target_write_ended(t, false);
                 queue_done(applier->work, t);
                 queue_add(applier->work, t); /* once more: a patch wants its status told, a status may free a patch */
         } else if (err->code == ERR_NOTFOUND) {
-                t->failures = 0;
+                target_write_ended(t, false);
                 queue_done(applier->work, t); /* the object or its namespace is going: the watch will tell */
         } else {
-                t->failures++;
+                target_write_ended(t, true);
                 report_refusal(applier->report, &(struct refused){t->kind, t->ns, t->name, t->recommendation}, err);
                 queue_retry(applier->work, t, now.mono, retry_after_ms > 0 ? retry_after_ms : 0);
         }

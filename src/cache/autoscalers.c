@@ -323,3 +323,18 @@ bool autoscaler_utilizes(const struct autoscaler *s, enum resource r)
                         return true;
         return false;
 }
+
+void autoscaler_denied(struct autoscaler *s, struct wall at, const char *why)
+{
+        mem_free(s->denied);
+        s->denied = mem_string(why);
+        s->denied_ms = at.ms;
+        s->permitted = false;
+}
+
+void autoscaler_permitted(struct autoscaler *s)
+{
+        mem_free(s->denied);
+        s->denied = NULL;
+        s->permitted = true;
+}

@@ -387,3 +387,8 @@ void published_release(struct cache *w)
                 published_free(w, p);
         map_release(&w->published);
 }
+
+void published_deleted(struct published *p)
+{
+        p->known = false;
+}

@@ -139,7 +139,7 @@ static void decide_target(struct cycle *c, struct target *t)
                 return;
         }
         remember_weights(t, &plan);
-        t->resizing = plan.resize.goes_on;
+        target_set_resizing(t, plan.resize.goes_on);
         conflict_watch(c->parts->safety, t, &plan);
         if (guard_watch(c->parts->safety, t, &plan))
                 decide(c->parts->applier, t, &plan);

@@ -81,7 +81,7 @@ static int adopt_target(struct learner *learner, struct target *t, struct target
                 adopt_take(learner, t, h);
         }
         imported_inherit(learner->cache, t, old);
-        old->gone_ms = 1;
+        target_set_gone(old, 1);
         checkpointer_adopted(learner->checkpointer, t, old);
         nudge(learner->leadership);
         return containers;

@@ -233,7 +233,7 @@ static void backfill_finish(struct backfill *b)
                 backfill_join(b, f);
         for (size_t at = 0; (t = map_each(&learner->cache->targets, &at));)
                 if (asks_for(t, b->ns)) {
-                        t->backfilled = t->apply_state_dirty = true;
+                        target_set_backfilled(t);
                         joined++;
                 }
         ns_get(learner->cache, text_of(b->ns))->refusal = (struct backfill_refusal){0};

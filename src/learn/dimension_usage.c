@@ -185,7 +185,7 @@ bool dimension_kill(struct learner *learner, const struct pod *p, const struct p
         struct history *h = dimension_history_of(t, pc->name);
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
-        oom_note(learner, t, k);
+        target_killed(learner->cache, t, k);
         checkpointer_kill(learner->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
         return true;
 }

@@ -39,7 +39,7 @@ struct history *ingest_history(struct learner *learner, const struct pod *p, str
                 return NULL;
         if (pc->history)
                 return pc->history;
-        pc->history = history_get(t, pc->name, profile_spec_container(t->profile->spec, text_of(pc->name), &ignore));
+        pod_history(pc, history_get(t, pc->name, profile_spec_container(t->profile->spec, text_of(pc->name), &ignore)));
         if (pc->history->cpu_weight == 0) /* the first sample weighs as all others, also after a restart */
                 pc->history->cpu_weight = plan_cpu_weight(learner->cache, t, pc);
         return pc->history;
@@ -76,8 +76,8 @@ static void ingest_fold_container(struct learner *learner, struct pod *p, struct
         if (verdict != SAMPLE_ACCEPTED && verdict != SAMPLE_NO_MEMORY)
                 return;
         pod_sampled(pc, at, v);
-        if (v->has[CPU] && p->told)
-                p->told->cpu[pc - p->container] = v->cpu_nano;
+        if (v->has[CPU])
+                pod_cpu_told(p, pc, v->cpu_nano);
         if (h->original && h->target->profile)
                 raise_see(h, p, (int)(pc - p->container), v, at);
         count_run(h, p);

@@ -51,7 +51,8 @@ static void take_killing(struct pod_container *pc, int64_t at_ms)
 {
         for (int i = 0; pc->kills && i < pc->kills->count; i++) {
                 struct pod_kill *k = &pc->kills->kill[i];
-                k->by_kubelet |= at_ms >= k->started_ms && at_ms <= said_until(pc, k);
+                if (at_ms >= k->started_ms && at_ms <= said_until(pc, k))
+                        pod_kill_is_kubelets(k);
         }
 }
 
@@ -65,21 +66,6 @@ static void probe_take_event(struct learner *learner, struct pod *p, const json_
                                 take_killing(&p->container[i], e.at.ms);
         arena_reset(&learner->cache->scratch);
         free(text);
-}
-
-/* What is asked now is answered by what was said until now: not of kills that come meanwhile. */
-static void mark_asked(struct pod *p)
-{
-        for (int i = 0; i < p->containers; i++)
-                for (int k = 0; p->container[i].kills && k < p->container[i].kills->count; k++)
-                        p->container[i].kills->kill[k].asked = true;
-}
-
-static void mark_answered(struct pod *p)
-{
-        for (int i = 0; i < p->containers; i++)
-                for (int k = 0; p->container[i].kills && k < p->container[i].kills->count; k++)
-                        p->container[i].kills->kill[k].answered = p->container[i].kills->kill[k].asked;
 }
 
 static void probe_told(void *arg, const struct client_answer *answer)
@@ -98,7 +84,7 @@ static void probe_told(void *arg, const struct client_answer *answer)
         mem_free(q->pod);
         *q = (struct probe_question){0};
         if (p) {
-                mark_answered(p);
+                pod_kills_answered(p);
                 oom_probe_told(learner, p);
         }
         if (learner->cache->kills) /* others wait for a place */
@@ -120,7 +106,7 @@ bool probe_ask(struct learner *learner, struct pod *p)
         AUTO(mem_free) char *escaped = path_escape(fields);
         AUTO(mem_free) char *query = mem_printf("limit=%d&fieldSelector=%s", EVENTS_MOST, escaped);
         struct call call = {.method = HTTP_GET, .path = path, .query = query, .body_max = EVENTS_BYTES};
-        mark_asked(p);
+        pod_kills_asked(p); /* by what was said until now: not those that come meanwhile */
         client_start(learner->client, &call, probe_told, q);
         return true;
 }

@@ -51,27 +51,26 @@ static struct kill_facts oom_facts_of(const struct learner *learner, const struc
                                       const struct pod_container *pc, struct pod_kill *k)
 {
         if (!k->at_ms) /* it does not tell: as it is seen */
-                k->at_ms = clock_skew_later(learner->skew);
+                pod_kill_date(k, clock_skew_later(learner->skew));
         const struct wall at = {k->at_ms};
-        struct kill_known *known = &k->known;
         struct kill_facts f = facts_by_status(learner->cache, p, pc, k);
-        if (known->looked) {
-                add_known(&f, known);
+        if (k->known.looked) {
+                add_known(&f, &k->known);
                 return f;
         }
-        *known = (struct kill_known){
-                .looked = true,
+        struct kill_known known = {
                 .deleting = f.deleting,
                 .used = pod_memory_before(pc, at, oom_fresh_ms(learner)),
                 .node_short = f.node_short,
                 .others = KILL_NOT_MEASURED,
         };
-        add_known(&f, known);
+        add_known(&f, &known);
         if (kill_judge(&f) == KILL_UNKNOWN && p->node) {
-                known->allocatable = p->node->allocatable;
-                known->others = node_others_used(p->node, pc, at, oom_fresh_ms(learner));
-                add_known(&f, known);
+                known.allocatable = p->node->allocatable;
+                known.others = node_others_used(p->node, pc, at, oom_fresh_ms(learner));
+                add_known(&f, &known);
         }
+        pod_kill_know(k, &known);
         return f;
 }
 
@@ -85,17 +84,6 @@ static bool depends_on_probe(const struct learner *learner, const struct pod *p,
         enum kill_cause without = kill_judge(&f);
         f.by_kubelet = true;
         return kill_judge(&f) != without;
-}
-
-void oom_note(struct learner *learner, struct target *t, const struct oom_kill *k)
-{
-        if (k->at.ms > t->kill_ms)
-                t->kill_ms = k->at.ms;
-        if (k->limit <= 0 || k->at.ms <= t->limit_ms)
-                return;
-        t->limit_ms = k->at.ms;
-        intern_drop(learner->cache->names, t->limit_of);
-        t->limit_of = intern_keep(k->container);
 }
 
 /*
@@ -123,7 +111,7 @@ static void learn_kill(struct learner *learner, struct history *h, struct pod *p
                 profile_spec_container(h->target->profile->spec, text_of(pc->name), &ignore);
         usage_oom(&h->usage, &policy[MEMORY], k->at, (double)pc->last_memory, k->limit);
         h->dirty = true;
-        oom_note(learner, h->target, k);
+        target_killed(learner->cache, h->target, k);
         guard_killed(learner->safety, h->target, p, k);
         checkpointer_kill(learner->checkpointer, h, p, pc, usage_kill_hold(&h->usage, &policy[MEMORY], k->at));
 }
@@ -157,7 +145,7 @@ static void count_kill(struct learner *learner, struct pod *p, struct pod_contai
         const enum kill_cause cause = kill_judge(&f);
         const struct wall at = oom_time_of(learner, told);
         int64_t untold = untold_before(pc, told);
-        pod_ends(pc)->kills_counted = told->number;
+        pod_kill_counted(pc, told->number);
         if (counted_long_ago(learner, pc, at.ms))
                 return;
         struct history *h = pc->role == ROLE_INIT ? NULL : ingest_history(learner, p, pc);
@@ -212,12 +200,12 @@ static void oom_count_pod(struct learner *learner, struct pod *p)
                 return;
         learner->cache->kills = true; /* also where there was no place for one more question */
         if (learned && !p->probes_asked)
-                p->probes_asked = probe_ask(learner, p);
+                pod_set_probes_asked(p, probe_ask(learner, p));
 }
 
 void oom_probe_told(struct learner *learner, struct pod *p)
 {
-        p->probes_asked = false;
+        pod_set_probes_asked(p, false);
         oom_count_pod(learner, p);
         checkpointer_kills(learner->checkpointer);
 }

@@ -88,14 +88,15 @@ void report_admitted(struct report *report, struct target *t)
         for (struct pod *p = t->pods; p; p = target_next_pod(t, p)) {
                 if (!p->admitted)
                         continue;
-                p->admitted = false;
+                pod_admission_told(p);
                 AUTO(buf_release) struct buf changes;
                 buf_init(&changes, CHANGES_MAX);
                 events_add_pod(&changes, t->workload, p);
                 uint64_t digest = digest_bytes(0, buf_text(&changes).p, changes.len);
                 if (changes.len && digest != t->admitted_digest)
                         events_deployed(report, t, "Admitted", &changes);
-                t->admitted_digest = changes.len ? digest : t->admitted_digest;
+                if (changes.len)
+                        target_admission_told(t, digest);
         }
 }
 

@@ -98,7 +98,7 @@ void budget_settle(struct safety *safety)
                         p->spent_millicores = add_saturated(p->spent_millicores, safety->spent[i].millicores);
         }
         for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));) {
-                t->rolling = still_rolling(t);
+                target_set_rolling(t, still_rolling(t));
                 safety->rolling += t->rolling;
                 if (t->rolling && t->profile)
                         t->profile->rolling++;
@@ -153,7 +153,7 @@ int64_t budget_spend(struct safety *safety, const struct plan *p)
         entry->millicores = add_saturated(entry->millicores, cost);
         safety->spent_millicores = add_saturated(safety->spent_millicores, cost);
         safety->rolling++;
-        t->rolling = true;
+        target_set_rolling(t, true);
         if (t->profile) {
                 t->profile->spent_millicores = add_saturated(t->profile->spent_millicores, cost);
                 t->profile->rolling++;
@@ -164,7 +164,7 @@ int64_t budget_spend(struct safety *safety, const struct plan *p)
 
 void budget_refund(struct safety *safety, struct target *t, const char *profile, int64_t cost)
 {
-        t->rolling = false;
+        target_set_rolling(t, false);
         for (size_t i = safety->spendings; i > 0; i--) {
                 struct spending *entry = &safety->spent[i - 1];
                 if (strcmp(entry->profile, profile) != 0 || entry->millicores < cost)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/yaml.h"
+#include "cache/apply_state.h"
 #include "cache/pod_canary.h"
 #include "safety_private.h"
 
@@ -27,7 +28,7 @@ static void canary_choose(struct safety *safety, struct target *t)
         uint32_t rank = canary_target_rank(t);
         if (!may_be_first(safety, t))
                 return;
-        t->canary = canary_chosen(rank, p->spec->apply.canary.percent);
+        target_set_canary(t, canary_chosen(rank, p->spec->apply.canary.percent), false);
         p->canary.workloads += t->canary;
         if (!p->first || rank < canary_target_rank(p->first))
                 p->first = t;
@@ -66,13 +67,13 @@ void canary_settle(struct safety *safety)
         if (!before && !safety->canaries)
                 return;
         for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));) {
-                t->canary = t->waits = false;
+                target_set_canary(t, false, false);
                 if (tries_workloads(t))
                         canary_choose(safety, t);
         }
         for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));)
                 if (p->first && p->canary.workloads == 0) {
-                        p->first->canary = true;
+                        target_set_canary(p->first, true, false);
                         p->canary.workloads = 1;
                 }
         for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));)
@@ -81,7 +82,7 @@ void canary_settle(struct safety *safety)
         for (size_t at = 0; (p = map_each(&safety->cache->profiles, &at));)
                 p->canary_closed = canary_among(p) && !canary_opens(&p->canary);
         for (size_t at = 0; (t = map_each(&safety->cache->targets, &at));)
-                t->waits = !t->canary && tries_workloads(t) && t->profile->canary_closed;
+                target_set_canary(t, t->canary, !t->canary && tries_workloads(t) && t->profile->canary_closed);
 }
 
 /* --- what is seen of a canary --- */
@@ -122,13 +123,13 @@ static bool is_due(const struct plan *p)
 
 void canary_watch(struct safety *safety, struct target *t, const struct plan *p)
 {
-        t->due = t->canary && t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT && is_due(p);
+        target_set_due(t, t->canary && t->profile && t->profile->spec->apply.mode == APPLY_ROLLOUT && is_due(p));
         if (!t->profile)
                 return;
         int64_t stood_ms = stood_since(t, p);
         if (stood_ms == t->apply_state.stood_ms)
                 return;
-        t->apply_state.stood_ms = stood_ms;
+        apply_state_stood(t, stood_ms);
         checkpointer_apply_state(safety->checkpointer, t);
 }
 
@@ -211,9 +212,9 @@ void canary_follow(struct safety *safety, struct target *t)
                 return;
         }
         pod_canary_end(safety->cache, t);
-        t->apply_state.stood_ms = 0;
+        apply_state_stood(t, 0);
         if (in_place(t)) {
-                t->apply_state.followed_ms = now.ms;
+                apply_state_followed(t, now);
                 guard_changed(t, guard_state_survey(t), now);
         }
         checkpointer_apply_state(safety->checkpointer, t);

@@ -9,17 +9,11 @@
 #include "safety_private.h"
 
 enum { CONTEST_SOON_MS = 15 * MINUTE_MS };
-static const int64_t conflict_least_ms = DAY_MS;
 
 static void conflict_begin(struct safety *safety, struct target *t, char *what)
 {
-        struct apply_state *d = &t->apply_state;
-        int64_t now = loop_now(safety->loop).wall.ms;
-        d->contest_step_ms = d->contest_step_ms ? apply_state_step_bound(d->contest_step_ms * 2) : conflict_least_ms;
-        d->contested_ms = now + d->contest_step_ms;
-        d->resets = 0;
-        mem_free(d->contest);
-        d->contest = what;
+        const struct apply_state *d = &t->apply_state;
+        apply_state_contest(t, loop_now(safety->loop).wall, what);
         safety->count.conflicts++;
         log_warn("left alone: its requests are contested", KV("namespace", t->ns), KV("kind", t->kind),
                  KV("name", t->name), KV("why", what), KV_INT("hours", d->contest_step_ms / HOUR_MS));
@@ -75,7 +69,7 @@ static void conflict_targets(struct safety *safety, struct target *t, const stru
  */
 void conflict_watch(struct safety *safety, struct target *t, const struct plan *p)
 {
-        struct apply_state *d = &t->apply_state;
+        const struct apply_state *d = &t->apply_state;
         conflict_targets(safety, t, p);
         if (!d->changed_ms || d->reset_seen_ms >= d->changed_ms || !any_reset(p))
                 return;
@@ -83,15 +77,13 @@ void conflict_watch(struct safety *safety, struct target *t, const struct plan *
         bool fight = may_fight(t) && t->workload->digest == d->digest;
         bool soon = fight && passed <= CONTEST_SOON_MS;
         bool within = fight && passed <= t->profile->spec->apply.cooldown_ms;
-        d->reset_seen_ms = p->now.ms;
-        if (!soon && !within) {
-                d->resets = 0;
-                d->contest_step_ms = 0;
-        } else if (soon) {
+        apply_state_reset(t, p->now, soon || within);
+        if (soon) {
                 conflict_begin(safety, t,
                                mem_string("the requests went back to the original within 15 min of our change"));
                 return;
-        } else if (++d->resets >= 2) {
+        }
+        if (within && d->resets >= 2) {
                 conflict_begin(safety, t, mem_string("the requests went back to the original twice in a row"));
                 return;
         }

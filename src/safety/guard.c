@@ -4,6 +4,7 @@
  */
 #include <stdio.h>
 
+#include "cache/apply_state.h"
 #include "safety_private.h"
 
 /* --- whether --- */
@@ -154,7 +155,7 @@ static void guard_fire(struct safety *safety, struct target *t, const struct gua
         g->fired_ms = f->now.ms;
         g->until_ms = f->now.ms + g->step_ms;
         if (t->apply_state.pod_canary) /* it did not stand */
-                t->apply_state.stood_ms = 0;
+                apply_state_stood(t, 0);
         bool released = g->released && (cause == GUARD_EVICTED || cause == GUARD_OUT_OF_MEMORY);
         guard_state_end(t);
         safety->count.guards[cause]++;

@@ -30,8 +30,8 @@ static void the_newest_is_kept(void **state)
         struct target *t = target_get(&c.cache, TEXT("web"), TEXT("apps"), TEXT("Deployment"), TEXT("web"));
         for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
                 const char *name = intern_text(c.cache.names, text_of(row[i].container));
-                oom_note(c.learner, t,
-                         &(struct oom_kill){.container = name, .at = {row[i].at_ms}, .limit = row[i].limit});
+                target_killed(&c.cache, t,
+                              &(struct oom_kill){.container = name, .at = {row[i].at_ms}, .limit = row[i].limit});
                 intern_drop(c.cache.names, name);
                 if (t->kill_ms != row[i].newest_ms)
                         fail_msg("row %zu: %lld", i, (long long)t->kill_ms);

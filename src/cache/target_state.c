@@ -1,0 +1,132 @@
+/*
+ * What others find out about a target, and do to it, is written here.
+ */
+#include <string.h>
+
+#include "cache/apply_state.h"
+#include "cache/cache.h"
+#include "cache/oom_kill.h"
+
+/* --- where it stands --- */
+
+void target_set_busy(struct target *t, bool busy)
+{
+        t->busy = busy;
+}
+
+void target_write_ended(struct target *t, bool failed)
+{
+        t->failures = failed ? t->failures + 1 : 0;
+}
+
+void target_set_rolling(struct target *t, bool rolling)
+{
+        t->rolling = rolling;
+}
+
+void target_set_resizing(struct target *t, bool resizing)
+{
+        t->resizing = resizing;
+}
+
+void target_set_canary(struct target *t, bool canary, bool waits)
+{
+        t->canary = canary;
+        t->waits = waits;
+}
+
+void target_set_due(struct target *t, bool due)
+{
+        t->due = due;
+}
+
+void target_set_gone(struct target *t, int64_t at_ms)
+{
+        t->gone_ms = at_ms;
+}
+
+void target_set_backfilled(struct target *t)
+{
+        t->backfilled = t->apply_state_dirty = true;
+}
+
+bool target_set_denied(struct target *t, const char *why)
+{
+        if (why && t->denied && strcmp(t->denied, why) == 0)
+                return false;
+        mem_free(t->denied);
+        t->denied = mem_string(why);
+        return true;
+}
+
+/* --- what is known of it elsewhere --- */
+
+void target_set_published(struct target *t, struct published *p, uint64_t labels)
+{
+        t->published = p;
+        p->target = t;
+        p->labels_written = labels;
+}
+
+void target_status_written(struct target *t, struct wall at)
+{
+        t->status_ms = at.ms;
+}
+
+void target_admission_told(struct target *t, uint64_t digest)
+{
+        t->admitted_digest = digest;
+}
+
+void target_template_compared(struct target *t)
+{
+        t->apply_state_generation = t->workload->generation;
+}
+
+void target_killed(struct cache *w, struct target *t, const struct oom_kill *k)
+{
+        if (k->at.ms > t->kill_ms)
+                t->kill_ms = k->at.ms;
+        if (k->limit <= 0 || k->at.ms <= t->limit_ms)
+                return;
+        t->limit_ms = k->at.ms;
+        intern_drop(w->names, t->limit_of);
+        t->limit_of = intern_keep(k->container);
+}
+
+/* --- what was done to it --- */
+
+void apply_state_changed(struct target *t, struct wall at, uint64_t digest)
+{
+        t->apply_state.changed_ms = at.ms;
+        t->apply_state.digest = digest;
+}
+
+void apply_state_stood(struct target *t, int64_t since_ms)
+{
+        t->apply_state.stood_ms = since_ms;
+}
+
+void apply_state_followed(struct target *t, struct wall at)
+{
+        t->apply_state.followed_ms = at.ms;
+}
+
+void apply_state_contest(struct target *t, struct wall now, char *what)
+{
+        struct apply_state *d = &t->apply_state;
+        d->contest_step_ms = d->contest_step_ms ? apply_state_step_bound(d->contest_step_ms * 2) : DAY_MS;
+        d->contested_ms = now.ms + d->contest_step_ms;
+        d->resets = 0;
+        mem_free(d->contest);
+        d->contest = what;
+}
+
+void apply_state_reset(struct target *t, struct wall at, bool counts)
+{
+        struct apply_state *d = &t->apply_state;
+        d->reset_seen_ms = at.ms;
+        d->resets = counts ? d->resets + 1 : 0;
+        if (!counts)
+                d->contest_step_ms = 0;
+}
