@@ -18,9 +18,10 @@
 enum option_shape { OPTION_TEXT, OPTION_NAMESPACE, OPTION_LABELS };
 
 struct option_spec {
-        const char *name;  /* "kubeconfig" */
-        char letter;       /* 'n'; 0: none */
-        const char *value; /* what help calls the value, "FILE"; NULL: a switch */
+        const char *name;   /* "kubeconfig" */
+        const char *former; /* its name in the version before, still taken; NULL: the same */
+        char letter;        /* 'n'; 0: none */
+        const char *value;  /* what help calls the value, "FILE"; NULL: a switch */
         const char *help;
         bool many; /* may be given more than once */
         enum option_shape shape;
@@ -32,6 +33,7 @@ enum { OPTION_MANY = 32, OPTION_WORDS = 64 };
 struct option_given {
         const char *value[OPTION_MANY]; /* point into argv; a switch without '=' gives "true" */
         int count;
+        bool formerly; /* by its former name */
 };
 
 struct option_words {

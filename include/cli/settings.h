@@ -33,8 +33,8 @@ enum setting_id {
         SET_WEBHOOK_CONFIGURATION,
         SET_CUSTOM_METRICS_LISTEN,
         SET_CUSTOM_METRICS_SERVICE,
-        SET_LEARNER_URL,
-        SET_LEARNER_CA,
+        SET_UPSTREAM_URL,
+        SET_UPSTREAM_CA,
         SET_TOKEN_AUDIENCE,
         SET_USAGE_SOURCE,
         SET_PROMETHEUS_URL,
@@ -75,12 +75,14 @@ struct setting {
         const char *choices;      /* "text|json" */
         bool live;                /* takes effect when re-read */
         const char *help;
+        const char *former; /* its name in the version before, still read; NULL: the same */
 };
 extern const struct setting setting_table[SETTINGS];
 
 struct settings {
         char *text[SETTINGS];     /* as given; NULL: unset */
         int64_t number[SETTINGS]; /* milliseconds, counts; of choices: which */
+        bool formerly[SETTINGS];  /* given by its former name */
 };
 
 /* Read all sources. given: of options_parse over settings_options (NULL: no flags). 0, or ERR_INVALID naming the

@@ -34,8 +34,8 @@ struct controller_options {
         const char *custom_listen;      /* of the API of custom metrics; NULL: none */
         const char *custom_service;     /* in ns: whom its APIServices have to name */
         bool replica;
-        const char *learner_ca;               /* PEM; NULL: who vouches for our own certificate, or the system's */
-        const char *learner_url;              /* of a replica: who knows histograms; NULL: nobody */
+        const char *upstream_ca;              /* PEM; NULL: who vouches for our own certificate, or the system's */
+        const char *upstream_url;             /* of a replica: who knows histograms; NULL: nobody */
         const char *token_audience;           /* of callers; NULL: the API server's own */
         struct prometheus_options prometheus; /* url NULL: none */
         bool usage_from_prometheus;           /* each cycle, in place of metrics-server */
@@ -52,7 +52,7 @@ int controller_new(struct loop *l, struct access *a, const struct controller_opt
 /* Settings re-read: those that can change while running do. */
 void controller_reconfigure(struct controller *c, const struct live_settings *live);
 /* Of a replica: who vouches for the learner's certificate from now on (PEM, copied). */
-void controller_trust_learner(struct controller *c, const char *ca_pem);
+void controller_trust_upstream(struct controller *c, const char *ca_pem);
 /* Finish the patch in hand, checkpoint, give the Lease up, then stop the loop. */
 void controller_stop(struct controller *c);
 void controller_free(struct controller *c);

@@ -142,8 +142,8 @@ static json_t *profile_status_canary_json(const struct profile *p)
 {
         const struct canary_tally *t = &p->canary;
         return json_pack("{s:I, s:I, s:I, s:I, s:b}", "workloads", (json_int_t)t->workloads, "changed",
-                         (json_int_t)t->changed, "stood", (json_int_t)t->stood, "takenBack", (json_int_t)t->taken_back,
-                         "open", !p->canary_closed);
+                         (json_int_t)t->changed, "passed", (json_int_t)t->stood, "reverted", (json_int_t)t->taken_back,
+                         "complete", !p->canary_closed);
 }
 
 static void profile_status_send(struct applier *applier, struct profile *p, const struct verdict *v, uint64_t digest)

@@ -160,14 +160,14 @@ json_t *publish_build_status(const struct plan *p)
         json_object_set_new(status, "saving", saving_json(p));
         if (p->quota_hard[CPU].set || p->quota_hard[MEMORY].set)
                 json_object_set_new(status, "quota", quota_json(p));
-        put_time(status, "since", p->since_ms);
+        put_time(status, "firstSample", p->since_ms);
         if (p->state != STATE_NO_DATA && p->state != STATE_LEARNING) { /* no target moves that would renew them */
                 json_object_set_new(status, "samples", json_integer(p->samples));
                 put_time(status, "lastSample", p->last_ms);
         }
         if (p->kills) {
-                json_object_set_new(status, "kills", json_integer(p->kills));
-                put_time(status, "lastKill", p->target->kill_ms);
+                json_object_set_new(status, "oomKills", json_integer(p->kills));
+                put_time(status, "lastOOMKill", p->target->kill_ms);
         }
         json_object_set_new(status, "confidencePercent", json_integer(p->confidence_percent));
         json_t *applied = applied_json(p);

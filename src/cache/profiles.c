@@ -111,7 +111,9 @@ static void verdicts_read(struct profile *p, struct text json)
         const json_t *status = json_object_get(object, "status");
         size_t i;
         json_t *row;
-        p->canary_closed = json_is_false(json_object_get(json_object_get(status, "canary"), "open"));
+        const json_t *canary = json_object_get(status, "canary");
+        p->canary_closed =
+                json_is_false(json_object_get(canary, json_object_get(canary, "complete") ? "complete" : "open"));
         p->fused = false;
         json_array_foreach(json_object_get(status, "conditions"), i, row) p->fused |=
                 is_text(row, "type", "Degraded") && is_text(row, "status", "True") && is_text(row, "reason", "Fuse");

@@ -178,7 +178,7 @@ static void row_set(struct cache *w, struct published_amount *row, const json_t 
 static void counters_set(struct published *p, const json_t *status)
 {
         p->samples = json_integer_value(json_object_get(status, "samples"));
-        p->since_ms = published_time_of(status, "since");
+        p->since_ms = published_time_of(status, json_object_get(status, "firstSample") ? "firstSample" : "since");
         p->last_ms = published_time_of(status, "lastSample");
         p->confidence_percent = (int)json_integer_value(json_object_get(status, "confidencePercent"));
         for (enum resource r = CPU; r < RESOURCES; r++) {

@@ -77,8 +77,10 @@ uint64_t publish_status_digest(const json_t *status)
                 if (quota)
                         digest = digest_feed(digest, status_string_of(quota, "hard"));
         }
-        int64_t kills = json_integer_value(json_object_get(status, "kills"));
+        int64_t kills = json_integer_value(json_object_get(status, "oomKills"));
         if (kills)
                 digest = digest_feed_sum(digest, (uint64_t)kills);
+        if (json_object_get(status, "since")) /* as the version before wrote it: to be written anew */
+                digest = digest_feed(digest, "since");
         return digest_feed_sum(digest_feed_sum(digest, conditions), containers);
 }

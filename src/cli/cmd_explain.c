@@ -198,9 +198,10 @@ static char *why_no_histogram(const char *ns, const struct inquiry *q, const str
         const char *what = q->percentile || q->half_life || q->multiplier ? "No histogram, and nothing recomputed"
                                                                           : "No histogram";
         if (why->code == ERR_DENIED && strstr(why->text, "services/proxy"))
-                return mem_printf("%s: %s. Whom the Role halflife-door is bound to may: kubectl create rolebinding "
-                                  "halflife-door -n %s --role=halflife-door --group=GROUP",
-                                  what, why->text, ns);
+                return mem_printf(
+                        "%s: %s. Whom the Role halflife-rest-proxy is bound to may: kubectl create rolebinding "
+                        "halflife-rest-proxy -n %s --role=halflife-rest-proxy --group=GROUP",
+                        what, why->text, ns);
         if (why->code == ERR_DENIED)
                 return mem_printf("%s: %s. A token that may get recommendations does it: "
                                   "HALFLIFE_TOKEN=$(kubectl create token ACCOUNT -n %s)",

@@ -23,15 +23,24 @@ enum { FILES_LOOK_MS = 5 * SECOND_MS };
 struct running {
         const char *command; /* "run", "serve" */
         bool replica;
-        char *learner_url, *learner_ca;
+        char *upstream_url, *upstream_ca;
         struct loop *loop;
         struct controller *controller;
         struct option_given given[SETTINGS + 1];
         struct settings settings;
-        struct timespec config_changed, learner_ca_changed; /* as last read */
+        struct timespec config_changed, upstream_ca_changed; /* as last read */
         struct loop_timer files_timer;
         char identity[128];
 };
+
+/* Each is read for one version more. */
+static void warn_of_former_names(const struct settings *s)
+{
+        for (int i = 0; i < SETTINGS; i++)
+                if (s->formerly[i])
+                        log_warn("a setting has another name now; the former is read until the next version",
+                                 KV("former", setting_table[i].former), KV("now", setting_table[i].name));
+}
 
 static const struct option_spec help_option = {.name = "help", .letter = 'h', .help = "this text"};
 
@@ -101,16 +110,16 @@ static struct controller_options options_of(const struct running *r, const struc
 static void serve_only(struct running *r, const struct access *a, struct controller_options *o)
 {
         const struct settings *s = &r->settings;
-        if (s->text[SET_LEARNER_URL])
-                r->learner_url = mem_string(s->text[SET_LEARNER_URL]);
+        if (s->text[SET_UPSTREAM_URL])
+                r->upstream_url = mem_string(s->text[SET_UPSTREAM_URL]);
         else if (access_in_cluster(a))
-                r->learner_url = mem_printf("https://halflife.%s.svc", o->ns);
+                r->upstream_url = mem_printf("https://halflife.%s.svc", o->ns);
         o->replica = true;
         o->leader_elect = false;
         o->database = NULL;
         o->custom_listen = NULL; /* who serves only knows no usage */
-        o->learner_url = r->learner_url;
-        o->learner_ca = r->learner_ca;
+        o->upstream_url = r->upstream_url;
+        o->upstream_ca = r->upstream_ca;
         if (!o->serve_listen)
                 o->serve_listen = ":8443";
 }
@@ -126,28 +135,28 @@ static bool has_changed(const char *path, struct timespec *last)
 }
 
 /* NULL: it cannot be used. */
-static char *read_learner_ca(const struct running *r, struct err *err)
+static char *read_upstream_ca(const struct running *r, struct err *err)
 {
         enum { CA_MAX = 1 << 20 };
         size_t len;
-        const char *file = r->settings.text[SET_LEARNER_CA];
+        const char *file = r->settings.text[SET_UPSTREAM_CA];
         char *pem = file_read(file, CA_MAX, &len, err);
         if (pem && strstr(pem, "-----BEGIN CERTIFICATE-----"))
                 return pem;
         if (pem)
                 err_set(err, ERR_INVALID, "'%s' holds no certificate (PEM)", file);
         mem_free(pem);
-        err_wrap(err, "learner-ca");
+        err_wrap(err, "upstream-ca");
         return NULL;
 }
 
-static int start_learner_ca(struct running *r, struct err *err)
+static int start_upstream_ca(struct running *r, struct err *err)
 {
-        if (!r->replica || !r->settings.text[SET_LEARNER_CA])
+        if (!r->replica || !r->settings.text[SET_UPSTREAM_CA])
                 return 0;
-        (void)has_changed(r->settings.text[SET_LEARNER_CA], &r->learner_ca_changed);
-        r->learner_ca = read_learner_ca(r, err);
-        return r->learner_ca ? 0 : err->code;
+        (void)has_changed(r->settings.text[SET_UPSTREAM_CA], &r->upstream_ca_changed);
+        r->upstream_ca = read_upstream_ca(r, err);
+        return r->upstream_ca ? 0 : err->code;
 }
 
 /* --- settings re-read --- */
@@ -195,18 +204,18 @@ static void look_at_config(struct running *r)
                 run_reload(r);
 }
 
-static void look_at_learner_ca(struct running *r)
+static void look_at_upstream_ca(struct running *r)
 {
         struct err err = {0};
-        const char *file = r->settings.text[SET_LEARNER_CA];
-        if (!r->replica || !has_changed(file, &r->learner_ca_changed))
+        const char *file = r->settings.text[SET_UPSTREAM_CA];
+        if (!r->replica || !has_changed(file, &r->upstream_ca_changed))
                 return;
-        AUTO(mem_free) char *pem = read_learner_ca(r, &err);
+        AUTO(mem_free) char *pem = read_upstream_ca(r, &err);
         if (!pem) {
                 log_warn("who vouches for the learner stays as it was", KV("error", err.text));
                 return;
         }
-        controller_trust_learner(r->controller, pem);
+        controller_trust_upstream(r->controller, pem);
         log_info("who vouches for the learner was read again", KV("file", file));
 }
 
@@ -214,7 +223,7 @@ static void look_at_files(void *arg)
 {
         struct running *r = arg;
         look_at_config(r);
-        look_at_learner_ca(r);
+        look_at_upstream_ca(r);
         loop_timer_set(r->loop, &r->files_timer, FILES_LOOK_MS, look_at_files, r);
 }
 
@@ -248,8 +257,8 @@ static bool run_heeds(const struct running *r, int setting)
         case SET_CUSTOM_METRICS_LISTEN:
         case SET_CUSTOM_METRICS_SERVICE:
                 return !r->replica;
-        case SET_LEARNER_URL:
-        case SET_LEARNER_CA:
+        case SET_UPSTREAM_URL:
+        case SET_UPSTREAM_CA:
                 return r->replica;
         default:
                 return true;
@@ -286,7 +295,7 @@ static int run_start(struct running *r, struct access **ret_access, struct err *
         if (rc < 0)
                 return rc;
         struct controller_options o = options_of(r, *ret_access);
-        rc = start_learner_ca(r, err);
+        rc = start_upstream_ca(r, err);
         if (rc < 0)
                 return rc;
         if (r->replica)
@@ -319,6 +328,7 @@ static int run_controller(struct running r, int argc, char **argv)
                 return EXIT_MISUSED;
         }
         log_as_set(&r.settings);
+        warn_of_former_names(&r.settings);
         make_identity(r.identity, sizeof r.identity);
         signal(SIGPIPE, SIG_IGN);
         signal(SIGXFSZ, SIG_IGN); /* a limit on the size of files is a full disk, and is told as one */
@@ -338,8 +348,8 @@ static int run_controller(struct running r, int argc, char **argv)
                 loop_free(r.loop);
         access_free(access);
         settings_release(&r.settings);
-        mem_free(r.learner_url);
-        mem_free(r.learner_ca);
+        mem_free(r.upstream_url);
+        mem_free(r.upstream_ca);
         return rc == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 

@@ -7,7 +7,8 @@
 
 static void print_samples(const struct page *p, const json_t *status)
 {
-        AUTO(mem_free) char *since = page_text(status, "since"), *last = page_text(status, "lastSample");
+        const char *first = json_object_get(status, "firstSample") ? "firstSample" : "since"; /* the version before */
+        AUTO(mem_free) char *since = page_text(status, first), *last = page_text(status, "lastSample");
         json_int_t samples = json_integer_value(json_object_get(status, "samples"));
         if (samples == 0 && *since)
                 page_printf(p, "samples", "learning since %s: not enough yet", since);

@@ -4,11 +4,18 @@
 
 #include "terminal.h"
 
-static int find_name(const struct option_spec *spec, int specs, const char *name, size_t len)
+static bool option_is_called(const char *name, const char *given, size_t len)
 {
-        for (int i = 0; i < specs; i++)
-                if (strlen(spec[i].name) == len && memcmp(spec[i].name, name, len) == 0)
+        return name && strlen(name) == len && memcmp(name, given, len) == 0;
+}
+
+static int find_name(const struct option_spec *spec, int specs, const char *name, size_t len, bool *ret_formerly)
+{
+        for (int i = 0; i < specs; i++) {
+                *ret_formerly = option_is_called(spec[i].former, name, len);
+                if (option_is_called(spec[i].name, name, len) || *ret_formerly)
                         return i;
+        }
         return -1;
 }
 
@@ -67,9 +74,11 @@ static int take_long(const struct option_spec *spec, int specs, int argc, char *
 {
         const char *name = argv[*at] + 2, *equals = strchr(name, '=');
         size_t len = equals ? (size_t)(equals - name) : strlen(name);
-        int i = find_name(spec, specs, name, len);
+        bool formerly;
+        int i = find_name(spec, specs, name, len, &formerly);
         if (i < 0)
                 return err_set(err, ERR_INVALID, "unknown option '--%.*s'; --help lists them", (int)len, name);
+        given[i].formerly |= formerly;
         return option_take(&spec[i], &given[i], argc, argv, at, equals ? equals + 1 : NULL, err);
 }
 
@@ -90,7 +99,7 @@ int options_parse(const struct option_spec *spec, int specs, int argc, char **ar
 {
         bool ended = false;
         for (int i = 0; i < specs; i++)
-                given[i].count = 0;
+                given[i] = (struct option_given){0};
         words->count = 0;
         for (int at = 1; at < argc; at++) {
                 const char *arg = argv[at];

@@ -56,11 +56,13 @@ const struct setting setting_table[SETTINGS] = {
         [SET_CUSTOM_METRICS_SERVICE] = {"custom-metrics-service", SETTING_TEXT, "NAME", "halflife", NULL, NULL, NULL,
                                         false,
                                         "run: Service in halflife's own namespace that the APIServices have to name"},
-        [SET_LEARNER_URL] = {"learner-url", SETTING_TEXT, "URL", "", NULL, NULL, NULL, false,
+        [SET_UPSTREAM_URL] = {"upstream-url", SETTING_TEXT, "URL", "", NULL, NULL, NULL, false,
                              "serve: where histograms are asked for; else the Service halflife, where serve runs in a "
-                             "pod"},
-        [SET_LEARNER_CA] = {"learner-ca", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
-                            "serve: who vouches for its certificate (PEM; the file is re-read as it changes); else the Secret's ca.crt, or the system's"},
+                             "pod",
+                             "learner-url"},
+        [SET_UPSTREAM_CA] = {"upstream-ca", SETTING_TEXT, "FILE", "", NULL, NULL, NULL, false,
+                            "serve: who vouches for its certificate (PEM; the file is re-read as it changes); else the Secret's ca.crt, or the system's",
+                            "learner-ca"},
         [SET_TOKEN_AUDIENCE] = {"token-audience", SETTING_TEXT, "NAME", "", NULL, NULL, NULL, false,
                                 "audience that callers' tokens must be for; else the API server's own"},
         [SET_USAGE_SOURCE] = {"usage-source", SETTING_CHOICE, "WHERE", "metrics-server", NULL, NULL,
@@ -131,7 +133,8 @@ const struct option_spec *settings_options(void)
                 else
                         snprintf(help[i], sizeof help[i], "%s (%s to %s, default %s)", s->help, s->least, s->most,
                                  s->standard);
-                spec[i] = (struct option_spec){.name = s->name, .value = s->value, .help = help[i]};
+                spec[i] =
+                        (struct option_spec){.name = s->name, .former = s->former, .value = s->value, .help = help[i]};
         }
         return spec;
 }
@@ -208,11 +211,14 @@ static int settings_take(struct settings *to, int id, const char *text, const ch
 
 /* --- sources --- */
 
-static int id_of(const char *name)
+static int id_of(const char *name, bool *ret_formerly)
 {
-        for (int i = 0; i < SETTINGS; i++)
-                if (strcmp(setting_table[i].name, name) == 0 && i != SET_CONFIG)
+        for (int i = 0; i < SETTINGS; i++) {
+                const char *former = setting_table[i].former;
+                *ret_formerly = former && strcmp(former, name) == 0;
+                if ((strcmp(setting_table[i].name, name) == 0 && i != SET_CONFIG) || *ret_formerly)
                         return i;
+        }
         return -1;
 }
 
@@ -234,7 +240,8 @@ static int settings_read_file(struct settings *to, const char *path, struct err 
         json_t *value;
         json_object_foreach(root, name, value)
         {
-                int id = id_of(name);
+                bool formerly;
+                int id = id_of(name, &formerly);
                 if (id < 0)
                         return err_set(err, ERR_INVALID, "settings '%s': there is no setting '%s'; --help lists them",
                                        path, name);
@@ -247,19 +254,26 @@ static int settings_read_file(struct settings *to, const char *path, struct err 
                 int rc = settings_take(to, id, plain, path, err);
                 if (rc < 0)
                         return rc;
+                to->formerly[id] |= formerly;
         }
         return 0;
 }
 
-static const char *given_or_environment(const struct option_given *given, int id, char *source, size_t size)
+static const char *given_or_environment(const struct option_given *given, int id, struct settings *to, char *source,
+                                        size_t size)
 {
         char variable[96];
         const char *flag = given ? option_value(&given[id]) : NULL;
         if (flag) {
                 snprintf(source, size, "--%s", setting_table[id].name);
+                to->formerly[id] |= given[id].formerly;
                 return flag;
         }
         variable_of(setting_table[id].name, variable, sizeof variable);
+        if (!getenv(variable) && setting_table[id].former) {
+                variable_of(setting_table[id].former, variable, sizeof variable);
+                to->formerly[id] |= getenv(variable) != NULL;
+        }
         snprintf(source, size, "%s", variable);
         return getenv(variable);
 }
@@ -271,11 +285,11 @@ int settings_read(const struct option_given *given, struct settings *ret, struct
         int rc = 0;
         for (int i = 0; i < SETTINGS && rc == 0; i++)
                 rc = settings_take(&fresh, i, setting_table[i].standard, "default", err);
-        const char *config = given_or_environment(given, SET_CONFIG, source, sizeof source);
+        const char *config = given_or_environment(given, SET_CONFIG, &fresh, source, sizeof source);
         if (rc == 0 && config && *config)
                 rc = settings_read_file(&fresh, config, err);
         for (int i = 0; i < SETTINGS && rc == 0; i++) {
-                const char *text = given_or_environment(given, i, source, sizeof source);
+                const char *text = given_or_environment(given, i, &fresh, source, sizeof source);
                 if (text)
                         rc = settings_take(&fresh, i, text, source, err);
         }

@@ -125,12 +125,12 @@ static int show_certificate(void *arg, const char *cert_pem, const char *key_pem
 static void trust_roots(void *arg, const char *roots_pem)
 {
         struct controller *c = arg;
-        if (c->p.upstream && !c->p.options.learner_ca)
+        if (c->p.upstream && !c->p.options.upstream_ca)
                 upstream_set_ca(c->p.upstream, roots_pem);
         custom_metrics_server_vouched_by(c->p.custom_metrics_server, roots_pem);
 }
 
-void controller_trust_learner(struct controller *c, const char *ca_pem)
+void controller_trust_upstream(struct controller *c, const char *ca_pem)
 {
         if (c->p.upstream)
                 upstream_set_ca(c->p.upstream, ca_pem);
@@ -351,9 +351,9 @@ static void controller_open(struct controller *c, struct err *err)
         const struct controller_options *o = &p->options;
         if (!o->replica)
                 checkpointer_open(p->checkpointer, err);
-        else if (o->learner_url && upstream_new(p->loop, o->learner_url, o->user_agent, &p->upstream, err) == 0 &&
-                 o->learner_ca)
-                upstream_set_ca(p->upstream, o->learner_ca);
+        else if (o->upstream_url && upstream_new(p->loop, o->upstream_url, o->user_agent, &p->upstream, err) == 0 &&
+                 o->upstream_ca)
+                upstream_set_ca(p->upstream, o->upstream_ca);
         if (err->code == 0)
                 (void)custom_check(c, err);
         if (err->code == 0)

@@ -23,7 +23,7 @@ enum metric_id {
         M_BACKFILL_SLICES,
         M_BACKFILL_FAILURES,
         M_BACKFILL_POINTS,
-        M_BACKFILL_STRANGERS,
+        M_BACKFILL_UNMATCHED,
         M_BACKFILL_TARGETS,
         M_REQUESTS,
         M_TARGETS,
@@ -40,7 +40,7 @@ enum metric_id {
         M_RAISES,
         M_RETUNED,
         M_CONFLICTS,
-        M_GUARDS,
+        M_REVERTS,
         M_CHECKPOINT_SECONDS,
         M_CHECKPOINT_BYTES,
         M_CHECKPOINT_ERRORS,
@@ -48,14 +48,14 @@ enum metric_id {
         M_FUSE_BLOWN,
         M_PODS,
         M_HISTORIES,
-        M_WORK,
+        M_WRITE_QUEUE,
         M_LEADER,
         M_EVENTS_DROPPED,
-        M_WATCH_FAILED,
+        M_WATCHES_FAILING,
         M_HTTP_ANSWERS,
         M_HTTP_SHED,
-        M_HTTP_LATE,
-        M_HTTP_REVIEWS,
+        M_HTTP_TIMEOUTS,
+        M_AUTH_REVIEWS,
         M_HTTP_CONNECTIONS,
         M_ADMISSIONS,
         M_CERTIFICATE,
@@ -88,7 +88,7 @@ static const struct metric metrics[METRICS] = {
         [M_BACKFILL_FAILURES] = {"halflife_backfill_failures_total", "Slices that failed, to be asked for again.",
                                  METRIC_COUNTER},
         [M_BACKFILL_POINTS] = {"halflife_backfill_points_total", "Points taken into histories.", METRIC_COUNTER},
-        [M_BACKFILL_STRANGERS] = {"halflife_backfill_strangers_total",
+        [M_BACKFILL_UNMATCHED] = {"halflife_backfill_unmatched_series_total",
                                   "Series whose pod no workload with a profile owned.", METRIC_COUNTER},
         [M_BACKFILL_TARGETS] = {"halflife_backfill_targets_total", "Workloads whose history from before was joined.",
                                 METRIC_COUNTER},
@@ -120,9 +120,10 @@ static const struct metric metrics[METRICS] = {
                                METRIC_COUNTER},
         [M_RAISES] = {"halflife_raises_total", "Running pods raised because they used more than they asked for.",
                       METRIC_COUNTER},
-        [M_CONFLICTS] = {"halflife_contests_total", "Workloads left alone because somebody put a request back.",
+        [M_CONFLICTS] = {"halflife_conflicts_total", "Workloads left alone because somebody put a request back.",
                          METRIC_COUNTER},
-        [M_GUARDS] = {"halflife_guards_total", "Changes that did harm and were taken back, by cause.", METRIC_COUNTER},
+        [M_REVERTS] = {"halflife_reverts_total", "Changes that did harm and were taken back, by cause.",
+                       METRIC_COUNTER},
         [M_CHECKPOINT_SECONDS] = {"halflife_checkpoint_seconds", "How long writing a checkpoint took.",
                                   METRIC_HISTOGRAM},
         [M_CHECKPOINT_BYTES] = {"halflife_database_bytes", "Size of the database file.", METRIC_GAUGE},
@@ -135,22 +136,22 @@ static const struct metric metrics[METRICS] = {
                           METRIC_GAUGE},
         [M_PODS] = {"halflife_pods", "Pods known.", METRIC_GAUGE},
         [M_HISTORIES] = {"halflife_histories", "Histories held: containers of workloads.", METRIC_GAUGE},
-        [M_WORK] = {"halflife_work_waiting", "Targets waiting for a write.", METRIC_GAUGE},
+        [M_WRITE_QUEUE] = {"halflife_write_queue_depth", "Targets waiting for a write.", METRIC_GAUGE},
         [M_LEADER] = {"halflife_leader", "1 while this instance holds the Lease, or needs none.", METRIC_GAUGE},
         [M_EVENTS_DROPPED] = {"halflife_events_dropped_total", "Events that could not be written.", METRIC_COUNTER},
-        [M_WATCH_FAILED] = {"halflife_watches_in_trouble", "Watches that fail at present.", METRIC_GAUGE},
+        [M_WATCHES_FAILING] = {"halflife_watches_failing", "Watches that fail at present.", METRIC_GAUGE},
         [M_HTTP_ANSWERS] = {"halflife_http_requests_total", "Requests answered on --serve-listen, by class of answer.",
                             METRIC_COUNTER},
         [M_HTTP_SHED] = {"halflife_http_shed_total",
                          "Requests told to come again, and idle connections closed, because there was too much.",
                          METRIC_COUNTER},
-        [M_HTTP_LATE] = {"halflife_http_late_total", "Requests that were not whole in time.", METRIC_COUNTER},
-        [M_HTTP_REVIEWS] = {"halflife_http_reviews_total", "Questions to the API server who a caller is.",
+        [M_HTTP_TIMEOUTS] = {"halflife_http_timeouts_total", "Requests that were not whole in time.", METRIC_COUNTER},
+        [M_AUTH_REVIEWS] = {"halflife_auth_reviews_total", "Questions to the API server who a caller is.",
                             METRIC_COUNTER},
         [M_HTTP_CONNECTIONS] = {"halflife_http_connections", "Connections to --serve-listen.", METRIC_GAUGE},
         [M_ADMISSIONS] = {"halflife_admissions_total", "Objects admitted, by what became of them.", METRIC_COUNTER},
         [M_CERTIFICATE] =
-                {"halflife_certificate_expires_seconds",
+                {"halflife_certificate_expiration_timestamp_seconds",
                  "When the certificate of --webhook-certificate runs out, in seconds since 1970; 0: none yet.",
                  METRIC_GAUGE},
         [M_POD_CPU] = {"halflife_pod_cpu_utilization",
@@ -274,9 +275,9 @@ static void telemetry_learning(struct buf *out, const struct parts *p)
 
 static void telemetry_guards(struct buf *out, const struct parts *p)
 {
-        metric_family(out, &metrics[M_GUARDS]);
+        metric_family(out, &metrics[M_REVERTS]);
         for (int g = GUARD_NONE + 1; g < GUARD_CAUSES; g++)
-                telemetry_labelled(out, M_GUARDS, "cause", guard_cause_name((enum guard_cause)g),
+                telemetry_labelled(out, M_REVERTS, "cause", guard_cause_name((enum guard_cause)g),
                                    (double)safety_counts(p->safety)->guards[g]);
 }
 
@@ -305,8 +306,8 @@ static void telemetry_door(struct buf *out, const struct parts *p)
                                    (const char *const[]){"2xx", "3xx", "4xx", "5xx"}[digit - 2],
                                    (double)n.answers[digit]);
         telemetry_one(out, M_HTTP_SHED, (double)n.shed);
-        telemetry_one(out, M_HTTP_LATE, (double)n.late);
-        telemetry_one(out, M_HTTP_REVIEWS, (double)n.reviews);
+        telemetry_one(out, M_HTTP_TIMEOUTS, (double)n.late);
+        telemetry_one(out, M_AUTH_REVIEWS, (double)n.reviews);
         telemetry_one(out, M_HTTP_CONNECTIONS, (double)n.connections);
         metric_family(out, &metrics[M_ADMISSIONS]);
         for (int r = 0; r < ADMISSION_RESULTS; r++)
@@ -321,7 +322,7 @@ static void telemetry_backfilled(struct buf *out, const struct backfill *b)
         telemetry_one(out, M_BACKFILL_SLICES, (double)n->slices);
         telemetry_one(out, M_BACKFILL_FAILURES, (double)n->failures);
         telemetry_one(out, M_BACKFILL_POINTS, (double)n->points);
-        telemetry_one(out, M_BACKFILL_STRANGERS, (double)n->strangers);
+        telemetry_one(out, M_BACKFILL_UNMATCHED, (double)n->strangers);
         telemetry_one(out, M_BACKFILL_TARGETS, (double)n->targets);
 }
 
@@ -356,7 +357,7 @@ static void write_learner(struct buf *out, const struct parts *p)
         telemetry_one(out, M_DATABASE_UP, stored.writes);
         telemetry_one(out, M_PODS, (double)p->cache.pods.count);
         telemetry_one(out, M_HISTORIES, histories_of(p));
-        telemetry_one(out, M_WORK, (double)work_waiting(p->applier));
+        telemetry_one(out, M_WRITE_QUEUE, (double)work_waiting(p->applier));
         telemetry_one(out, M_LEADER, leads(p->leadership));
         telemetry_one(out, M_EVENTS_DROPPED, (double)report_events_dropped(p->report));
 }
@@ -390,7 +391,7 @@ static void telemetry_write_all(struct buf *out, const struct parts *p, const st
         telemetry_one(out, M_UNREAD_OBJECTS, (double)informers_unread(p->informers));
         telemetry_one(out, M_SAVING_CPU, (double)p->pass.saving[CPU] / 1e3);
         telemetry_one(out, M_SAVING_MEMORY, (double)p->pass.saving[MEMORY]);
-        telemetry_one(out, M_WATCH_FAILED, report_failing_watches(p->report));
+        telemetry_one(out, M_WATCHES_FAILING, report_failing_watches(p->report));
         if (p->options.serve_listen)
                 telemetry_door(out, p);
         if (p->options.custom_listen)

@@ -455,7 +455,7 @@ static void http_request_ask_learner(struct http_request *v)
         if (headers_get(v->connection, "X-Halflife-Relayed")) {
                 http_request_refuse(
                         v, PROBLEM_UNAVAILABLE,
-                        "only the halflife that learns knows this, and the setting learner-url leads to one that does "
+                        "only the halflife that learns knows this, and the setting upstream-url leads to one that does "
                         "not");
                 return;
         }

@@ -237,9 +237,9 @@ static void upstream_told(void *arg, const struct server_relayed *r)
 static void loop_call_ask_upstream(struct loop_call *q)
 {
         const struct loop_calls_options *o = &q->all->o;
-        static const struct server_relayed nobody = {
-                0, "",
-                TEXT("only the halflife that learns knows this, and the setting learner-url does not say where it is")};
+        static const struct server_relayed nobody = {0, "",
+                                                     TEXT("only the halflife that learns knows this, and the setting "
+                                                          "upstream-url does not say where it is")};
         if (!o->upstream) {
                 server_relayed(q->all->server, q->ticket, &nobody);
                 loop_call_free(q);

@@ -26,7 +26,7 @@ enum {
         WATCHES = 12, /* at least so many has every start */
         PLAIN = 1,    /* the warning that the test API server is reached without TLS */
 };
-static const char fails[] = "watch fails", works[] = "watch works again", troubled[] = "halflife_watches_in_trouble",
+static const char fails[] = "watch fails", works[] = "watch works again", troubled[] = "halflife_watches_failing",
                   refused[] = "write refused", full[] = "too many kinds to watch",
                   metrics_api[] = "/apis/metrics.k8s.io/";
 

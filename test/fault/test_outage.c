@@ -195,9 +195,9 @@ static void test_server_gone(void **state)
         assert_true(fake_start(s->f));
         assert_true(sees(s, "gone-after"));
         PLAY(s, STORY("gone-before", EXPECT(REC, "status.state", "Ready"), CYCLES(1)));
-        for (int i = 0; i < 60 && halflife_metric(s->h, "halflife_watches_in_trouble") > 0; i++)
+        for (int i = 0; i < 60 && halflife_metric(s->h, "halflife_watches_failing") > 0; i++)
                 assert_true(halflife_await_cycles(s->h, s->f, 1, LONG_MS));
-        assert_true(halflife_metric(s->h, "halflife_watches_in_trouble") == 0);
+        assert_true(halflife_metric(s->h, "halflife_watches_failing") == 0);
 }
 
 static void test_everything_expired(void **state)

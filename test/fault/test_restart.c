@@ -84,7 +84,7 @@ static void close_stage(struct stage *s)
 /* The whole Recommendation but for times and the server's own fields. */
 static char *numbers_of(struct fake *f, const char *ns)
 {
-        static const char *const fields[] = {"status.containers", "status.samples", "status.since", "status.applied",
+        static const char *const fields[] = {"status.containers", "status.samples", "status.firstSample", "status.applied",
                                              "status.state",      "status.pod",     "status.saving"};
         struct story at = {.name = ns};
         AUTO(mem_free) char *path = story_path(&at, recommendation);
@@ -344,15 +344,15 @@ static void test_oom(void **state)
         kill_container(s.f, pod, 3); /* jumped by two: one kill, from the model on */
         assert_true(halflife_await_metric(s.h, s.f, kills, 1, LONG_MS));
         PLAY(&s, STORY("killed", EXPECT(REC, "status.containers[app].memory.model", "500Mi"),
-                       CHECK(REC, "status.kills", "2"),
+                       CHECK(REC, "status.oomKills", "2"),
                        CHECK(REC, "status.conditions[OutOfMemory].reason", "KillMakesModel"),
                        CHECK(REC, "status.conditions[OutOfMemory].message", "~container 'app' was killed or evicted")));
         evict(s.f, pod);
         assert_true(halflife_await_metric(s.h, s.f, kills, 2, LONG_MS));
-        PLAY(&s, STORY("killed", EXPECT(REC, "status.kills", "3")));
+        PLAY(&s, STORY("killed", EXPECT(REC, "status.oomKills", "3")));
         come_and_go(s.f, pod);
         assert_true(halflife_await_metric(s.h, s.f, kills, 3, LONG_MS));
-        PLAY(&s, STORY("killed", EXPECT(REC, "status.kills", "4"), CYCLES(2), CHECK(REC, "status.kills", "4")));
+        PLAY(&s, STORY("killed", EXPECT(REC, "status.oomKills", "4"), CYCLES(2), CHECK(REC, "status.oomKills", "4")));
         close_stage(&s);
 }
 

@@ -185,7 +185,7 @@ static void test_by_proxy(void **state)
         const struct row not_let_in[] = {{{"explain", "deploy/web", "-n", "shop"},
                                           0,
                                           {"by Profile team: Ready", "!┤", "No histogram: HTTP 403",
-                                           "kubectl create rolebinding halflife-door -n halflife", "!HALFLIFE_TOKEN"}}};
+                                           "kubectl create rolebinding halflife-rest-proxy -n halflife", "!HALFLIFE_TOKEN"}}};
         EXPECT(not_let_in);
         fake_faults_clear(stage.fake);
         mem_free(body[0]);
@@ -392,8 +392,8 @@ static void test_help(void **state)
 {
         (void)state;
         const struct row row[] = {
-                {{"serve", "--help"}, 0, {"--serve-listen", "--learner-url", "!--database", "!--checkpoint-interval"}},
-                {{"run", "--help"}, 0, {"--serve-listen", "--database", "!--learner-url"}},
+                {{"serve", "--help"}, 0, {"--serve-listen", "--upstream-url", "!--database", "!--checkpoint-interval"}},
+                {{"run", "--help"}, 0, {"--serve-listen", "--database", "!--upstream-url"}},
                 {{"frob"}, 2, {"there is no command 'frob'; halflife --help lists them"}},
         };
         EXPECT(row);

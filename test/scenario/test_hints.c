@@ -61,7 +61,7 @@ static void told_with(const char *path, unsigned delay_ms, int lates, const char
         struct story cast = STORY("hints", TEAM("{apply: {minHistory: 2s}}"),
                                   WORK("StatefulSet", "db", "{replicas: 2, serviceName: db}", POD));
         struct story end = STORY("hints", EXPECT(DB_REC, "status.state", "Ready"), CYCLES(1), CALL(killed),
-                                 EXPECT(DB_REC, "status.kills", "1"));
+                                 EXPECT(DB_REC, "status.oomKills", "1"));
         struct fake *f = server(&cast);
         fake_fault(f, &(struct fake_fault){.path = path, .times = FAKE_ALWAYS, .delay_ms = delay_ms});
         struct halflife *h = halflife_start(f, "hints.db", NULL);

@@ -30,7 +30,7 @@ static struct {
         char *learner_door, *door;
 } stage;
 
-static struct halflife *replica_start(const char *learner_url, const char *learner_ca)
+static struct halflife *replica_start(const char *upstream_url, const char *upstream_ca)
 {
         AUTO(mem_free) char *kubeconfig = tmp_path("kubeconfig-replica");
         assert_true(fake_write_kubeconfig(stage.fake, kubeconfig));
@@ -45,10 +45,10 @@ static struct halflife *replica_start(const char *learner_url, const char *learn
                                     "halflife-system",
                                     "--interval",
                                     "10m",
-                                    learner_url ? "--learner-url" : NULL,
-                                    learner_url,
-                                    learner_ca ? "--learner-ca" : NULL,
-                                    learner_ca,
+                                    upstream_url ? "--upstream-url" : NULL,
+                                    upstream_url,
+                                    upstream_ca ? "--upstream-ca" : NULL,
+                                    upstream_ca,
                                     NULL};
         return halflife_command(args);
 }
@@ -162,7 +162,7 @@ static void test_a_learner_that_learns_nothing(void **state)
         AUTO(mem_free) char *url = mem_printf("http://%s", stage.door);
         struct halflife *second = replica_start(url, NULL);
         AUTO(mem_free) char *door = halflife_door(second);
-        await_at(door, WEB "/explain", 503, "learner-url leads to one that does not");
+        await_at(door, WEB "/explain", 503, "upstream-url leads to one that does not");
         assert_int_equal(halflife_stop(second), 0);
         halflife_free(second);
 }
@@ -343,7 +343,7 @@ static void write_files(const struct certificate_authority *a)
 {
         mem_free(tmp_file("learner.crt", a->cert));
         mem_free(tmp_file("learner.key", a->cert_key));
-        mem_free(tmp_file("learner-ca.crt", a->roots));
+        mem_free(tmp_file("upstream-ca.crt", a->roots));
 }
 
 /* The learner's certificate comes from another authority one day, and both read their files again. */
@@ -359,7 +359,7 @@ static void test_another_vouches_for_the_learner(void **state)
         write_files(&a[0]);
         AUTO(mem_free) char *cert = tmp_path("learner.crt");
         AUTO(mem_free) char *key = tmp_path("learner.key");
-        AUTO(mem_free) char *ca = tmp_path("learner-ca.crt");
+        AUTO(mem_free) char *ca = tmp_path("upstream-ca.crt");
         stage.fake = fake_new(&(struct fake_options){.seed = 3});
         assert_true(fake_load(stage.fake, "crds"));
         fake_world_demo(stage.fake, 60 * SECOND_MS);
@@ -383,7 +383,7 @@ static void test_another_vouches_for_the_learner(void **state)
         assert_true(halflife_await_log(stage.learner, "certificate read again", 1, LONG_MS));
         assert_true(halflife_await_log(stage.replica, "who vouches for the learner was read again", 1, LONG_MS));
         await(WEB "/explain", 200, "ETag");
-        mem_free(tmp_file("learner-ca.crt", "nonsense"));
+        mem_free(tmp_file("upstream-ca.crt", "nonsense"));
         assert_true(halflife_await_log(stage.replica, "holds no certificate", 1, LONG_MS));
         await(WEB "/explain", 200, "ETag");
         assert_int_equal(halflife_stop(stage.learner), 0);
@@ -438,7 +438,7 @@ static void test_ready_with_a_certificate(void **state)
         assert_int_equal(halflife_get(h, "/readyz"), 503);
         fake_allow_all(stage.fake);
         assert_true(halflife_await_log(h, "certificate shown from now on", 1, LONG_MS));
-        assert_true(halflife_await_metric(h, stage.fake, "halflife_certificate_expires_seconds", 1, LONG_MS));
+        assert_true(halflife_await_metric(h, stage.fake, "halflife_certificate_expiration_timestamp_seconds", 1, LONG_MS));
         assert_int_equal(halflife_get(h, "/readyz"), 200);
         assert_int_equal(halflife_said(h, "PRIVATE"), 0);
         assert_int_equal(halflife_stop(h), 0);

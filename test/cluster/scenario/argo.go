@@ -189,7 +189,7 @@ func blueGreen(t *T) {
 		if cpu.Text("original") != "1500m" || cpu.Text("current") != "1500m" {
 			return fmt.Errorf("%s", cpu)
 		}
-		if got := r.Text("status", "since"); got != before.Text("status", "since") {
+		if got := r.Text("status", "firstSample"); got != before.Text("status", "firstSample") {
 			t.Fatalf("its history began anew: %s", got)
 		}
 		return nil
@@ -230,7 +230,7 @@ func workloadRef(t *T) {
 	t.Check(err)
 	cpu, memory := targets(more, usedMemory)
 	t.RecWhen("deployment-web", "what the Rollout's pods use", soon, func(r kube.Object) error {
-		if r.Text("status", "since") != before.Text("status", "since") {
+		if r.Text("status", "firstSample") != before.Text("status", "firstSample") {
 			t.Fatalf("its history began anew: %s", r.Object("status"))
 		}
 		if got := r.Named("app", "status", "containers").Text("cpu", "target"); got != cpu {

@@ -107,7 +107,7 @@ func (t *T) profileOpens(open bool, counts M) {
 		p, err := t.Get("/apis/halflife.dev/v1alpha1/clusterprofiles/e2e-" + t.Name)
 		t.Check(err)
 		canary := p.Object("status", "canary")
-		if canary.At("open") != open {
+		if canary.At("complete") != open {
 			return fmt.Errorf("status.canary is %s", canary)
 		}
 		for name, want := range counts {
@@ -136,7 +136,7 @@ func canaryRollout(t *T) {
 	for _, name := range rest {
 		t.Eventually(name+" follows", soon, func() error { return t.podsAsk(name, "app", "cpu", cpu, 2) })
 	}
-	t.profileOpens(true, M{"workloads": 1, "changed": 1, "stood": 1})
+	t.profileOpens(true, M{"workloads": 1, "changed": 1, "passed": 1})
 }
 
 // waiting checks that workloads wait for the canaries, say so, and were not touched.
@@ -174,7 +174,7 @@ func canaryGuard(t *T) {
 
 	profile["apply"].(M)["guard"] = M{"watch": "1s"}
 	t.Profile(profile)
-	t.profileOpens(false, M{"workloads": 2, "changed": 1, "stood": 1, "takenBack": 1})
+	t.profileOpens(false, M{"workloads": 2, "changed": 1, "passed": 1, "reverted": 1})
 	t.Cycles(t.halflife, 2)
 	t.waiting(rest)
 	t.unguarded("deployment-" + good)
@@ -187,7 +187,7 @@ func canaryGuard(t *T) {
 	for _, name := range append(rest, bad) {
 		t.resized(name, 2, cpu, memory)
 	}
-	t.profileOpens(true, M{"workloads": 2, "changed": 2, "stood": 2})
+	t.profileOpens(true, M{"workloads": 2, "changed": 2, "passed": 2})
 }
 
 // The two pods of four that try a setting do harm: they have their originals again, and nothing restarts. The others were never

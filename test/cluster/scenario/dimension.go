@@ -41,7 +41,7 @@ func (t *T) sameAfter(name, container string) {
 	t.Cycles(t.halflife, 1)
 	t.RecWhen(name, "as before", soon, func(r kube.Object) error {
 		was, is := before.Named(container, "status", "containers"), r.Named(container, "status", "containers")
-		if r.Text("status", "since") != before.Text("status", "since") ||
+		if r.Text("status", "firstSample") != before.Text("status", "firstSample") ||
 			is.Text("cpu", "model") != was.Text("cpu", "model") || is.Text("state") != "Ready" {
 			return fmt.Errorf("%s became %s", before.Object("status"), r.Object("status"))
 		}

@@ -132,7 +132,7 @@ func guard(t *T) {
 	t.Check(t.podsAsk("web-8", "app", "memory", memory, 1))
 	page, err := t.halflife.Page("/metrics")
 	t.Check(err)
-	if !strings.Contains(page, `halflife_guards_total{cause="Restarts"} `) || strings.Contains(page, `halflife_guards_total{cause="Restarts"} 0`) {
+	if !strings.Contains(page, `halflife_reverts_total{cause="Restarts"} `) || strings.Contains(page, `halflife_reverts_total{cause="Restarts"} 0`) {
 		t.Fatalf("the metrics do not tell of it:\n%s", page)
 	}
 	t.Eventually("an Event tells of it", soon, func() error {
@@ -224,7 +224,7 @@ func guardInPlace(t *T) {
 		return nil
 	})
 	t.RecWhen("statefulset-full", "its kill", soon, func(r kube.Object) error {
-		if got := r.Int("status", "kills"); got != 1 {
+		if got := r.Int("status", "oomKills"); got != 1 {
 			return fmt.Errorf("%d kills", got)
 		}
 		return nil

@@ -81,7 +81,7 @@ func oomKills(t *T) {
 				if err != nil {
 					return err
 				}
-				sum += r.Int("status", "kills")
+				sum += r.Int("status", "oomKills")
 			}
 			if sum != want {
 				return fmt.Errorf("%d kills counted, not %d", sum, want)

@@ -132,7 +132,7 @@ func scaledToZero(t *T) {
 	r, err := t.Rec("deployment-web")
 	t.Check(err)
 	t.Check(asleep(r))
-	if r.Text("status", "since") != before.Text("status", "since") {
+	if r.Text("status", "firstSample") != before.Text("status", "firstSample") {
 		t.Fatalf("its history began anew")
 	}
 	t.Ctl("-n", t.NS, "scale", "deployment", "web", "--replicas=2")

@@ -49,10 +49,10 @@ func learnerGone(t *T) {
 	learner := t.own("--serve-listen=127.0.0.1:0", "--tls-cert="+cert, "--tls-key="+key)
 	door, err := learner.Door()
 	t.Check(err)
-	url := "--learner-url=https://localhost" + door[strings.LastIndexByte(door, ':'):]
+	url := "--upstream-url=https://localhost" + door[strings.LastIndexByte(door, ':'):]
 	s := &deserted{t: t}
 	for i := range 2 {
-		h, err := t.StartServe(fmt.Sprintf("learner-gone-%d", i), append(Doored, url, "--learner-ca="+ca)...)
+		h, err := t.StartServe(fmt.Sprintf("learner-gone-%d", i), append(Doored, url, "--upstream-ca="+ca)...)
 		t.Check(err)
 		if i > 0 {
 			defer h.Stop()
@@ -154,7 +154,7 @@ func (s *deserted) fetches(learner *Halflife) {
 func (s *deserted) otherwiseVouched(url string) {
 	t := s.t
 	_, _, other := t.files(filepath.Join(t.Dir, "learner-gone-other"))
-	h, err := t.StartServe("learner-gone-other", append(Doored, url, "--learner-ca="+other)...)
+	h, err := t.StartServe("learner-gone-other", append(Doored, url, "--upstream-ca="+other)...)
 	t.Check(err)
 	defer h.Stop()
 	s.replicas = append(s.replicas, h)

@@ -73,7 +73,7 @@ func nodeGuard(t *T) {
 	t.lowered("web", "100m", 1)
 	t.guarded("deployment-web", "Restarts", "")
 	t.Eventually("it has its owner's again", soon, func() error { return t.actual("web", "100m", "200Mi") })
-	if kills := t.RecIn("deployment-web", "Held", soon).Int("status", "kills"); kills != 0 {
+	if kills := t.RecIn("deployment-web", "Held", soon).Int("status", "oomKills"); kills != 0 {
 		t.Fatalf("%d kills are counted of a program that ended by itself", kills)
 	}
 }
@@ -134,7 +134,7 @@ func nodeEvict(t *T, code int, phase string) {
 		if err != nil {
 			return err
 		}
-		if r.Int("status", "kills") == 0 {
+		if r.Int("status", "oomKills") == 0 {
 			return fmt.Errorf("none is: %s", r.Object("status"))
 		}
 		return t.saidOf("eviction")
@@ -156,7 +156,7 @@ func nodeOOMRoom(t *T) {
 	t.oneRuns("hog")
 	t.killedAgain("hog")
 	rec := t.RecWhen("deployment-hog", "the kill is counted", soon, func(r kube.Object) error {
-		if r.Int("status", "kills") == 0 || r.Condition("OutOfMemory") == nil {
+		if r.Int("status", "oomKills") == 0 || r.Condition("OutOfMemory") == nil {
 			return fmt.Errorf("it is not: %s", r.Object("status"))
 		}
 		return nil
@@ -212,7 +212,7 @@ func nodeKubeletDown(t *T) {
 	t.unguarded("deployment-web")
 	t.Check(t.podsAsk("web", "app", "cpu", cpu, 1))
 	t.Check(t.podsAsk("web", "app", "memory", memory, 1))
-	if kills := t.RecIn("deployment-web", "Ready", soon).Int("status", "kills"); kills != 0 {
+	if kills := t.RecIn("deployment-web", "Ready", soon).Int("status", "oomKills"); kills != 0 {
 		t.Fatalf("%d kills are counted, and there was none", kills)
 	}
 }
@@ -259,7 +259,7 @@ func nodeOOMMarked(t *T) {
 	for _, name := range []string{"calm", "ends"} {
 		rec, err := t.Rec("deployment-" + name)
 		t.Check(err)
-		if rec.Int("status", "kills") != 0 || rec.Condition("Guarded").Text("status") != "" {
+		if rec.Int("status", "oomKills") != 0 || rec.Condition("Guarded").Text("status") != "" {
 			t.Fatalf("%s was not killed, and its status is %s", name, rec.Object("status"))
 		}
 	}
@@ -311,7 +311,7 @@ func nodeOOMMarkedResize(t *T) {
 	t.unguarded("deployment-web")
 	rec, err := t.Rec("deployment-web")
 	t.Check(err)
-	if kills := rec.Int("status", "kills"); kills != 0 {
+	if kills := rec.Int("status", "oomKills"); kills != 0 {
 		t.Fatalf("%d kills are counted of a container that its kubelet restarted for a resize", kills)
 	}
 	if dead.Text("reason") == "OOMKilled" && h.counted("halflife_oom_kills_not_believed_total") == 0 {

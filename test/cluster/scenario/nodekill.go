@@ -56,7 +56,7 @@ func nodeOOMLimit(t *T) {
 		if err != nil {
 			return err
 		}
-		if got, want := rec.Int("status", "kills"), t.killedAgain("leak"); got != want {
+		if got, want := rec.Int("status", "oomKills"), t.killedAgain("leak"); got != want {
 			return fmt.Errorf("%d kills are counted, and there were %d", got, want)
 		}
 		return nil
@@ -67,5 +67,5 @@ func nodeOOMLimit(t *T) {
 		}
 		return condition(r, "OutOfMemory", "True", "container 'app' was killed at its memory limit")
 	})
-	t.Notef("%d kills: %s", rec.Int("status", "kills"), rec.Condition("OutOfMemory").Text("message"))
+	t.Notef("%d kills: %s", rec.Int("status", "oomKills"), rec.Condition("OutOfMemory").Text("message"))
 }

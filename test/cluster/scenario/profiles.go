@@ -101,7 +101,7 @@ func recreated(t *T) {
 	cpu, _ := targets(usedCPU, usedMemory)
 	t.Eventually("the first is lowered", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
 	first := t.Workload("deployments", "web").UID()
-	since := t.RecIn("deployment-web", "Ready", soon).Text("status", "since")
+	since := t.RecIn("deployment-web", "Ready", soon).Text("status", "firstSample")
 	t.Ctl("-n", t.NS, "delete", "deployment", "web")
 	t.Cycles(t.halflife, 2)
 	if _, err := t.Rec("deployment-web"); err != nil {
@@ -110,7 +110,7 @@ func recreated(t *T) {
 	t.Apply(manifest)
 	start := time.Now()
 	t.Eventually("the second is lowered at once", soon, func() error { return t.podsAsk("web", "app", "cpu", cpu, 2) })
-	if rec := t.RecIn("deployment-web", "Ready", soon); since == "" || rec.Text("status", "since") != since {
+	if rec := t.RecIn("deployment-web", "Ready", soon); since == "" || rec.Text("status", "firstSample") != since {
 		t.Fatalf("its history, of %s, began anew: %s", since, rec.Object("status"))
 	}
 	if t.Workload("deployments", "web").UID() == first {
@@ -195,7 +195,7 @@ func oom(t *T) {
 	t.Cycles(t.halflife, 2)
 	rec = t.RecWhen("deployment-web", "the kill counts once", soon, memory(killed))
 	t.Check(condition(rec, "OutOfMemory", "True", "limit too low: raise it by hand"))
-	if got := rec.Int("status", "kills"); got != 1 {
+	if got := rec.Int("status", "oomKills"); got != 1 {
 		t.Fatalf("%d kills are told, not 1", got)
 	}
 }

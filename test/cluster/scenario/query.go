@@ -101,7 +101,7 @@ func (t *T) plugin(token, kubeconfig, cpu string) {
 	}
 	defer l.Close()
 	defer func() { _ = t.Delete(learnerPod) }()
-	t.Ctl("-n", ownNamespace, "create", "rolebinding", t.NS, "--role=halflife-door", "--serviceaccount="+t.NS+":ci")
+	t.Ctl("-n", ownNamespace, "create", "rolebinding", t.NS, "--role=halflife-rest-proxy", "--serviceaccount="+t.NS+":ci")
 	defer func() { _, _ = t.ctl.Run("", "-n", ownNamespace, "delete", "rolebinding", t.NS) }()
 	door, err := t.halflife.Door()
 	t.Check(err)

@@ -268,7 +268,7 @@ static void check_subjects(int b, const json_t *binding)
 /* The door through the API server's proxy: two services, to read only. */
 static void check_door(int b)
 {
-        const json_t *role = find(b, "Role", "halflife-door");
+        const json_t *role = find(b, "Role", "halflife-rest-proxy");
         assert_int_equal(json_array_size(at(role, "rules")), 1);
         assert_int_equal(json_array_size(at(role, "rules.0.verbs")), 1);
         assert_string_equal(text_at(role, "rules.0.verbs.0"), "get");

@@ -74,6 +74,40 @@ static void test_precedence(void **state)
         mem_free(path);
 }
 
+/* What a setting was called in the version before is read wherever the setting is, and said once. */
+static void test_former_names(void **state)
+{
+        (void)state;
+        char *path = write_file("learner-url: https://file\n");
+        const char *given[] = {"--learner-url=https://flag"}, *config[] = {"--config", path};
+        const char *both[] = {"--upstream-url=https://now", "--config", path};
+        struct settings s = {0};
+        struct err err = {0};
+        assert_int_equal(read_words(given, 1, &s, &err), 0);
+        assert_string_equal(s.text[SET_UPSTREAM_URL], "https://flag");
+        assert_true(s.formerly[SET_UPSTREAM_URL]);
+        settings_release(&s);
+        assert_int_equal(read_words(config, 2, &s, &err), 0);
+        assert_string_equal(s.text[SET_UPSTREAM_URL], "https://file");
+        assert_true(s.formerly[SET_UPSTREAM_URL]);
+        settings_release(&s);
+        setenv("HALFLIFE_LEARNER_CA", "former.pem", 1);
+        assert_int_equal(read_words(both, 3, &s, &err), 0);
+        assert_string_equal(s.text[SET_UPSTREAM_URL], "https://now");
+        assert_string_equal(s.text[SET_UPSTREAM_CA], "former.pem");
+        assert_true(s.formerly[SET_UPSTREAM_CA]);
+        settings_release(&s);
+        setenv("HALFLIFE_UPSTREAM_CA", "now.pem", 1);
+        assert_int_equal(read_words(both, 1, &s, &err), 0);
+        assert_string_equal(s.text[SET_UPSTREAM_CA], "now.pem");
+        assert_false(s.formerly[SET_UPSTREAM_CA] || s.formerly[SET_UPSTREAM_URL]);
+        settings_release(&s);
+        unsetenv("HALFLIFE_LEARNER_CA");
+        unsetenv("HALFLIFE_UPSTREAM_CA");
+        unlink(path);
+        mem_free(path);
+}
+
 static void test_bad_files(void **state)
 {
         (void)state;
@@ -159,9 +193,9 @@ static void test_readme(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {
-                cmocka_unit_test(test_defaults),  cmocka_unit_test(test_precedence),
-                cmocka_unit_test(test_bad_files), cmocka_unit_test(test_missing_file),
-                cmocka_unit_test(test_readme),
+                cmocka_unit_test(test_defaults),     cmocka_unit_test(test_precedence),
+                cmocka_unit_test(test_former_names), cmocka_unit_test(test_bad_files),
+                cmocka_unit_test(test_missing_file), cmocka_unit_test(test_readme),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
