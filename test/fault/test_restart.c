@@ -84,8 +84,9 @@ static void close_stage(struct stage *s)
 /* The whole Recommendation but for times and the server's own fields. */
 static char *numbers_of(struct fake *f, const char *ns)
 {
-        static const char *const fields[] = {"status.containers", "status.samples", "status.firstSample", "status.applied",
-                                             "status.state",      "status.pod",     "status.saving"};
+        static const char *const fields[] = {"status.containers", "status.samples", "status.firstSample",
+                                             "status.applied",    "status.state",   "status.pod",
+                                             "status.saving"};
         struct story at = {.name = ns};
         AUTO(mem_free) char *path = story_path(&at, recommendation);
         AUTO(mem_free) char *text = fake_get(f, path);

@@ -182,10 +182,11 @@ static void test_by_proxy(void **state)
                                        .times = FAKE_ALWAYS,
                                        .status = 403,
                                        .body = "{\"kind\":\"Status\",\"message\":\"User cannot get services/proxy\"}"});
-        const struct row not_let_in[] = {{{"explain", "deploy/web", "-n", "shop"},
-                                          0,
-                                          {"by Profile team: Ready", "!┤", "No histogram: HTTP 403",
-                                           "kubectl create rolebinding halflife-rest-proxy -n halflife", "!HALFLIFE_TOKEN"}}};
+        const struct row not_let_in[] = {
+                {{"explain", "deploy/web", "-n", "shop"},
+                 0,
+                 {"by Profile team: Ready", "!┤", "No histogram: HTTP 403",
+                  "kubectl create rolebinding halflife-rest-proxy -n halflife", "!HALFLIFE_TOKEN"}}};
         EXPECT(not_let_in);
         fake_faults_clear(stage.fake);
         mem_free(body[0]);

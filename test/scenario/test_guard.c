@@ -354,7 +354,8 @@ static struct story stories[] = {
               CALL(restarted_often), CALL(not_ready), UNGUARDED, CALL(evicted), GUARDED("Evicted", "evicted"),
               EXPECT("statefulsets/db", CPU, "1")),
         STORY("killed-at-its-limit", BY("Rollout"), DB, ROLLED, USE(250, 1900), CYCLES(2), CALL(out_of_memory),
-              EXPECT(DB_REC, "status.oomKills", "1"), CALL(killed_twice), EXPECT(DB_REC, "status.oomKills", "2"), UNGUARDED),
+              EXPECT(DB_REC, "status.oomKills", "1"), CALL(killed_twice), EXPECT(DB_REC, "status.oomKills", "2"),
+              UNGUARDED),
         /* memory jumped to the limit between two samples, and the node had the room for it */
         STORY("jumped-to-its-limit", BY("InPlace"), DB, SET, CYCLES(1), CALL(out_of_memory),
               EXPECT(DB_REC, "status.oomKills", "1"), UNGUARDED),

@@ -438,7 +438,8 @@ static void test_ready_with_a_certificate(void **state)
         assert_int_equal(halflife_get(h, "/readyz"), 503);
         fake_allow_all(stage.fake);
         assert_true(halflife_await_log(h, "certificate shown from now on", 1, LONG_MS));
-        assert_true(halflife_await_metric(h, stage.fake, "halflife_certificate_expiration_timestamp_seconds", 1, LONG_MS));
+        assert_true(
+                halflife_await_metric(h, stage.fake, "halflife_certificate_expiration_timestamp_seconds", 1, LONG_MS));
         assert_int_equal(halflife_get(h, "/readyz"), 200);
         assert_int_equal(halflife_said(h, "PRIVATE"), 0);
         assert_int_equal(halflife_stop(h), 0);

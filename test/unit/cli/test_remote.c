@@ -117,7 +117,8 @@ static void test_manifests(void **state)
         AUTO(json_decref) json_t *people = read_manifest("manifests/base/rbac-people.yaml");
         AUTO(json_decref) json_t *controller = read_manifest("manifests/base/controller.yaml");
         json_t *ports = json_object_get(json_object_get(find(controller, "Service", "halflife"), "spec"), "ports");
-        json_t *rule = json_array_get(json_object_get(find(people, "Role", "halflife-rest-proxy"), "rules"), 0), *port, *name;
+        json_t *rule = json_array_get(json_object_get(find(people, "Role", "halflife-rest-proxy"), "rules"), 0), *port,
+               *name;
         size_t i;
         bool served = false, allowed = false;
         json_array_foreach(ports, i, port)
