@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "core/selector.h"
+#include "core/label_selector.h"
 #include "objects/decode.h"
 
 /* Labels in one block of memory. */

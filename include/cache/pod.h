@@ -11,9 +11,9 @@
 #include "cache/keys.h"
 #include "cache/labels.h"
 #include "cache/node.h"
-#include "core/basis.h"
 #include "core/raise.h"
 #include "core/usage.h"
+#include "core/utilization_basis.h"
 #include "objects/decode.h"
 
 struct cache;

@@ -11,14 +11,14 @@
  *
  * Namespace: the namespace is chosen by its labels; what counts in it are the pods that the profile's selector and
  * targets select, by their topmost workload, or, where none is known, by their own labels. Its usage is summed once a
- * cycle (core/together.h), at the cycle's time; not at all in a cycle whose usage could not be read whole. Its one
+ * cycle (core/pod_aggregate.h), at the cycle's time; not at all in a cycle whose usage could not be read whole. Its one
  * container is CONTAINER_WHOLE.
  */
 #ifndef HALFLIFE_CACHE_POD_NAMESPACE_TARGETS_H
 #define HALFLIFE_CACHE_POD_NAMESPACE_TARGETS_H
 
 #include "cache/cache.h"
-#include "core/together.h"
+#include "core/pod_aggregate.h"
 
 /* What few pods have: those of other dimensions, and those that no kind we know of owns. */
 struct pod_more {

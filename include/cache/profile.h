@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/zone.h"
+#include "base/time_zone.h"
 #include "core/amount.h"
 #include "core/canary.h"
 #include "objects/profile_read.h"

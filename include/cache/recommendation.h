@@ -55,7 +55,7 @@ struct published {
         int64_t generation;
         char *hold; /* why a person holds it; NULL */
         struct annotation_command *command[ANNOTATION_COMMANDS];
-        uint64_t urgent;         /* digest of what is written at once (publish.h) */
+        uint64_t urgent;         /* digest of what is written at once (status_digest.h) */
         struct labels labels;    /* as the server has them */
         uint64_t labels_written; /* digest of those that we wrote last; 0: not in this life */
         struct published_condition *condition;

@@ -6,7 +6,7 @@
 #ifndef HALFLIFE_CORE_ADVISE_H
 #define HALFLIFE_CORE_ADVISE_H
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 /* One container of the template, with what was learned of it. At a deploy the template is the owner's, so current is
  * what a deploy before wrote (its applied-resources); unset: none did. */

@@ -5,7 +5,7 @@
 #ifndef HALFLIFE_CORE_EXPLAIN_H
 #define HALFLIFE_CORE_EXPLAIN_H
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 /* The gates of a change that halflife starts, in their order. */
 enum gate {

@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "base/clock.h"
-#include "core/kill.h"
+#include "core/kill_cause.h"
 #include "core/policy.h"
 
 enum guard_cause { GUARD_NONE, GUARD_EVICTED, GUARD_OUT_OF_MEMORY, GUARD_RESTARTS, GUARD_NOT_READY, GUARD_CAUSES };

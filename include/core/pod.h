@@ -5,7 +5,7 @@
 #ifndef HALFLIFE_CORE_POD_H
 #define HALFLIFE_CORE_POD_H
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 /* {0} to begin with; then each container in the order of the template, init containers first. */
 struct pod_sum {

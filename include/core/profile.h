@@ -4,9 +4,9 @@
 #ifndef HALFLIFE_CORE_PROFILE_H
 #define HALFLIFE_CORE_PROFILE_H
 
+#include "core/label_selector.h"
+#include "core/maintenance_window.h"
 #include "core/policy.h"
-#include "core/selector.h"
-#include "core/window.h"
 
 enum { PROFILE_WINDOWS = 16, PROFILE_TARGETS = 32, PROFILE_CONTAINERS = 32 };
 

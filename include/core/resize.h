@@ -5,7 +5,7 @@
 #ifndef HALFLIFE_CORE_RESIZE_H
 #define HALFLIFE_CORE_RESIZE_H
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 /* The kubelet's word on the requests in a pod's spec. The later ones stand more in the way. */
 enum resize_progress {

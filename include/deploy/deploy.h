@@ -6,7 +6,7 @@
 #define HALFLIFE_DEPLOY_DEPLOY_H
 
 #include "core/advise.h"
-#include "core/origin.h"
+#include "core/original_request.h"
 #include "objects/decode.h"
 #include "snapshot/snapshot.h"
 

@@ -23,7 +23,7 @@
 #define HALFLIFE_DEPLOY_RENDER_H
 
 #include "base/buf.h"
-#include "core/correct.h"
+#include "core/rules.h"
 #include "snapshot/snapshot.h"
 
 struct render_options {

@@ -6,7 +6,7 @@
 #define HALFLIFE_LEARN_LEARNER_H
 
 #include "cache/checkpointer.h"
-#include "kube/metrics.h"
+#include "kube/pod_metrics.h"
 #include "learn/backfill.h"
 #include "prometheus/prometheus.h"
 #include "report/report.h"

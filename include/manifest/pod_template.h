@@ -4,7 +4,7 @@
 #ifndef HALFLIFE_MANIFEST_POD_TEMPLATE_H
 #define HALFLIFE_MANIFEST_POD_TEMPLATE_H
 
-#include "core/correct.h"
+#include "core/rules.h"
 #include "manifest/document.h"
 
 enum { TEMPLATE_CONTAINERS = 64, TEMPLATE_STEPS = 4 };

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "core/correct.h"
+#include "core/rules.h"
 
 #define FIELD_MANAGER "halflife" /* as which we write, in managedFields */
 

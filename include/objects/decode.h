@@ -11,9 +11,9 @@
 
 #include "base/clock.h"
 #include "base/json.h"
-#include "core/correct.h"
-#include "core/kill.h"
+#include "core/kill_cause.h"
 #include "core/resize.h"
+#include "core/rules.h"
 #include "objects/annotation_record.h"
 
 #define ANNOTATION_APPLY "halflife.dev/apply"

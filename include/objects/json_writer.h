@@ -13,7 +13,7 @@
 #define HALFLIFE_OBJECTS_JSON_WRITER_H
 
 #include "base/buf.h"
-#include "core/correct.h"
+#include "core/rules.h"
 
 struct writer {
         struct buf *b;

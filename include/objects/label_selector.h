@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/mem.h"
-#include "core/selector.h"
+#include "core/label_selector.h"
 
 /* json NULL or empty object: matches everything (*ret is NULL then). ERR_INVALID names the member. */
 int selector_read(const json_t *json, struct selector **ret, struct err *err);

@@ -4,7 +4,7 @@
 #ifndef HALFLIFE_PLAN_AUTOSCALER_PLAN_H
 #define HALFLIFE_PLAN_AUTOSCALER_PLAN_H
 
-#include "core/retune.h"
+#include "core/autoscaler_target.h"
 #include "plan/plan.h"
 
 /* What keeps an autoscaler's targets from being moved; AUTOSCALER_FREE: nothing. */

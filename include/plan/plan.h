@@ -59,7 +59,7 @@ struct plan {
         const char *opted_out;              /* what opts it out; NULL: nothing */
         struct plan_autoscaler *autoscaler; /* autoscaler_plan.h: those that go by utilization, or that we wrote once */
         int autoscalers;
-        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* as core/correct.h has them */
+        bool hpa_holds[RESOURCES], hpa_stands[RESOURCES]; /* as core/rules.h has them */
         struct plan_resize resize;
         enum reason hold; /* the first hold of what would be changed; REASON_NONE */
         struct plan_condition condition[PLAN_CONDITIONS];

@@ -29,14 +29,14 @@ void report_deployed(struct report *report, const struct target *t); /* its temp
 void report_admitted(struct report *report, struct target *t);       /* pods that did, if any are new */
 uint64_t report_events_dropped(const struct report *report);
 
-/* --- writes that are refused (refusal.c) --- */
+/* --- writes that are refused (write_errors.c) --- */
 
 struct refused { /* what was to be written; NULL where there is none */
         const char *kind, *ns, *name, *recommendation;
 };
 void report_refusal(struct report *report, const struct refused *what, const struct err *err);
 
-/* --- watches that fail (outage.c) --- */
+/* --- watches that fail (watch_errors.c) --- */
 
 enum { WATCHES_MAX = 64 };
 struct watch_health {

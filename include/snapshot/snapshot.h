@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/correct.h"
 #include "core/profile.h"
+#include "core/rules.h"
 
 /* Millicores or bytes; negative: there is none. */
 typedef int64_t snapshot_amount;

@@ -3,8 +3,8 @@
 #include <assert.h>
 #include <stdlib.h>
 
+#include "base/swar.h"
 #include "base/utf8.h"
-#include "base/word.h"
 
 void json_init(struct json *j, const char *p, size_t len)
 {

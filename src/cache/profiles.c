@@ -3,8 +3,8 @@
  */
 #include <string.h>
 
+#include "base/time_zone.h"
 #include "base/yaml.h"
-#include "base/zone.h"
 #include "cache/cache.h"
 
 static struct text profile_key(struct cache *w, bool cluster, const struct object_view *view)

@@ -1,7 +1,7 @@
 /*
  * Which profiles' maintenance windows are open.
  */
-#include "base/zone.h"
+#include "base/time_zone.h"
 #include "cache/cache.h"
 
 enum { ZONES_MS = HOUR_MS };

@@ -9,10 +9,10 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
-#include "listing.h"
+#include "list_client.h"
 #include "objects/decode.h"
+#include "target_arg.h"
 #include "terminal.h"
-#include "workload.h"
 
 enum { OPT_NAMESPACE, OPT_TIMEOUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };
 static const struct option_spec spec[OPTS] = {

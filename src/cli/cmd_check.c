@@ -10,7 +10,7 @@
 #include "cli/session.h"
 #include "cli/settings.h"
 #include "custom_metrics/api_registration.h"
-#include "recorded.h"
+#include "prometheus_settings.h"
 #include "store/store.h"
 #include "terminal.h"
 

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_client.h"
 #include "base/mem.h"
 #include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
 #include "explain.h"
-#include "remote.h"
 
 enum {
         OPT_NAMESPACE,

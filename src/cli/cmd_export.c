@@ -10,13 +10,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api_client.h"
 #include "base/buf.h"
 #include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
 #include "core/kind.h"
-#include "remote.h"
 #include "store/transfer.h"
 #include "terminal.h"
 

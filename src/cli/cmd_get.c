@@ -8,10 +8,10 @@
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
-#include "listing.h"
+#include "list_client.h"
 #include "table.h"
+#include "target_arg.h"
 #include "terminal.h"
-#include "workload.h"
 #include "yaml_print.h"
 
 enum { OPT_NAMESPACE, OPT_ALL, OPT_SELECTOR, OPT_OUTPUT, OPT_KUBECONFIG, OPT_CONTEXT, OPT_HELP, OPTS };

@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api_client.h"
 #include "base/yaml.h"
 #include "cli/cmd.h"
 #include "cli/session.h"
 #include "commands.h"
 #include "deploy/render.h"
 #include "diff.h"
-#include "inputs.h"
-#include "remote.h"
+#include "manifest_inputs.h"
 #include "serving/snapshot_once.h"
 #include "table.h"
 #include "terminal.h"

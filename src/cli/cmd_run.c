@@ -16,7 +16,7 @@
 #include "cli/settings.h"
 #include "cli/version.h"
 #include "control/controller.h"
-#include "recorded.h"
+#include "prometheus_settings.h"
 
 enum { FILES_LOOK_MS = 5 * SECOND_MS };
 

@@ -5,8 +5,8 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "draw.h"
 #include "explain_inner.h"
+#include "plot.h"
 
 /* --- the steps --- */
 

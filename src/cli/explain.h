@@ -5,7 +5,7 @@
 #ifndef HALFLIFE_CLI_EXPLAIN_H
 #define HALFLIFE_CLI_EXPLAIN_H
 
-#include "evidence.h"
+#include "explain_data.h"
 #include "terminal.h"
 
 void explain_print(FILE *to, const struct evidence *e, const struct terminal *t);

@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "core/amount.h"
-#include "draw.h"
 #include "explain_inner.h"
+#include "plot.h"
 
 enum { INDENT = 2, LABEL = 13 };
 

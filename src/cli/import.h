@@ -9,7 +9,7 @@
 #include "cli/session.h"
 #include "core/kind.h"
 #include "store/transfer.h"
-#include "workload.h"
+#include "target_arg.h"
 
 enum {
         IMPORT_AT_ONCE = 64,      /* Recommendations whose answer is waited for */

@@ -3,7 +3,7 @@
 
 #include "base/yaml.h"
 #include "import.h"
-#include "listing.h"
+#include "list_client.h"
 #include "objects/decode.h"
 #include "terminal.h"
 

@@ -12,7 +12,7 @@
 #include "core/amount.h"
 #include "core/vpa.h"
 #include "import.h"
-#include "listing.h"
+#include "list_client.h"
 #include "terminal.h"
 
 #define VPA_GROUP "autoscaling.k8s.io"

@@ -13,7 +13,7 @@
 #include "core/kind.h"
 #include "core/rollout.h"
 #include "objects/restore_patch.h"
-#include "workload.h"
+#include "target_arg.h"
 
 enum { RESTORE_WORDS = 32, RESTORE_KINDS = 128, RESTORE_ORDER_MAX = 10000 };
 

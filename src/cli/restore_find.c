@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "listing.h"
+#include "list_client.h"
 #include "restore.h"
 
 #define OUR_GROUP   "halflife.dev"

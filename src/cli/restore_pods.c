@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/yaml.h"
-#include "listing.h"
+#include "list_client.h"
 #include "restore.h"
 
 #define JSON_PATCH "application/json-patch+json"

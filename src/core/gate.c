@@ -1,7 +1,7 @@
 #include <assert.h>
 #include <stddef.h>
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 enum { INCREASE_WAIT_MS = HOUR_MS, MEBIBYTE = 1 << 20 };
 

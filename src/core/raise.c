@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 static bool goes_on(const struct raise_stretch *s, const struct raise_facts *f)
 {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "core/basis.h"
 #include "core/quantity.h"
+#include "core/utilization_basis.h"
 #include "objects/label_selector.h"
 
 enum { PARTS = 8, SELECTOR_MAX = 8 << 10 };

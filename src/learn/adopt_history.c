@@ -1,6 +1,7 @@
 /*
  * A history goes on under another name: who learns moves it, because he alone owns what was learned, and stores it and
- * the end of the old one in one transaction. Asked for by an annotation on the new Recommendation (wish.c).
+ * the end of the old one in one transaction. Asked for by an annotation on the new Recommendation
+ * (annotation_commands.c).
  */
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * Histories from elsewhere (another halflife's export, a VPA's checkpoints) are joined with those of a target: by who
  * learns, because he alone owns what was learned. They come as lines of store/transfer.h in an annotation on its
- * Recommendation (wish.c). Each line is joined whole or not at all, and remembered with the target by whose samples it
- * holds, in the same transaction as the history; so that the same one never counts twice.
+ * Recommendation (annotation_commands.c). Each line is joined whole or not at all, and remembered with the target by
+ * whose samples it holds, in the same transaction as the history; so that the same one never counts twice.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 
 #include <assert.h>
 
-#include "base/word.h"
+#include "base/swar.h"
 
 /*
  * Where the next byte stands. A watch knows START and VALUE; a list walks the members of its document, whose bytes go

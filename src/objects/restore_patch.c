@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/yaml.h"
-#include "core/origin.h"
+#include "core/autoscaler_target.h"
+#include "core/original_request.h"
 #include "core/quantity.h"
-#include "core/retune.h"
 #include "objects/patch.h"
 
 /* What of an object tells the way back: a workload's template, or a pod. */

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/basis.h"
+#include "core/utilization_basis.h"
 #include "plan/autoscaler_plan.h"
 
 enum { DENIED_MS = 10 * MINUTE_MS /* then it is asked again */ };

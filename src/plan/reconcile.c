@@ -8,7 +8,7 @@
 
 #include "cache/guard_state.h"
 #include "cache/pod_namespace_targets.h"
-#include "core/origin.h"
+#include "core/original_request.h"
 #include "plan/autoscaler_plan.h"
 #include "plan/plan.h"
 

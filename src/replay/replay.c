@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 enum { INTERVAL_MS = MINUTE_MS }; /* the controller's own default */
 static const double cpu_weight = 0.1;

@@ -11,7 +11,7 @@
 
 #include "checkpoint.h"
 #include "load.h"
-#include "mend.h"
+#include "repair.h"
 
 enum { BATCHES_MOST = 64, RECALLS_MOST = 1024 };
 

@@ -12,7 +12,7 @@
 
 #include "../support/api.h"
 #include "base/mem.h"
-#include "kube/metrics.h"
+#include "kube/pod_metrics.h"
 
 enum { PODS = 2000 };
 

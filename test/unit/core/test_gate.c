@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 #define MI     INT64_C(1048576)
 #define YES(v) ((struct amount){true, (v)})

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "core/correct.h"
+#include "core/rules.h"
 
 /*
  * The gates once more, as the header tells them: all at once, and the first that holds counts. Over every seventh

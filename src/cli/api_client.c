@@ -1,0 +1,240 @@
+#include "api_client.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/yaml.h"
+#include "cli/version.h"
+#include "net/http.h"
+#include "terminal.h"
+
+enum {
+        ANSWER_MAX = 128 << 20,
+        ANSWER_MS = 10 * SECOND_MS,
+        POST_MS = 60 * SECOND_MS,
+        CA_MAX = 1 << 20,
+        TOKEN_MAX = 64 << 10
+};
+
+/* --- where --- */
+
+static bool is_loopback(const char *host)
+{
+        static const char *const names[] = {"127.0.0.1", "localhost", "[::1]"};
+        for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+                size_t len = strlen(names[i]);
+                if (strncmp(host, names[i], len) == 0 && strchr(":/", host[len]))
+                        return true;
+        }
+        return false;
+}
+
+/* Scheme, host and port; a path, a query or a user in it is a mistake. */
+int remote_check(const char *url, struct err *err)
+{
+        bool tls = strncmp(url, "https://", 8) == 0, plain = strncmp(url, "http://", 7) == 0;
+        const char *host = url + (tls ? 8 : plain ? 7 : 0);
+        size_t len = strcspn(host, "/?#@ ");
+        bool bare = len > 0 && (host[len] == '\0' || (host[len] == '/' && host[len + 1] == '\0'));
+        if ((!tls && !plain) || !bare)
+                return err_set(err, ERR_INVALID, "server '%s' is no address such as https://halflife.halflife.svc",
+                               url);
+        if (plain && !is_loopback(host))
+                return err_set(err, ERR_INVALID,
+                               "server '%s' would be shown a token without TLS: use https://, which http:// may stand "
+                               "for on loopback only",
+                               url);
+        return 0;
+}
+
+static void remote_start(struct remote *r)
+{
+        enum { CONCURRENCY = 4 };
+        struct http_limits limits = {.user_agent = version_user_agent(), .concurrency = CONCURRENCY};
+        r->http = http_new(r->loop, &limits);
+}
+
+int remote_open(struct remote *r, const char *url, const char *ca, const char *token, struct err *err)
+{
+        size_t len = strlen(url);
+        *r = (struct remote){.base = mem_string_n(url, len && url[len - 1] == '/' ? len - 1 : len)};
+        int rc = remote_check(r->base, err);
+        if (rc < 0)
+                return rc;
+        if (ca && !(r->ca = file_read(ca, CA_MAX, &len, err)))
+                return err->code;
+        r->bearer = mem_string(token);
+        r->peer = (struct http_peer){.base_url = r->base, .ca_pem = r->ca};
+        r->loop = loop_new();
+        r->own_loop = true;
+        remote_start(r);
+        return 0;
+}
+
+void remote_through(struct remote *r, const struct session *s, const char *ns, const char *token)
+{
+        AUTO(mem_free) char *space = path_escape(ns);
+        *r = (struct remote){
+                .loop = s->loop,
+                .peer = *access_peer(s->access),
+                .prefix = mem_printf("/api/v1/namespaces/%s/services/https:halflife:https/proxy", space),
+                .bearer = mem_string(access_bearer(s->access)),
+                .passed = mem_string(token),
+        };
+        remote_start(r);
+}
+
+static void remote_forget(char *secret)
+{
+        if (secret)
+                explicit_bzero(secret, strlen(secret));
+        mem_free(secret);
+}
+
+void remote_release(struct remote *r)
+{
+        if (r->http)
+                http_free(r->http);
+        if (r->own_loop)
+                loop_free(r->loop);
+        mem_free(r->base);
+        mem_free(r->ca);
+        mem_free(r->prefix);
+        remote_forget(r->bearer);
+        remote_forget(r->passed);
+        *r = (struct remote){0};
+}
+
+int remote_token(const char *file, char **ret, struct err *err)
+{
+        const char *given = getenv("HALFLIFE_TOKEN");
+        size_t len = 0;
+        char *token = file ? file_read(file, TOKEN_MAX, &len, err) : (given && *given) ? mem_string(given) : NULL;
+        if (file && !token)
+                return err_wrap(err, "token");
+        if (token)
+                token[strcspn(token, "\r\n")] = '\0';
+        *ret = token;
+        return 0;
+}
+
+/* --- asking --- */
+
+struct waited {
+        struct buf body;
+        struct http_reply reply;
+        bool done;
+};
+
+static int remote_on_data(void *arg, const struct http_reply *head, const char *p, size_t len)
+{
+        (void)head;
+        return buf_add(&((struct waited *)arg)->body, p, len);
+}
+
+static void remote_on_done(void *arg, const struct http_reply *reply)
+{
+        struct waited *w = arg;
+        w->reply = *reply;
+        w->done = true;
+}
+
+/* What a problem of ours says in "detail", a Status of the API server in "message". */
+static const char *remote_words_of(const json_t *answer)
+{
+        const char *detail = json_string_value(json_object_get(answer, "detail"));
+        const char *message = json_string_value(json_object_get(answer, "message"));
+        return detail ? detail : message ? message : "it did not say why";
+}
+
+static int remote_refusal(int status, const json_t *answer, struct err *err)
+{
+        int code = status == 404                    ? ERR_NOTFOUND
+                   : status == 401 || status == 403 ? ERR_DENIED
+                   : status >= 400 && status < 500  ? ERR_INVALID
+                                                    : ERR_RETRY;
+        AUTO(mem_free) char *words = terminal_tame(mem_string(remote_words_of(answer)));
+        return err_set(err, code, "HTTP %d: %s", status, words);
+}
+
+/* One request; what came is in ret, released by the caller. */
+static void remote_exchange(struct remote *r, struct http_request q, const char *path_query, struct waited *ret)
+{
+        AUTO(mem_free) char *url = mem_printf("%s%s", r->prefix ? r->prefix : "", path_query);
+        *ret = (struct waited){0};
+        buf_init(&ret->body, ANSWER_MAX);
+        q.peer = &r->peer;
+        q.path_query = url;
+        q.bearer = r->bearer;
+        q.passed = r->passed;
+        q.gzip = true;
+        q.data = remote_on_data;
+        q.done = remote_on_done;
+        q.arg = ret;
+        http_start(r->http, &q);
+        while (!ret->done)
+                loop_turn(r->loop, -1);
+}
+
+/* No answer at all; of a server asked by its address the options are named that say whom to trust. */
+static int remote_no_answer(const struct remote *r, const struct err *why, struct err *err)
+{
+        bool untrusted = r->own_loop && strstr(why->text, "certificate authority");
+        return err_set(err, why->code, "%s%s", why->text,
+                       untrusted ? " --server-ca FILE names it: ca.crt of the Secret halflife-certificate, where "
+                                   "halflife made it itself"
+                                 : "");
+}
+
+json_t *remote_get(struct remote *r, const char *path_query, struct err *err)
+{
+        struct waited w;
+        remote_exchange(r, (struct http_request){.deadline_ms = ANSWER_MS}, path_query, &w);
+        json_t *answer = w.reply.err.code ? NULL : json_loadb(buf_text(&w.body).p, w.body.len, 0, NULL);
+        buf_release(&w.body);
+        if (w.reply.err.code) {
+                remote_no_answer(r, &w.reply.err, err);
+        } else if (w.reply.status != 200) {
+                remote_refusal(w.reply.status, answer, err);
+                json_decref(answer);
+                answer = NULL;
+        } else if (!json_is_object(answer)) {
+                err_set(err, ERR_INVALID, "what answers there is no halflife: its answer is no JSON object");
+                json_decref(answer);
+                answer = NULL;
+        }
+        return answer;
+}
+
+static int refused_post(const struct waited *w, struct err *err)
+{
+        AUTO(json_decref) json_t *answer = json_loadb(buf_text(&w->body).p, w->body.len, 0, NULL);
+        const char *detail = json_string_value(json_object_get(answer, "detail"));
+        if (w->reply.status != 400 || !detail)
+                return remote_refusal(w->reply.status, answer, err);
+        AUTO(mem_free) char *words = terminal_tame(mem_string(detail));
+        return err_set(err, ERR_INVALID, "%s", words);
+}
+
+int remote_post(struct remote *r, const char *path_query, const char *content_type, struct text body, char **ret,
+                size_t *ret_len, struct err *err)
+{
+        struct waited w;
+        const struct http_request q = {.method = HTTP_POST,
+                                       .content_type = content_type,
+                                       .accept = "*/*",
+                                       .body = body,
+                                       .deadline_ms = POST_MS};
+        remote_exchange(r, q, path_query, &w);
+        int rc = w.reply.err.code        ? remote_no_answer(r, &w.reply.err, err)
+                 : w.reply.status != 200 ? refused_post(&w, err)
+                                         : 0;
+        if (rc == 0) {
+                *ret_len = w.body.len;
+                *ret = w.body.len ? buf_steal(&w.body) : mem_string("");
+        }
+        buf_release(&w.body);
+        return rc;
+}

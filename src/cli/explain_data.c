@@ -1,0 +1,159 @@
+#include "explain_data.h"
+
+#include "api_client.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "database_source.h"
+#include "kube/client.h"
+
+enum { CONTAINERS_MAX = OFFLINE_CONTAINERS };
+
+void evidence_release(struct evidence *e)
+{
+        json_decref(e->explain);
+        json_decref(e->histograms);
+        json_decref(e->recommendation);
+        mem_free(e->note);
+        *e = (struct evidence){0};
+}
+
+/* --- which doors --- */
+
+static void evidence_add_parameter(struct buf *b, const char *name, const char *value)
+{
+        if (!value)
+                return;
+        AUTO(mem_free) char *escaped = path_escape(value);
+        buf_printf(b, "%c%s=%s", strchr(b->data, '?') ? '&' : '?', name, escaped);
+}
+
+static void begin_url(struct buf *b, const struct inquiry *q, const char *what)
+{
+        AUTO(mem_free) char *word = mem_string_n(q->workload.word.p, q->workload.word.len);
+        AUTO(mem_free) char *ns = path_escape(q->ns), *kind = path_escape(word), *name = path_escape(q->workload.name);
+        buf_init(b, 8 << 10);
+        buf_printf(b, "/api/v1/namespaces/%s/workloads/%s/%s/%s", ns, kind, name, what);
+}
+
+static json_t *ask_explain(evidence_door *get, void *arg, const struct inquiry *q, struct err *err)
+{
+        struct buf b __attribute__((cleanup(buf_release_auto)));
+        begin_url(&b, q, "explain");
+        evidence_add_parameter(&b, "container", q->container);
+        evidence_add_parameter(&b, "resource", q->resource);
+        evidence_add_parameter(&b, "percentile", q->percentile);
+        evidence_add_parameter(&b, "halfLife", q->half_life);
+        evidence_add_parameter(&b, "multiplier", q->multiplier);
+        return get(arg, b.data, err);
+}
+
+static json_t *ask_histogram(evidence_door *get, void *arg, const struct inquiry *q, const char *container,
+                             const char *resource, struct err *err)
+{
+        struct buf b __attribute__((cleanup(buf_release_auto)));
+        begin_url(&b, q, "histogram");
+        evidence_add_parameter(&b, "container", container);
+        evidence_add_parameter(&b, "resource", resource);
+        return get(arg, b.data, err);
+}
+
+/* A container of which nothing was learned has none to ask for. */
+static bool evidence_has_samples(const json_t *number)
+{
+        const json_t *samples = json_array_get(json_object_get(number, "steps"), 0);
+        return json_integer_value(json_object_get(samples, "samples")) > 0;
+}
+
+int evidence_collect(evidence_door *get, void *arg, const struct inquiry *q, struct evidence *ret, struct err *err)
+{
+        struct evidence e = {.explain = ask_explain(get, arg, q, err), .histograms = json_object()};
+        const json_t *containers = json_object_get(e.explain, "containers");
+        int rc = e.explain ? 0 : err->code;
+        for (size_t i = 0; rc == 0 && i < json_array_size(containers) && i < CONTAINERS_MAX; i++) {
+                const json_t *container = json_array_get(containers, i);
+                const char *name = json_string_value(json_object_get(container, "name"));
+                for (enum resource r = CPU; rc == 0 && name && r < RESOURCES; r++) {
+                        if (!evidence_has_samples(json_object_get(container, resource_name(r))))
+                                continue;
+                        AUTO(mem_free) char *key = mem_printf("%s/%s", name, resource_name(r));
+                        json_t *h = ask_histogram(get, arg, q, name, resource_name(r), err);
+                        if (h)
+                                json_object_set_new(e.histograms, key, h);
+                        rc = h ? 0 : err->code;
+                }
+        }
+        if (rc < 0)
+                evidence_release(&e);
+        else
+                *ret = e;
+        return rc;
+}
+
+static json_t *get_remote(void *arg, const char *path_query, struct err *err)
+{
+        return remote_get(arg, path_query, err);
+}
+
+int evidence_ask(struct remote *r, const struct inquiry *q, struct evidence *ret, struct err *err)
+{
+        return evidence_collect(get_remote, r, q, ret, err);
+}
+
+/* Rules and gates judge facts that a database has not: what stands is the arithmetic, and its last value. */
+static void keep_arithmetic(json_t *number)
+{
+        json_t *steps = json_object_get(number, "steps");
+        for (size_t i = json_array_size(steps); i-- > 0;) {
+                const json_t *step = json_array_get(steps, i);
+                const char *kind = json_string_value(json_object_get(step, "step"));
+                if (kind && strcmp(kind, "rounding") == 0)
+                        json_object_set(number, "target", json_object_get(step, "value"));
+                if (!kind || strcmp(kind, "rule") == 0 || strcmp(kind, "gate") == 0 || strcmp(kind, "deployGate") == 0)
+                        json_array_remove(steps, i);
+        }
+        json_object_del(number, "reason");
+        json_object_del(number, "deploy");
+        json_object_del(number, "deployReason");
+}
+
+static void keep_what_is_known(json_t *explain)
+{
+        size_t i;
+        json_t *container;
+        json_array_foreach(json_object_get(explain, "containers"), i, container)
+        {
+                for (enum resource r = CPU; r < RESOURCES; r++) {
+                        json_t *number = json_object_get(container, resource_name(r));
+                        keep_arithmetic(number);
+                        keep_arithmetic(json_object_get(number, "whatIf"));
+                }
+        }
+        json_object_del(explain, "note");
+        json_object_del(explain, "state");
+}
+
+static json_t *get_offline(void *arg, const char *path_query, struct err *err)
+{
+        return offline_get(arg, path_query, err);
+}
+
+int evidence_read(const char *path, const struct inquiry *q, struct evidence *ret, struct err *err)
+{
+        struct offline *o = NULL;
+        struct inquiry of = *q;
+        int rc = offline_open(path, q->ns, &q->workload, &o, err);
+        if (rc < 0)
+                return rc;
+        of.ns = offline_namespace(o);
+        rc = evidence_collect(get_offline, o, &of, ret, err);
+        if (rc == 0) {
+                const char *refused = offline_refused(o);
+                ret->offline = true;
+                keep_what_is_known(ret->explain);
+                ret->note = mem_printf("A database knows neither profile nor workload: this is with a profile's "
+                                       "defaults, without rules and gates.%s%s",
+                                       refused ? " Not readable: " : "", refused ? refused : "");
+        }
+        offline_close(o);
+        return rc;
+}

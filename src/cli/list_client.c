@@ -1,0 +1,82 @@
+#include "list_client.h"
+
+#include <string.h>
+
+#include "base/yaml.h"
+
+enum { PAGE = 500, PAGES = 10000, ALL_BYTES = 512 << 20 };
+
+json_t *listing_ask(struct client *c, const char *path, const char *query, size_t most, struct err *err)
+{
+        AUTO(mem_free) char *body = NULL;
+        size_t len;
+        struct call call = {
+                .method = HTTP_GET, .path = path, .query = query, .deadline_ms = 10 * SECOND_MS, .body_max = most};
+        if (client_wait(c, &call, &body, &len, err) < 0)
+                return NULL;
+        json_error_t why;
+        json_t *answer = json_loadb(body, len, 0, &why);
+        if (!answer)
+                err_set(err, ERR_RETRY, "the server's answer is no JSON: %s", why.text);
+        return answer;
+}
+
+static int listing_read_page(const struct listing *l, const json_t *answer, struct err *err)
+{
+        const json_t *items = json_object_get(answer, "items");
+        size_t i;
+        json_t *item;
+        int rc = 0;
+        if (!json_is_array(items) && !json_is_null(items))
+                return err_set(err, ERR_INVALID, "the server's answer is no list: it has no items");
+        json_array_foreach(items, i, item) if (rc == 0) rc = l->each(l->arg, item, err);
+        return rc;
+}
+
+static char *query_of(const struct listing *l, const char *token, bool paged)
+{
+        AUTO(mem_free) char *labels = l->labels ? path_escape(l->labels) : NULL;
+        AUTO(mem_free) char *from = token ? path_escape(token) : NULL;
+        AUTO(mem_free) char *limit = paged ? mem_printf("limit=%d", PAGE) : mem_string("limit=0");
+        return mem_printf("%s%s%s%s%s", limit, labels ? "&labelSelector=" : "", labels ? labels : "",
+                          from ? "&continue=" : "", from ? from : "");
+}
+
+static int get_page(struct client *c, const struct listing *l, char **token, bool paged, struct err *err)
+{
+        AUTO(mem_free) char *query = query_of(l, *token, paged);
+        AUTO(json_decref) json_t *answer = listing_ask(c, l->path, query, paged ? LISTING_ITEM_BYTES : ALL_BYTES, err);
+        if (!answer)
+                return err->code;
+        const char *next = json_string_value(json_object_get(json_object_get(answer, "metadata"), "continue"));
+        if (next && *token && strcmp(next, *token) == 0)
+                return err_set(err, ERR_INVALID, "the server's list has no end: two pages have one continue token");
+        mem_free(*token);
+        *token = next && *next ? mem_string(next) : NULL;
+        return listing_read_page(l, answer, err);
+}
+
+static int get_pages(struct client *c, const struct listing *l, bool paged, struct err *err)
+{
+        AUTO(mem_free) char *token = NULL;
+        int pages = 0, rc;
+        do {
+                rc = get_page(c, l, &token, paged, err);
+        } while (rc == 0 && token && ++pages < PAGES);
+        if (rc == 0 && token)
+                return err_set(err, ERR_TOOBIG, "the server's list has no end: after %d pages there is one more",
+                               pages);
+        return rc;
+}
+
+/* What the pages so far brought is of a version that the server has forgotten. */
+int listing_read(struct client *c, const struct listing *l, struct err *err)
+{
+        int rc = get_pages(c, l, true, err);
+        for (int again = 0; rc == ERR_GONE && again < 2; again++) {
+                if (l->restart)
+                        l->restart(l->arg);
+                rc = get_pages(c, l, again == 0, err);
+        }
+        return rc;
+}

@@ -1,0 +1,141 @@
+/*
+ * What watches fail by: all that fail by one cause are one line in the log, and one when the last of them works again.
+ * The metric, the conditions and readiness go by each watch's own trouble.
+ */
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "error_causes.h"
+#include "report_private.h"
+
+enum {
+        GATHER_MS = 700
+}; /* from the first failure to its line, before it is tried again: others may fail by the same */
+
+/* Two rules that are missing at once are one cause: the role. Later ones are told for themselves. */
+static bool outage_alike(const struct watch_health *a, const struct watch_health *b)
+{
+        return a->trouble[0] && (a->cause == b->cause || (a->rule_missing && b->rule_missing));
+}
+
+static void add_name(char *list, size_t size, const char *name)
+{
+        size_t at = strlen(list);
+        if (at + strlen(name) + 8 < size)
+                snprintf(list + at, size - at, "%s%s", at ? ", " : "", name);
+        else if (at >= 3 && strcmp(list + at - 3, "...") != 0)
+                snprintf(list + at, size - at, ", ...");
+}
+
+static void outage_resize(struct report *report, uint64_t outage, int size)
+{
+        for (int i = 0; i < report->watches; i++)
+                if (report->watch[i]->outage == outage)
+                        report->watch[i]->outage_size = size;
+}
+
+static void outage_tell(struct report *report, struct watch_health *first)
+{
+        char what[512] = "";
+        int count = 0;
+        uint64_t outage = ++report->outages;
+        struct err err = {.code = first->trouble_code};
+        snprintf(err.text, sizeof err.text, "%s", first->trouble);
+        for (int i = 0; i < report->watches; i++)
+                if (!report->watch[i]->outage && outage_alike(report->watch[i], first)) {
+                        report->watch[i]->outage = outage;
+                        add_name(what, sizeof what, report->watch[i]->what);
+                        count++;
+                }
+        outage_resize(report, outage, count);
+        log_warn("watch fails, will try again", KV("what", what), KV_INT("watches", count),
+                 KV_INT("of", report->watches), KV("server", access_peer(report->access)->base_url),
+                 KV("code", err_name(err.code)), KV("error", cause_text(err.text)), KV("cure", cause_cure(&err)));
+}
+
+static void outage_gathered(void *arg)
+{
+        struct report *report = arg;
+        for (int i = 0; i < report->watches; i++)
+                if (report->watch[i]->trouble[0] && !report->watch[i]->outage)
+                        outage_tell(report, report->watch[i]);
+}
+
+/* One more that fails by what was told already. */
+static bool outage_joins(struct report *report, struct watch_health *w)
+{
+        for (int i = 0; i < report->watches; i++) {
+                const struct watch_health *other = report->watch[i];
+                if (other != w && other->outage && other->cause == w->cause) {
+                        w->outage = other->outage;
+                        outage_resize(report, w->outage, other->outage_size + 1);
+                        return true;
+                }
+        }
+        return false;
+}
+
+void report_watch_fails(struct report *report, struct watch_health *w, const struct err *err)
+{
+        if (!w->trouble[0])
+                w->failing = loop_now(report->loop).mono;
+        snprintf(w->trouble, sizeof w->trouble, "%s", err->text);
+        w->trouble_code = err->code;
+        w->cause = cause_digest(err, NULL);
+        w->rule_missing = cause_is_missing_rule(err);
+        if (w->outage) /* it fails by another cause now: the line of the former goes on without it */
+                outage_resize(report, w->outage, w->outage_size - 1);
+        w->outage = 0;
+        if (!outage_joins(report, w) && !report->outage_timer.place)
+                loop_timer_set(report->loop, &report->outage_timer, GATHER_MS, outage_gathered, report);
+}
+
+/* What keeps the others from trying may be over as well: they try at once. The last one tells. */
+void report_watch_works(struct report *report, struct watch_health *w)
+{
+        uint64_t outage = w->outage;
+        int others = 0;
+        w->trouble[0] = '\0';
+        w->outage = 0;
+        for (int i = 0; outage && i < report->watches; i++)
+                if (report->watch[i]->outage == outage) {
+                        others++;
+                        informer_hurry(report->watch[i]->informer);
+                }
+        if (outage && !others)
+                log_info("watch works again", KV("what", w->outage_size > 1 ? "all that failed" : w->what),
+                         KV_INT("watches", w->outage_size),
+                         KV_INT("seconds", (loop_now(report->loop).mono.ns - w->failing.ns) / 1000000000));
+}
+
+bool report_outage_told(const struct report *report, const struct err *err)
+{
+        uint64_t cause = cause_digest(err, NULL);
+        for (int i = 0; i < report->watches; i++)
+                if (report->watch[i]->outage && report->watch[i]->cause == cause)
+                        return true;
+        return false;
+}
+
+void report_watch(struct report *report, struct watch_health *w)
+{
+        assert(report->watches < WATCHES_MAX);
+        report->watch[report->watches++] = w;
+}
+
+const struct watch_health *report_failing_watch(const struct report *report)
+{
+        for (int i = 0; i < report->watches; i++)
+                if (report->watch[i]->trouble[0])
+                        return report->watch[i];
+        return NULL;
+}
+
+int report_failing_watches(const struct report *report)
+{
+        int count = 0;
+        for (int i = 0; i < report->watches; i++)
+                count += report->watch[i]->trouble[0] != '\0';
+        return count;
+}
