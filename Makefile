@@ -201,6 +201,12 @@ coverage-run: $(CORE_TESTS)
 		'/^File/ { own = $$2 ~ /^src\/core/; if (own) printf "%-28s", $$2 } own && /^(Lines|Branches|Taken)/ \
 		{ sub(/ executed/, ""); printf "  %-32s", $$0 } own && /^(Taken|No branches)/ { print ""; own = 0 }'
 
+tests-of: ## which tests run a source file, by coverage (FILE=src/…; FILE=all: how many run each)
+	@$(MAKE) --no-print-directory tests-of-run MODE=cov
+tests-of-run: $(TESTS) $(FUZZERS) $(PROGRAM) $(FAKE)
+	@OUT=$(OUT) test/tests-of $(FILE)
+.PHONY: tests-of tests-of-run
+
 # What is found goes to the build folder: an input worth keeping is put into test/data by hand.
 fuzz: ## every fuzz target for SECONDS (60), or all of them together for ALL_SECONDS, with clang
 	@.ci/packages clang
