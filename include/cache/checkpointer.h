@@ -23,7 +23,9 @@ struct checkpointer;
 struct checkpointer *checkpointer_new(struct loop *l, struct cache *w, const struct clock_skew *skew,
                                       const struct live_settings *live, const char *database,
                                       const struct checkpointer_callbacks *callbacks);
-void checkpointer_free(struct checkpointer *cp); /* closes it; NULL: nothing */
+/* Closes it; NULL: nothing. The loop is turned once between checkpointer_close and this, or never again: the store's
+ * thread may have posted what it has to tell. */
+void checkpointer_free(struct checkpointer *cp);
 
 void checkpointer_open(struct checkpointer *cp, struct err *err); /* err code ERR_CONFLICT: give up */
 int checkpointer_close(struct checkpointer *cp, struct err *err); /* after a last checkpoint of all that is new */

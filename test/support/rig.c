@@ -98,8 +98,9 @@ void rig_kill_database(struct rig *c)
 
 void rig_end(struct rig *c)
 {
+        (void)checkpointer_close(c->checkpointer, &(struct err){0});
+        loop_turn(c->loop, 0); /* what the store told */
         checkpointer_free(c->checkpointer);
-        loop_turn(c->loop, 0);
         report_free(c->report);
         leadership_free(c->leadership);
         applier_free(c->applier);

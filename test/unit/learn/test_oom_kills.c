@@ -39,7 +39,7 @@ static void the_newest_is_kept(void **state)
                 if (t->limit_of)
                         assert_string_equal(t->limit_of, row[i].limit_of);
         }
-        cache_release(&c.cache);
+        rig_end(&c);
 }
 
 /* The log takes the node's memory, and its pod is evicted for that; app is killed by its own limit meanwhile. */
