@@ -21,7 +21,7 @@ BENCH_SRC := $(wildcard bench/bench_*.c)
 
 # The thread sanitizer is for what has threads; what lives on one thread alone is run by others that have them.
 ifeq ($(MODE),tsan)
-TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest cache plan replay cli,test/unit/$(m)/%),$(TEST_SRC))
+TEST_SRC := $(filter-out $(foreach m,core objects manifest kube prometheus snapshot deploy rest plan replay cli,test/unit/$(m)/%),$(TEST_SRC))
 FUZZ_SRC :=
 endif
 
