@@ -22,6 +22,8 @@ static const struct {
         /* believed or not */
         {"slowly into its limit", 137, 0, 0, 0, 0, MI(100), MI(95), NONE, 0, KILL_LIMIT},
         {"just at 80 %", 137, 0, 0, 0, 0, MI(100), MI(80), NONE, 0, KILL_LIMIT},
+        {"just below 80 %", 137, 0, 0, 0, 0, MI(1000), MI(799), NONE, 0, KILL_UNKNOWN},
+        {"a limit of one byte, used", 137, 0, 0, 0, 0, 1, 1, NONE, 0, KILL_LIMIT},
         {"replaced by a rollout, ended with 0", 0, 0, 1, 0, 0, MI(100), MI(20), MI(100), MI(3000), KILL_NOT_BELIEVED},
         {"the same, near its limit", 0, 0, 1, 0, 0, MI(100), MI(99), MI(100), MI(3000), KILL_NOT_BELIEVED},
         {"ended by itself with 1", 1, 0, 0, 0, 0, MI(100), MI(20), MI(100), MI(3000), KILL_NOT_BELIEVED},
@@ -42,6 +44,11 @@ static const struct {
         {"a high limit on a full node", 137, 0, 0, 0, 0, MI(4096), MI(900), MI(2000), MI(3000), KILL_ROOM},
         {"a limit above the node", 137, 0, 0, 0, 0, MI(4096), MI(900), 0, MI(3000), KILL_ROOM},
         {"about as much as the node has", 137, 0, 0, 0, 0, MI(1000), MI(100), MI(2000), MI(3000), KILL_UNKNOWN},
+        {"as much as the node has and a twentieth", 137, 0, 0, 0, 0, 2100, 1, 0, 2000, KILL_UNKNOWN},
+        {"a byte more, which another has", 137, 0, 0, 0, 0, 2100, 1, 1, 2000, KILL_ROOM},
+        {"as much as the node has but a twentieth", 137, 0, 0, 0, 0, 1900, 1, 0, 2000, KILL_UNKNOWN},
+        {"a byte less, and nothing beside it", 137, 0, 0, 0, 0, 1899, 1, 0, 2000, KILL_LIMIT},
+        {"a node of one byte", 137, 0, 0, 0, 0, MI(200), MI(20), 0, 1, KILL_ROOM},
         {"the others are not measured", 137, 0, 0, 0, 0, MI(200), MI(20), NONE, MI(3000), KILL_UNKNOWN},
         {"the others are not measured, and the limit is above the node", 137, 0, 0, 0, 0, MI(4096), MI(20), NONE,
          MI(3000), KILL_ROOM},
@@ -79,6 +86,16 @@ static void each_kill_is_judged(void **state)
         }
 }
 
+/* Zero that is said is as if it were not said. */
+static void zero_is_no_limit_and_no_node(void **state)
+{
+        (void)state;
+        struct kill_facts f = {.exit_code = 137, .limit = {true, 0}, .allocatable = {true, MI(3000)}};
+        assert_int_equal(kill_judge(&f), KILL_ROOM);
+        f = (struct kill_facts){.exit_code = 137, .limit = {true, MI(200)}, .used = MI(20), .allocatable = {true, 0}};
+        assert_int_equal(kill_judge(&f), KILL_UNKNOWN);
+}
+
 /* A limit of its own is never what the request is blamed for. */
 static void who_tells_of_the_request(void **state)
 {
@@ -94,6 +111,7 @@ static void who_tells_of_the_request(void **state)
 int main(void)
 {
         const struct CMUnitTest tests[] = {cmocka_unit_test(each_kill_is_judged),
+                                           cmocka_unit_test(zero_is_no_limit_and_no_node),
                                            cmocka_unit_test(who_tells_of_the_request)};
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

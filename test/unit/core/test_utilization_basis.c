@@ -145,12 +145,21 @@ static void test_is_the_least(void **state)
                 }
 }
 
+/* Autoscalers name these metrics. */
+static void test_names_of_the_metrics(void **state)
+{
+        (void)state;
+        assert_string_equal(custom_metric_name(CPU), "halflife_pod_cpu_utilization");
+        assert_string_equal(custom_metric_name(MEMORY), "halflife_pod_memory_utilization");
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_read),
                 cmocka_unit_test(test_utilization),
                 cmocka_unit_test(test_is_the_least),
+                cmocka_unit_test(test_names_of_the_metrics),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
